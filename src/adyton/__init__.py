@@ -1,0 +1,50 @@
+"""Adyton: differentially private data release.
+
+Names are looked up in their rooms when first used, so that importing the package stays fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_ROOMS = {
+    "Boolean": "adyton.schema",
+    "Categorical": "adyton.schema",
+    "Identifier": "adyton.schema",
+    "Integer": "adyton.schema",
+    "Numeric": "adyton.schema",
+    "Schema": "adyton.schema",
+    "Kernel": "adyton.kernel.kernel",
+    "Ledger": "adyton.kernel.ledger",
+}
+_MODULES = {"errors", "noise", "workloads"}
+
+__all__ = sorted([*_ROOMS, *_MODULES])
+
+if TYPE_CHECKING:
+    from adyton import errors as errors
+    from adyton import noise as noise
+    from adyton import workloads as workloads
+    from adyton.kernel.kernel import Kernel as Kernel
+    from adyton.kernel.ledger import Ledger as Ledger
+    from adyton.schema import Boolean as Boolean
+    from adyton.schema import Categorical as Categorical
+    from adyton.schema import Identifier as Identifier
+    from adyton.schema import Integer as Integer
+    from adyton.schema import Numeric as Numeric
+    from adyton.schema import Schema as Schema
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"adyton.{name}")
+    if name in _ROOMS:
+        return getattr(import_module(_ROOMS[name]), name)
+    raise AttributeError(f"module 'adyton' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

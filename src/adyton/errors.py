@@ -1,0 +1,61 @@
+"""What can go wrong, and what each error tells.
+
+A message says what was given, what is allowed and what to do. It never says anything about the rows: everything in it
+comes from the caller's own words, the schema or the ledger.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+class AdytonError(Exception):
+    """The base of every error that Adyton raises on purpose."""
+
+
+class BadInput(AdytonError, ValueError):
+    """Something the caller gave is not allowed. Nothing was spent."""
+
+
+class SchemaError(BadInput):
+    """A schema that cannot be used, or a table that does not have what the schema declares."""
+
+
+class PredicateError(BadInput):
+    """A ``where`` text outside the predicate language."""
+
+
+class LedgerError(AdytonError):
+    """A ledger that cannot be opened, read or written. Nothing was spent."""
+
+
+class LedgerMismatch(LedgerError):
+    """A ledger that belongs to another data set, or was opened with another total."""
+
+
+class BudgetExceeded(AdytonError):
+    """A request for more budget than is left. Nothing was spent."""
+
+    def __init__(self, message: str, *, asked: Fraction, left: Fraction, total: Fraction) -> None:
+        super().__init__(message)
+        self.asked, self.left, self.total = asked, left, total
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_budget_exceeded, (str(self), self.asked, self.left, self.total)
+
+
+class KernelFailure(AdytonError):
+    """A measurement failed inside the kernel. The message is always the same, whatever the data were."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The measurement failed inside the kernel; the budget it was charged stays spent. "
+            "Check that the data source is still readable, then ask again."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return KernelFailure, ()
+
+
+def _rebuild_budget_exceeded(message: str, asked: Fraction, left: Fraction, total: Fraction) -> BudgetExceeded:
+    return BudgetExceeded(message, asked=asked, left=left, total=total)

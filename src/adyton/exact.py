@@ -1,0 +1,99 @@
+"""Exact numbers for budgets and scales: what a person writes as 0.1 is one tenth, not the nearest double."""
+
+from __future__ import annotations
+
+import numbers
+import re
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import TypeAlias
+
+from adyton.errors import BadInput
+
+Rational: TypeAlias = int | float | str | Fraction | Decimal
+
+_LARGEST_EXPONENT = 300
+_LARGEST_BITS = 2048
+_RATIO = re.compile(r"\s*([+-]?\d{1,600})\s*/\s*(\d{1,600})\s*\Z", re.ASCII)
+
+
+def exact(value: object, name: str) -> Fraction:
+    """The fraction that *value* stands for; floats are read by their shortest decimal form.
+
+    >>> exact(0.1, "epsilon")
+    Fraction(1, 10)
+    >>> exact("1/3", "epsilon")
+    Fraction(1, 3)
+    >>> exact(float("nan"), "epsilon")
+    Traceback (most recent call last):
+    adyton.errors.BadInput: epsilon must be a finite number, given nan. Write an int, a Fraction or a decimal like "0.1".
+    """
+    result = _read(value)
+    if result is None:
+        raise BadInput(
+            f"{name} must be a finite number, given {_shorten(value)}. Write an int, a Fraction or a decimal like \"0.1\"."
+        )
+    if max(result.numerator.bit_length(), result.denominator.bit_length()) > _LARGEST_BITS:
+        raise BadInput(f"{name} has more than {_LARGEST_BITS} bits. Write it with fewer digits.")
+    return result
+
+
+def positive(value: object, name: str) -> Fraction:
+    """Like :func:`exact`, for numbers that must be greater than zero."""
+    result = exact(value, name)
+    if result <= 0:
+        raise BadInput(f"{name} must be greater than 0, given {_shorten(value)}.")
+    return result
+
+
+def display(value: Fraction) -> str:
+    """A fraction as a person would write it: a decimal where that is exact and short, else a ratio.
+
+    >>> display(Fraction(1, 8)), display(Fraction(1, 3)), display(Fraction(2))
+    ('0.125', '1/3', '2')
+    """
+    if value.denominator == 1:
+        return str(value.numerator)
+    places = 0
+    while places <= 18 and (value * 10**places).denominator != 1:
+        places += 1
+    if places > 18:
+        return str(value)
+    return f"{Decimal((value * 10**places).numerator).scaleb(-places):f}"
+
+
+def _read(value: object) -> Fraction | None:
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, numbers.Integral):
+        return Fraction(int(value))
+    if isinstance(value, numbers.Real) and not isinstance(value, Decimal):
+        return _read_decimal(repr(float(value)))
+    if isinstance(value, Decimal):
+        return _read_decimal(str(value))
+    if isinstance(value, str):
+        ratio = _RATIO.match(value)
+        if ratio and int(ratio[2]):
+            return Fraction(int(ratio[1]), int(ratio[2]))
+        return _read_decimal(value)
+    return None
+
+
+def _read_decimal(text: str) -> Fraction | None:
+    """Through Decimal, which reads "1e999999999" without building a number of a billion digits."""
+    if len(text) > 1000:
+        return None
+    try:
+        decimal = Decimal(text)
+    except InvalidOperation:
+        return None
+    if not decimal.is_finite() or (decimal and abs(decimal.adjusted()) > _LARGEST_EXPONENT):
+        return None
+    return Fraction(decimal)
+
+
+def _shorten(value: object) -> str:
+    text = str(value) if isinstance(value, numbers.Number | Decimal) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -1,0 +1,57 @@
+"""What a source of randomness offers. Mechanisms draw from one and never ask which kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.exact import Rational
+
+IntegerArray: TypeAlias = npt.NDArray[Any]
+"""Whole numbers: int64 where all of them fit, else Python integers (dtype object)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """An array of fractions ``numerator / denominator``: two arrays of whole numbers that broadcast together."""
+
+    numerator: IntegerArray
+    denominator: IntegerArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array of fractions."""
+        return np.broadcast_shapes(np.shape(self.numerator), np.shape(self.denominator))
+
+
+Size: TypeAlias = int | tuple[int, ...]
+Scale: TypeAlias = Rational | Sequence[Rational] | Ratio
+
+
+class NoiseSource(Protocol):
+    """A source of randomness."""
+
+    @property
+    def private(self) -> bool:
+        """Whether answers that carry this noise are private: exact sampling from a cryptographic generator."""
+
+    def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
+        """Integers with P(z) proportional to exp(-|z| / scale); the scales broadcast to *size* from the right."""
+
+    def uniform_integers(self, size: Size, bound: int) -> IntegerArray:
+        """Integers that take each value of 0 … bound - 1 with the same probability."""
+
+    def bernoulli_exp(self, gamma: Rational) -> bool:
+        """True with probability exp(-gamma), for gamma at least 0."""
+
+    def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
+        """The index of a large score: candidates in random order, the first that passes exp(sharpness·(score - max)).
+
+        With sharpness = ε / (2Δ), Δ the sensitivity of every score, the choice is ε-differentially private; with
+        ε / Δ where one more row can only raise the scores, or only lower them.
+        """
