@@ -12,7 +12,7 @@ from adyton.errors import BadInput
 
 Rational: TypeAlias = int | float | str | Fraction | Decimal
 
-_LARGEST_EXPONENT = 300
+_LARGEST_EXPONENT = 400
 _LARGEST_BITS = 2048
 _RATIO = re.compile(r"\s*([+-]?\d{1,600})\s*/\s*(\d{1,600})\s*\Z", re.ASCII)
 
@@ -26,13 +26,11 @@ def exact(value: object, name: str) -> Fraction:
     Fraction(1, 3)
     >>> exact(float("nan"), "epsilon")
     Traceback (most recent call last):
-    adyton.errors.BadInput: epsilon must be a finite number, given nan. Write an int, a Fraction or a decimal like "0.1".
+    adyton.errors.BadInput: epsilon must be a finite number, given nan. Write it like 1, "0.1" or "1/3".
     """
     result = _read(value)
     if result is None:
-        raise BadInput(
-            f"{name} must be a finite number, given {_shorten(value)}. Write an int, a Fraction or a decimal like \"0.1\"."
-        )
+        raise BadInput(f'{name} must be a finite number, given {_shorten(value)}. Write it like 1, "0.1" or "1/3".')
     if max(result.numerator.bit_length(), result.denominator.bit_length()) > _LARGEST_BITS:
         raise BadInput(f"{name} has more than {_LARGEST_BITS} bits. Write it with fewer digits.")
     return result
@@ -63,22 +61,23 @@ def display(value: Fraction) -> str:
 
 
 def _read(value: object) -> Fraction | None:
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, numbers.Integral):
-        return Fraction(int(value))
-    if isinstance(value, numbers.Real) and not isinstance(value, Decimal):
-        return _read_decimal(repr(float(value)))
-    if isinstance(value, Decimal):
-        return _read_decimal(str(value))
-    if isinstance(value, str):
-        ratio = _RATIO.match(value)
-        if ratio and int(ratio[2]):
-            return Fraction(int(ratio[1]), int(ratio[2]))
-        return _read_decimal(value)
-    return None
+    match value:
+        case bool():
+            result = None
+        case Fraction():
+            result = value
+        case numbers.Integral():
+            result = Fraction(int(value))
+        case Decimal():
+            result = _read_decimal(str(value))
+        case numbers.Real():
+            result = _read_decimal(repr(float(value)))
+        case str():
+            ratio = _RATIO.match(value)
+            result = Fraction(int(ratio[1]), int(ratio[2])) if ratio and int(ratio[2]) else _read_decimal(value)
+        case _:
+            result = None
+    return result
 
 
 def _read_decimal(text: str) -> Fraction | None:

@@ -1,0 +1,55 @@
+"""A partition: disjoint groups of cells, given by one label per cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.whole import freeze
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Cell i belongs to group ``labels[i]``; the label -1 leaves a cell out.
+
+    Groups are disjoint by construction, because a cell has one label.
+
+    >>> Partition([0, 0, 1, -1]).sizes
+    array([2, 1])
+    """
+
+    labels: npt.NDArray[np.int64]
+    groups: int
+
+    def __init__(self, labels: npt.ArrayLike, groups: int | None = None) -> None:
+        frozen = freeze(labels, "labels").reshape(-1)
+        if not frozen.size:
+            raise BadInput("a partition needs at least one cell, given no labels.")
+        count = int(frozen.max()) + 1 if groups is None else int(groups)
+        if count < 1 or int(frozen.min()) < -1 or int(frozen.max()) >= count or count > frozen.size:
+            raise BadInput(
+                f"labels must lie in -1 … {count - 1} with at least one group and at most one group per cell, "
+                f"given {int(frozen.min())} … {int(frozen.max())}."
+            )
+        object.__setattr__(self, "labels", frozen)
+        object.__setattr__(self, "groups", count)
+
+    @property
+    def cells(self) -> int:
+        """How many cells carry a label."""
+        return int(self.labels.size)
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The number of cells in each group."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.groups)
+
+    def __len__(self) -> int:
+        return self.groups
+
+    def members(self, group: int) -> npt.NDArray[np.int64]:
+        """The cells of one group, in order."""
+        return np.flatnonzero(self.labels == group)
