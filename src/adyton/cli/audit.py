@@ -1,0 +1,43 @@
+"""``adyton audit``: try to break the privacy of everything."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from adyton.cli.console import REFUSED, out, print_json, progress
+
+
+def command(
+    profile: Annotated[str, typer.Option(help="quick (under a minute) or full (long, for releases).")] = "quick",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
+) -> None:
+    """Attack the noise, the mechanisms, the accounting and the ledger, and report what was found.
+
+    Ends with exit code 1 if any check failed.
+    """
+    from adyton.audit.run import checks
+
+    parts = checks(profile)
+    findings = []
+    with progress("audit", sum(part.steps for part in parts), quiet=quiet or as_json) as advance:
+        for part in parts:
+            findings.append(part.run(lambda: advance(1)))
+    failed = [finding for finding in findings if not finding.passed]
+    if as_json:
+        print_json({"profile": profile, "passed": not failed, "findings": [found.as_dict() for found in findings]})
+    else:
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in ("", "room", "check", "what was seen"):
+            table.add_column(column, overflow="fold")
+        for finding in findings:
+            table.add_row("ok" if finding.passed else "FAILED", finding.room, finding.check, finding.detail)
+        out().print(table)
+        out().print(f"{len(findings) - len(failed)} of {len(findings)} checks passed.")
+    if failed:
+        raise typer.Exit(REFUSED)

@@ -1,0 +1,107 @@
+"""What every command shares: where it prints, how it ends, and how it shows that it is still working.
+
+Exit codes: 0 done, 1 refused or failed, 2 bad input, 130 interrupted. An error is one sentence on standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from adyton.errors import AdytonError, BadInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+DONE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+_WIDTH_WITHOUT_TERMINAL = 120
+
+
+def out() -> Console:
+    """The console for results. Into a file or a pipe it writes wide, plain lines."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _width_without_terminal())
+
+
+def notes() -> Console:
+    """The console for everything that is not a result: progress and remarks, on standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def print_json(value: object) -> None:
+    """Write *value* to standard output as JSON, and nothing else."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def printable(text: str) -> str:
+    """*text* without the power to steer a terminal: control characters are spelled out.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def complain(message: str) -> None:
+    """Say what went wrong, in one line on standard error."""
+    sys.stderr.write(f"adyton: {printable(' '.join(message.split()))}\n")
+
+
+def exit_code(error: AdytonError) -> int:
+    """The exit code that tells a script what kind of error this was."""
+    return BAD_INPUT if isinstance(error, BadInput) else REFUSED
+
+
+def guard(run: Callable[[], Any]) -> int:
+    """Call *run* and return the exit code; whatever Adyton or the command line objects to becomes one sentence.
+
+    An error that nobody foresaw is a defect and keeps its traceback.
+    """
+    try:
+        code = run()
+        sys.stdout.flush()
+    except AdytonError as error:
+        complain(str(error))
+        return exit_code(error)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return REFUSED
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        complain(f"{error.format_message().rstrip('.')}. Try adyton --help.")
+        return BAD_INPUT
+    if code == INTERRUPTED:
+        complain("interrupted.")
+    return code if isinstance(code, int) else DONE
+
+
+@contextmanager
+def progress(description: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """A progress bar on standard error; the block gets a function that advances it by so many steps.
+
+    It is silent when standard error is not a terminal, and with *quiet* (pass it for ``--quiet`` and ``--json``).
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda steps: None
+        return
+    from rich.progress import Progress
+
+    with Progress(console=notes(), transient=True) as bar:
+        task = bar.add_task(description, total=total)
+        yield lambda steps: bar.advance(task, steps)
+
+
+def _width_without_terminal() -> int:
+    columns = os.environ.get("COLUMNS", "")
+    return max(20, int(columns)) if columns.isascii() and columns.isdigit() else _WIDTH_WITHOUT_TERMINAL

@@ -1,0 +1,88 @@
+"""The command ``adyton``.
+
+Each command is a function named ``command`` in a file of its own, listed in :data:`COMMANDS` and imported only when it
+is needed. A command's file must be light to import, because ``adyton --help`` reads the docstrings of all of them:
+whatever is heavy is imported inside the function.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+import adyton
+from adyton.cli.console import guard
+
+COMMANDS = {
+    "release": "adyton.cli.release:command",
+    "schema": "adyton.cli.schema:command",
+    "ledger": "adyton.cli.ledger:command",
+    "audit": "adyton.cli.audit:command",
+    "bench": "adyton.cli.bench:command",
+}
+
+
+class Commands(TyperGroup):
+    """The group of all commands: imports them one by one, and ends each of them in the same way."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        if cmd_name not in self.commands:
+            module, function = COMMANDS[cmd_name].split(":")
+            single = typer.Typer(add_completion=False)
+            single.command(cmd_name)(getattr(import_module(module), function))
+            self.commands[cmd_name] = get_command(single)
+        return self.commands[cmd_name]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; for a name that does not exist, say which do."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}; the commands are {', '.join(COMMANDS)}.")
+        return super().resolve_command(ctx, args)
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run, and exit with the code that the outcome deserves."""
+        run = super().main
+        alone = options.get("standalone_mode", True)
+        options["standalone_mode"] = False
+        if not alone:
+            return run(*args, **options)
+        sys.exit(guard(lambda: run(*args, **options)))
+
+
+app = typer.Typer(
+    cls=Commands,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """Differentially private data release that picks its own algorithm."""
+    if version:
+        typer.echo(f"adyton {adyton.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """The entry point of the console script."""
+    app(prog_name="adyton")

@@ -1,0 +1,60 @@
+"""What a caller may give to a ledger; everything else is refused before the file is touched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+
+from adyton.errors import BadInput
+from adyton.exact import display
+from adyton.kernel.ledger_records import fits
+
+WORDS = ("total", "dataset")
+
+
+def amount(amount: object) -> Fraction:
+    """A debit: exact, and never a refund."""
+    if isinstance(amount, bool) or not isinstance(amount, int | Fraction):
+        raise BadInput(f"a debit must be a Fraction or an int, given {type(amount).__name__}.")
+    exactly = Fraction(amount)
+    if not fits(exactly):
+        raise BadInput("a debit has too many digits. Write it with fewer.")
+    if exactly < 0:
+        raise BadInput(f"a debit must not be negative, given {display(exactly)}.")
+    return exactly
+
+
+def lineage(lineage: object) -> list[str]:
+    """The names of the steps from the root to the source."""
+    if isinstance(lineage, str) or not isinstance(lineage, Sequence):
+        raise BadInput(f"lineage must be a sequence of names, given {type(lineage).__name__}.")
+    return [text(name, "a name in the lineage") for name in lineage]
+
+
+def text(value: object, name: str) -> str:
+    """A text that can be stored."""
+    if not isinstance(value, str) or not value:
+        raise BadInput(f"{name} must be a text with at least one character, given {value!r}.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadInput(f"{name} must be a text that can be written as UTF-8, given {value!r}.") from None
+    return str(value)
+
+
+def file_name(path: object) -> str:
+    """A path, as text."""
+    if not isinstance(path, str | os.PathLike):
+        raise BadInput(f"path must be the name of a file, or None to keep the ledger in memory, given {path!r}.")
+    name = os.fsdecode(path)
+    if not name or "\0" in name or name == ":memory:":
+        raise BadInput(f"path must be the name of a file, or None to keep the ledger in memory, given {name!r}.")
+    return name
+
+
+def accepted(accept: object) -> frozenset[str]:
+    """The words that allow a change of terms."""
+    if isinstance(accept, str) or not isinstance(accept, Collection) or not all(word in WORDS for word in accept):
+        raise BadInput(f'accept may hold the words "total" and "dataset", given {accept!r}. Write accept={{"total"}}.')
+    return frozenset(accept)

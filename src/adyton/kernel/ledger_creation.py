@@ -1,0 +1,105 @@
+"""The birth of a ledger file.
+
+A new ledger is completed under another name and linked into place whole. So there is never half a ledger at its path,
+two processes that create it at once end up with the same one, and a file that was there before is never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from adyton.errors import LedgerError
+from adyton.kernel.ledger_records import TABLES
+
+APPLICATION = 0x41445954
+"""SQLite's application_id of a ledger: the letters ADYT."""
+FORMAT = 1
+BUSY_SECONDS = 30.0
+"""How long to wait for another process before giving up."""
+
+
+def connect(target: str) -> sqlite3.Connection:
+    """A connection that waits its turn and puts every commit on the disk; transactions are begun by hand.
+
+    Every commit is moved from the log to the file itself at once, so that someone who copies only the file, while the
+    ledger is open, does not lose debits.
+    """
+    connection = sqlite3.connect(
+        target, uri=target.startswith("file:"), timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        for setting in ("synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 1"):
+            connection.execute(f"PRAGMA {setting}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def write_first(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Mark an empty database as a ledger, with its tables and its first contents."""
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    for table in TABLES:
+        connection.execute(table)
+    fill(connection)
+    connection.execute("COMMIT")
+
+
+def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Make a whole ledger under another name, then link it into place; whoever links first wins, the others open it."""
+    directory = os.path.dirname(path)
+    if not os.path.isdir(directory):
+        raise LedgerError(f"{name} cannot be created because its directory does not exist. Create the directory first.")
+    for ending in ("-wal", "-journal"):
+        if os.path.exists(path + ending) and not os.path.lexists(path):
+            raise LedgerError(
+                f"{name} does not exist, but {name}{ending} is left over from it. "
+                "Restore the ledger, or remove what is left over."
+            )
+    draft = f"{path}.{secrets.token_hex(8)}.new"
+    try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+        connection = connect(f"{Path(draft).as_uri()}?mode=rw")
+        try:
+            write_first(connection, fill)
+            connection.execute("PRAGMA journal_mode = WAL")
+        finally:
+            connection.close()
+        _put_in_place(draft, path)
+    except OSError as error:
+        raise LedgerError(f"{name} cannot be created: {reason(error)}. Choose another place.") from None
+    finally:
+        for ending in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                os.unlink(draft + ending)
+
+
+def _put_in_place(draft: str, path: str) -> None:
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without hard links: reserve the name, then fill it
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except FileExistsError:
+            return
+        os.replace(draft, path)
+    if os.name == "posix":
+        directory = os.open(os.path.dirname(path), os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def reason(error: OSError) -> str:
+    """What the operating system says, without numbers and paths."""
+    return (error.strerror or type(error).__name__).lower()

@@ -1,0 +1,229 @@
+"""The ledger's file: connecting to it, and telling plainly what is wrong with it.
+
+Three properties of SQLite shape this module.
+
+*   POSIX drops a process's locks on a file as soon as the process closes *any* descriptor of that file, so a ledger is
+    looked at through SQLite and ``stat`` only, never with ``open``.
+*   A connection must not cross a fork: the child would believe in locks that only the parent holds. Every connection is
+    closed just before a fork, and both sides connect again when they next need to.
+*   An empty file is a valid database. A truncated ledger must not pass for a new one, so an empty file is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from adyton.errors import LedgerError
+from adyton.kernel.ledger_creation import APPLICATION, FORMAT, connect, create, reason, write_first
+from adyton.kernel.ledger_records import DamagedError
+
+_in_use = threading.RLock()
+"""Held while any connection of this process opens, closes or works, and while the process forks."""
+_files: weakref.WeakSet[LedgerFile] = weakref.WeakSet()
+
+_CAUSES = (
+    ("locked", "is held by another process. Wait for it to finish, then try again."),
+    ("readonly", "cannot be written. Check the permissions of the file and of its directory."),
+    ("is full", "cannot be written because the disk is full. Make room, then try again."),
+    ("not a database", "is not a ledger. Give the path of a ledger, or of a file that does not exist yet."),
+    ("malformed", "is damaged. Restore it from a copy; do not start a new one for the same data."),
+    ("no such", "is damaged. Restore it from a copy; do not start a new one for the same data."),
+    ("unable to open", "cannot be opened. Check the permissions of the file and of its directory."),
+)
+
+
+class LedgerFile:
+    """One ledger file, or one database in memory, and this process's connection to it."""
+
+    def __init__(self, path: str | None) -> None:
+        self.path = path
+        self._absolute = None if path is None else os.path.realpath(path)
+        self._connection: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
+        self._process = os.getpid()
+        self._closed = False
+        self.name = "the ledger in memory" if path is None else path
+
+    def open(self, fill: Callable[[sqlite3.Connection], None]) -> None:
+        """Connect; a ledger that does not exist yet is created, with its first contents written by *fill*."""
+        with _in_use, self._plainly():
+            if self._absolute is None:
+                self._connection = connect(":memory:")
+                write_first(self._connection, fill)
+            else:
+                if not os.path.lexists(self._absolute):
+                    create(self._absolute, self.name, fill)
+                self._connected()
+            _files.add(self)
+
+    @contextmanager
+    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+        """One transaction: durable when the block ends, undone when it raises. Writers queue, across processes too."""
+        with _in_use, self._plainly():
+            connection = self._connected()
+            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def look(self) -> Iterator[sqlite3.Connection]:
+        """A connection that only reads, for a ledger that need not be open; it leaves nothing behind on the disk.
+
+        A ledger that nobody has open has no write-ahead log, and is then read as a file that does not change: an
+        ordinary connection would create the log. If a writer comes meanwhile, what was read is not used.
+        """
+        assert self._absolute is not None
+        with _in_use, self._plainly():
+            before = _state(examine(self._absolute, self.name))
+            quiet = not os.path.exists(self._absolute + "-wal")
+            connection = connect(f"{Path(self._absolute).as_uri()}?mode=ro{'&immutable=1' if quiet else ''}")
+            try:
+                _check_kind(connection, self.name)
+                connection.execute("BEGIN")
+                yield connection
+                self._insist_unchanged(quiet, before)
+            except (DamagedError, sqlite3.Error):
+                self._insist_unchanged(quiet, before)
+                raise
+            finally:
+                connection.close()
+
+    def _insist_unchanged(self, quiet: bool, before: tuple[int, ...]) -> None:
+        assert self._absolute is not None
+        if quiet and (before != _state(examine(self._absolute, self.name)) or os.path.exists(self._absolute + "-wal")):
+            raise ChangedError from None
+
+    def close(self) -> None:
+        """Disconnect for good; closing twice is fine."""
+        with _in_use:
+            self._closed = True
+            self.disconnect()
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._closed
+
+    def disconnect(self) -> None:
+        """Drop this process's connection; for a file, the next transaction makes another."""
+        if self._connection is not None and self._process == os.getpid():
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self.disconnect()
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._closed:
+            raise LedgerError(f"{self.name} was closed. Open it again to use it.")
+        if self._connection is not None and self._process != os.getpid():
+            raise LedgerError(
+                f"{self.name} was opened by process {self._process} and cannot be used in process {os.getpid()}, "
+                "which was forked from it. Give the ledger a file, and open it in each process."
+            )
+        if self._absolute is None:
+            assert self._connection is not None
+            return self._connection
+        found = examine(self._absolute, self.name)
+        if self._identity not in (None, (found.st_dev, found.st_ino)):
+            raise LedgerError(f"{self.name} was replaced while it was open. Put the first file back, or open it again.")
+        if self._connection is None:
+            connection = connect(f"{Path(self._absolute).as_uri()}?mode=rw")
+            try:
+                _check_kind(connection, self.name)
+                if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                    connection.execute("PRAGMA journal_mode = WAL")
+            except BaseException:
+                connection.close()
+                raise
+            self._connection, self._process = connection, os.getpid()
+            self._identity = (found.st_dev, found.st_ino)
+        return self._connection
+
+    @contextmanager
+    def _plainly(self) -> Iterator[None]:
+        """Turn what SQLite says into what a person can act on."""
+        try:
+            yield
+        except DamagedError as damage:
+            raise LedgerError(f"{self.name} is damaged: {damage}. Restore it from a copy.") from None
+        except sqlite3.Error as error:
+            for sign, sentence in _CAUSES:
+                if sign in str(error):
+                    raise LedgerError(f"{self.name} {sentence}") from None
+            raise LedgerError(f"{self.name} could not be used: {error}. Check the disk, then try again.") from None
+
+
+class ChangedError(Exception):
+    """A writer came while a quiet ledger was being read: read again."""
+
+
+def examine(path: str, name: str) -> os.stat_result:
+    """The file's ``stat``, once it is known to be a regular file with something in it."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        raise LedgerError(f"{name} does not exist. Check the path of the ledger.") from None
+    except OSError as error:
+        raise LedgerError(f"{name} cannot be reached: {reason(error)}. Check its path and permissions.") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise LedgerError(f"{name} is a directory. Give the path of a file.")
+    if not stat.S_ISREG(found.st_mode):
+        raise LedgerError(f"{name} is not a regular file. Give the path of a file on disk.")
+    if found.st_size == 0:
+        raise LedgerError(f"{name} is empty, so it is not a ledger. Restore it, or remove it if it never was one.")
+    return found
+
+
+def _state(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _check_kind(connection: sqlite3.Connection, name: str) -> None:
+    """Refuse a database that is not a ledger, or that a newer version wrote, before anything is written to it."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION:
+        raise LedgerError(f"{name} is not a ledger: another program wrote it. Give the path of a ledger.")
+    if version > FORMAT:
+        raise LedgerError(
+            f"{name} has ledger format {version}, and this version of Adyton knows format {FORMAT}. Upgrade Adyton."
+        )
+    if version != FORMAT:
+        raise DamagedError("its format number is missing")
+    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        raise DamagedError("its pages are inconsistent")
+
+
+def _before_fork() -> None:
+    _in_use.acquire()
+    for file in list(_files):
+        if file.path is not None:
+            file.disconnect()
+
+
+def _after_fork_in_parent() -> None:
+    _in_use.release()
+
+
+def _after_fork_in_child() -> None:
+    global _in_use
+    _in_use = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

@@ -1,0 +1,268 @@
+"""The command line: the ledger on screen and as JSON, one sentence per error, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import types
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import adyton
+from adyton.cli import console
+from adyton.cli.main import COMMANDS, app
+from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, LedgerError, SchemaError
+from adyton.kernel.ledger import Ledger
+
+ADYTON = [sys.executable, "-c", "from adyton.cli.main import main; main()"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "visits.ledger"
+    with Ledger.open(path, total=1, dataset="visits") as ledger:
+        ledger.settle(
+            ledger.debit(Fraction(1, 4), lineage=["root", "where [b]age > 3"], operator="laplace"), "answered"
+        )
+        ledger.debit(Fraction(1, 3), lineage=["root"], operator="clear\x1b[2J")
+    with Ledger.open(path, total=2, dataset="visits", accept={"total"}):
+        pass
+    return path
+
+
+def run(*arguments: object, columns: int = 120):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": str(columns)})
+
+
+def one_sentence(text: str) -> bool:
+    return text.startswith("adyton: ") and text.endswith(".\n") and text.count("\n") == 1 and "Traceback" not in text
+
+
+def test_the_table_shows_every_entry_on_one_line(path: Path):
+    result = run("ledger", path)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[:4] == ["data set  visits", "total     2", "spent     7/12", "remaining 17/12"]
+    (first,) = [line for line in lines if "laplace" in line]
+    assert first.split()[0] == "1"
+    for word in ("0.25", "root > where [b]age > 3", "answered"):
+        assert word in first
+    (second,) = [line for line in lines if "debited" in line]
+    assert second.split()[3:5] == ["1/3", "7/12"]
+    assert r"clear\x1b[2J" in second
+    assert "\x1b" not in result.stdout
+    assert lines[-1].endswith("total changed from 1 to 2")
+
+
+@pytest.mark.parametrize("columns", [30, 60, 80])
+def test_a_narrow_terminal_gets_short_lines_with_everything_in_them(path: Path, columns: int):
+    result = run("ledger", path, columns=columns)
+    assert result.exit_code == 0
+    assert max(len(line) for line in result.stdout.splitlines()) <= columns
+    text = " ".join(result.stdout.split())
+    for word in ("1. 0.25", "root > where [b]age > 3", "laplace, answered", "2. 1/3", "debited"):
+        assert word in text
+
+
+def test_json_has_exact_numbers_and_floats(path: Path):
+    result = run("ledger", path, "--json", columns=20)
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert report["dataset"] == "visits"
+    assert report["spent"] == {"exact": "7/12", "float": pytest.approx(7 / 12)}
+    assert Fraction(report["total"]["exact"]) - Fraction(report["spent"]["exact"]) == Fraction(
+        report["remaining"]["exact"]
+    )
+    first, second = report["entries"]
+    assert first["lineage"] == ["root", "where [b]age > 3"]
+    assert (first["number"], first["status"], first["amount"]["exact"]) == (1, "answered", "1/4")
+    assert (second["operator"], second["process"]) == ("clear\x1b[2J", os.getpid())
+    assert [(event["changed"], event["old"], event["new"]) for event in report["events"]] == [("total", "1", "2")]
+
+
+def test_a_total_beyond_floats_has_its_exact_form(tmp_path: Path):
+    huge = 10**400
+    Ledger.open(tmp_path / "huge", total=huge, dataset="visits").close()
+    report = json.loads(run("ledger", tmp_path / "huge", "--json").stdout)
+    assert report["total"] == {"exact": str(huge), "float": None}
+
+
+def test_an_empty_ledger_says_so(tmp_path: Path):
+    Ledger.open(tmp_path / "new", total=1, dataset="visits").close()
+    assert "No entries yet." in run("ledger", tmp_path / "new").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["ledger", "nowhere.ledger"], 2, "nowhere.ledger does not exist"),
+        (["ledger"], 2, "FILE"),
+        (["ledger", "x", "--frobnicate"], 2, "--frobnicate"),
+        (["--frobnicate"], 2, "--frobnicate"),
+        (["legder", "x"], 2, "the commands are"),
+        (["ledger", "."], 1, "is a directory"),
+        (["ledger", __file__], 1, "is not a ledger"),
+    ],
+)
+def test_an_error_is_one_sentence_on_standard_error(arguments: list[str], code: int, words: str):
+    result = run(*arguments)
+    assert result.exit_code == code
+    assert words in result.stderr
+    assert one_sentence(result.stderr)
+    assert result.stdout == ""
+
+
+@pytest.fixture
+def sample(monkeypatch: pytest.MonkeyPatch):
+    """Put a command of the test's own in the table."""
+
+    def install(command) -> None:
+        module = types.ModuleType("sample_command")
+        module.command = command
+        monkeypatch.setitem(sys.modules, "sample_command", module)
+        monkeypatch.setitem(COMMANDS, "sample", "sample_command:command")
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BadInput("epsilon must be\ngreater than 0."), 2),
+        (SchemaError("no such attribute."), 2),
+        (BudgetExceeded("too much.", asked=Fraction(2), left=Fraction(1), total=Fraction(1)), 1),
+        (LedgerError("held."), 1),
+        (KernelFailure(), 1),
+        (AdytonError("failed."), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_exit_codes(sample, error: BaseException, code: int):
+    def command() -> None:
+        raise error
+
+    sample(command)
+    result = run("sample")
+    assert result.exit_code == code
+    assert one_sentence(result.stderr)
+    assert (" ".join(str(error).split()) or "interrupted") in result.stderr
+
+
+def test_a_defect_keeps_its_traceback(sample):
+    def command() -> None:
+        raise ZeroDivisionError
+
+    sample(command)
+    assert isinstance(run("sample").exception, ZeroDivisionError)
+
+
+def test_a_command_in_the_table_is_in_the_help(sample):
+    def command() -> None:
+        """Do what the sample does."""
+
+    sample(command)
+    result = run("--help")
+    assert result.exit_code == 0
+    assert "Do what the sample does." in result.stdout
+    assert run("sample").exit_code == 0
+    assert "Do what the sample does." in run("sample", "--help").stdout
+    assert run().stdout == result.stdout
+    assert run("--version").stdout == f"adyton {adyton.__version__}\n"
+
+
+def test_help_imports_nothing_heavy():
+    heavy = {"numpy", "scipy", "numba", "ibis", "sqlglot", "cryptography", "sqlite3", "adyton.kernel"}
+    script = (
+        "import sys\nfrom adyton.cli.main import main\nsys.argv = ['adyton', '--help']\n"
+        "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "ledger" in done.stdout
+    loaded = set(done.stderr.split())
+    assert "adyton.cli.ledger" in loaded
+    assert not loaded & heavy
+
+
+def test_the_program_itself(path: Path):
+    done = subprocess.run([*ADYTON, "ledger", str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "7/12" in done.stdout
+    refused = subprocess.run([*ADYTON, "ledger", "nowhere"], capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert one_sentence(refused.stderr)
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path):
+    with Ledger.open(tmp_path / "long", total=1, dataset="visits") as ledger:
+        for _ in range(10):
+            ledger.debit(Fraction(0), lineage=["root" * 200000], operator="laplace")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(
+        [*ADYTON, "ledger", str(tmp_path / "long"), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=30) == 1
+
+
+def test_an_interrupt_from_the_keyboard():
+    script = (
+        "import sys, time, types\nfrom adyton.cli.main import COMMANDS, main\n"
+        "module = types.ModuleType('sample')\n"
+        "def command():\n    print('started', flush=True)\n    time.sleep(30)\n"
+        "module.command = command\nsys.modules['sample'] = module\nCOMMANDS['sample'] = 'sample:command'\n"
+        "sys.argv = ['adyton', 'sample']\nmain()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "started\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+        assert process.stderr.read() == "adyton: interrupted.\n"
+
+
+class Terminal:
+    """A standard error that claims to be a terminal, or not, and remembers what was written."""
+
+    def __init__(self, terminal: bool) -> None:
+        self.terminal, self.written = terminal, ""
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def write(self, text: str) -> int:
+        self.written += text
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("terminal", "quiet", "seen"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch, terminal: bool, quiet: bool, seen: bool):
+    screen = Terminal(terminal)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with console.progress("measuring", total=2, quiet=quiet) as advance:
+        advance(1)
+        advance(1)
+    assert ("measuring" in screen.written) is seen
+    if not seen:
+        assert screen.written == ""
