@@ -1,0 +1,1 @@
+"""The auditor: attacks on everything that could leak, and bounds on what was found."""

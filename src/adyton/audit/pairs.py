@@ -1,0 +1,124 @@
+"""Neighbouring data for audits: vectors of counts, or single counts, that differ by a given number of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+
+Counts: TypeAlias = npt.NDArray[np.int64]
+
+_LARGE = 10**6
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two vectors of non-negative counts whose rows differ by a known number of additions and removals."""
+
+    name: str
+    left: Counts
+    right: Counts
+
+    @property
+    def distance(self) -> int:
+        """Σ |left - right|: how many rows must be added or removed to turn one side into the other."""
+        return int(np.abs(self.left - self.right).sum())
+
+
+def vector_pairs(shape: int | tuple[int, ...], count: int = 40, seed: int = 0, *, distance: int = 1) -> list[Pair]:
+    """*count* different pairs of vectors, or of arrays of the given shape, *distance* rows apart.
+
+    The known bad cases come first: nothing against one row, at the first, middle and last cell; a spike that grows or
+    shrinks; alternating and equal cells; large counts; a single row in a corner of a full vector. Random ones follow,
+    which at a distance above 1 also spread the rows over several cells and mix additions with removals.
+    """
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = math.prod(shape)
+    if size < 1 or count < 1:
+        raise BadInput(f"Ask for at least one cell and one pair, given shape {shape} and count {count}.")
+    _check_distance(distance)
+    chosen: dict[tuple[bytes, ...], Pair] = {}
+    for pair in _known(size, distance):
+        chosen.setdefault(_key(pair), pair)
+    searched = _random(size, distance, np.random.default_rng(seed))
+    while len(chosen) < count:
+        pair = next(searched)
+        chosen.setdefault(_key(pair), pair)
+    return [Pair(pair.name, pair.left.reshape(shape), pair.right.reshape(shape)) for pair in chosen.values()][:count]
+
+
+def count_pairs(*, distance: int = 1) -> list[Pair]:
+    """Pairs of single counts (arrays of no dimension): 0|1, 1|2, 5|6, 100|101, 10⁶|10⁶ + 1 and 2⁵³|2⁵³ + 1.
+
+    The last is where a float stops telling neighbours apart.
+    """
+    _check_distance(distance)
+    starts = (0, 1, 5, 100, _LARGE, 2**53)
+    return [Pair(f"{n}|{n + distance}", _scalar(n), _scalar(n + distance)) for n in starts]
+
+
+def _known(size: int, distance: int) -> Iterator[Pair]:
+    places = {"first": 0, "middle": size // 2, "last": size - 1}
+    cells = np.arange(size)
+    spike = np.zeros(size, dtype=np.int64)
+    spike[size // 2] = 50 + distance
+    hole = np.full(size, 10 + distance, dtype=np.int64)
+    hole[size // 2] = 0
+    backgrounds = {
+        "empty": np.zeros(size, dtype=np.int64),
+        "spike": spike,
+        "hole": hole,
+        "alternating": np.where(cells % 2 == 0, 10 + distance, 0),
+        "all equal": np.full(size, 5 + distance),
+        "large counts": np.full(size, _LARGE),
+        "one step": np.where(cells < size // 2, 0, 20 + distance),
+        "staircase": cells + distance,
+    }
+    for name, background in backgrounds.items():
+        for place, cell in places.items():
+            yield _changed(f"{name}, {distance} more in the {place} cell", background, cell, distance)
+    for name, background in backgrounds.items():
+        cell = int(np.argmax(background))
+        if background[cell] >= distance:
+            yield _changed(f"{name}, {distance} fewer in its largest cell", background, cell, -distance)
+
+
+def _random(size: int, distance: int, generator: np.random.Generator) -> Iterator[Pair]:
+    number = 0
+    while True:
+        largest = int(generator.choice([1, 3, 10, 100, 10_000]))
+        left = generator.integers(0, largest + 1, size) * (generator.random(size) < generator.choice([0.1, 0.5, 1.0]))
+        change = np.zeros(size, dtype=np.int64)
+        sign = generator.choice([-1, 1], size)  # one sign per cell, so that the distance adds up
+        rows = generator.choice(size, distance) if number % 2 else np.full(distance, generator.integers(size))
+        np.add.at(change, rows, sign[rows])
+        left = np.maximum(left, -change)
+        number += 1
+        yield Pair(f"random {number}, counts up to {largest}", left, left + change)
+
+
+def _changed(name: str, background: npt.NDArray[Any], cell: int, change: int) -> Pair:
+    left = background.astype(np.int64)
+    right = left.copy()
+    right[cell] += change
+    return Pair(name, left, right)
+
+
+def _key(pair: Pair) -> tuple[bytes, ...]:
+    """The same for a pair and its mirror image: audits test both directions anyway."""
+    return tuple(sorted((pair.left.tobytes(), pair.right.tobytes())))
+
+
+def _scalar(value: int) -> Counts:
+    return np.array(value, dtype=np.int64)
+
+
+def _check_distance(distance: int) -> None:
+    if distance < 1:
+        raise BadInput(f"distance must be at least 1, given {distance}.")

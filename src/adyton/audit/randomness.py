@@ -1,0 +1,108 @@
+"""Is the noise what it says it is? Distributions against their exact probabilities, selections by enumeration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from scipy import stats
+
+from adyton.audit.enumeration import Run, largest_loss
+from adyton.audit.findings import Finding
+from adyton.audit.pairs import vector_pairs
+from adyton.audit.statistical import Array
+from adyton.noise.probabilities import discrete_laplace_cumulative
+from adyton.noise.selection import permute_and_flip
+from adyton.noise.source import NoiseSource
+
+FALSE_ALARM = 1e-7
+"""Of each single test here; an audit makes fewer than ten."""
+SCALES = (Fraction(1, 2), Fraction(1), Fraction(7, 3), Fraction(100), Fraction(10**6))
+
+
+def audit_laplace(noise: NoiseSource, draws: int) -> Finding:
+    """χ² of discrete Laplace draws against the exact probabilities, at five scales."""
+    values = {}
+    for scale in SCALES:
+        values[str(scale)] = fit(np.asarray(noise.discrete_laplace(draws, scale)), scale)
+    worst = min(values, key=lambda scale: values[scale])
+    passed = values[worst] >= FALSE_ALARM
+    detail = f"smallest p-value {values[worst]:.3g}, at scale {worst}."
+    return Finding("noise", "discrete Laplace against its exact probabilities", passed, detail, {"p": values})
+
+
+def fit(sample: Array, scale: Fraction) -> float:
+    """The p-value of a χ² test of a sample against the discrete Laplace distribution, on about 60 intervals."""
+    reach = max(8, int(12 * scale))
+    edges = np.unique(np.round(np.linspace(-reach, reach, 61)).astype(np.int64))
+    probabilities = np.diff(discrete_laplace_cumulative(edges, scale), prepend=0.0, append=1.0)
+    observed = np.bincount(np.searchsorted(edges, sample, side="left"), minlength=len(edges) + 1)
+    return merged_chi_square(observed, probabilities * len(sample))
+
+
+def merged_chi_square(observed: Array, expected: Array) -> float:
+    """The p-value of a χ² test, neighbouring classes merged until each expects at least 20."""
+    groups = np.zeros(len(expected), dtype=np.int64)
+    held, group = 0.0, 0
+    for place, value in enumerate(expected):
+        groups[place] = group
+        held += value
+        if held >= 20 and expected[place + 1 :].sum() >= 20:
+            held, group = 0.0, group + 1
+    seen, foreseen = np.bincount(groups, observed), np.bincount(groups, expected)
+    return float(stats.chisquare(seen, foreseen * (seen.sum() / foreseen.sum())).pvalue)
+
+
+def audit_uniform(noise: NoiseSource, draws: int) -> Finding:
+    """χ² of uniform integers, for bounds where taking a remainder would be visibly uneven."""
+    values = {}
+    for bound in (3, 1000, 3 * 2**61, 3 * 2**62):
+        sample = noise.uniform_integers(draws, bound)
+        parts = min(bound, 24)
+        classes = np.array([int(value) * parts // bound for value in sample.tolist()])
+        values[str(bound)] = float(stats.chisquare(np.bincount(classes, minlength=parts)).pvalue)
+    worst = min(values, key=lambda bound: values[bound])
+    passed = values[worst] >= FALSE_ALARM
+    detail = f"smallest p-value {values[worst]:.3g}, for the bound {worst}."
+    return Finding("noise", "uniform integers", passed, detail, {"p": values})
+
+
+def audit_streams(noise: NoiseSource) -> Finding:
+    """Two calls never share randomness: at this scale, equal draws have a chance below 2⁻²⁰⁰."""
+    first, second = (noise.discrete_laplace(8, 2**40).tolist() for _ in range(2))
+    shared = set(first) & set(second) - {0}
+    detail = "two calls gave different draws." if not shared else "two calls gave the same draws: a shared stream."
+    return Finding("noise", "independent streams", not shared, detail)
+
+
+def audit_selection() -> Finding:
+    """Permute-and-flip on small vectors, every branch of its own code enumerated: loss at most ε, and close to it."""
+    worst = 0.0
+    for epsilon in (Fraction(1, 10), Fraction(1), Fraction(3)):
+        for scores in (_cells, _opposed):
+
+            def run_on(cells: Array, epsilon: Fraction = epsilon, scores: Scores = scores) -> Run:
+                return lambda source: permute_and_flip(source, scores(cells), epsilon / 2)  # Δ = 1
+
+            pairs = [pair for size in (1, 2, 3, 4) for pair in vector_pairs(size, count=30) if pair.left.max() < 200]
+            loss, pair = largest_loss(run_on, pairs)
+            worst = max(worst, loss / float(epsilon))
+            if loss > float(epsilon) * (1 + 1e-12):
+                detail = f"loses {loss:.6g} at ε = {float(epsilon):g} on “{pair.name if pair else ''}”."
+                return Finding("noise", _SELECTION, False, detail, {"loss/ε": loss / float(epsilon)})
+    return Finding("noise", _SELECTION, worst >= 0.95, f"largest loss {worst:.6g} of ε.", {"loss/ε": worst})
+
+
+_SELECTION = "permute-and-flip, enumerated"
+Scores = Callable[[Array], list[int]]
+
+
+def _cells(cells: Array) -> list[int]:
+    """Scores that one more row can only raise."""
+    return [int(cell) for cell in cells]
+
+
+def _opposed(cells: Array) -> list[int]:
+    """Scores that one more row raises and lowers at once: the worst case, which needs the factor 2."""
+    return [int(cells.sum()) * (-1) ** place for place in range(cells.size + 1)]

@@ -1,0 +1,88 @@
+"""The whole audit: every check of the noise, the mechanisms, the kernel's accounting and the ledger."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from adyton.audit.accounting import audit_accounting, audit_group_by
+from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
+from adyton.audit.findings import Finding
+from adyton.audit.mechanisms import EPSILONS, audit_mechanism
+from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
+from adyton.errors import BadInput
+from adyton.kernel.mechanisms import MECHANISMS
+from adyton.noise import ExactNoise
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How long to look."""
+
+    pairs: int
+    draws: int
+    strong_draws: int
+    noise_draws: int
+    sequences: int
+    kills: int
+
+
+PROFILES = {
+    "quick": Profile(pairs=30, draws=8_000, strong_draws=400_000, noise_draws=200_000, sequences=150, kills=20),
+    "full": Profile(
+        pairs=40, draws=200_000, strong_draws=4_000_000, noise_draws=5_000_000, sequences=100_000, kills=200
+    ),
+}
+Advance = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One part of an audit: its name, how many steps of progress it reports, and the work."""
+
+    name: str
+    steps: int
+    run: Callable[[Advance], Finding]
+
+
+def checks(profile: str) -> list[Check]:
+    """The checks of a profile, in order."""
+    if profile not in PROFILES:
+        raise BadInput(f"there is no audit profile {profile!r}. Choose one of {', '.join(PROFILES)}.")
+    size = PROFILES[profile]
+    noise = ExactNoise()
+    plain = [
+        Check("discrete Laplace", 1, lambda _: audit_laplace(noise, size.noise_draws)),
+        Check("uniform integers", 1, lambda _: audit_uniform(noise, size.noise_draws // 4)),
+        Check("streams", 1, lambda _: audit_streams(noise)),
+        Check("selection", 1, lambda _: audit_selection()),
+    ]
+    statistical = [
+        Check(
+            case.name,
+            (size.pairs + 1) * len(EPSILONS),
+            lambda advance, case=case: audit_mechanism(  # type: ignore[misc]
+                case, pairs=size.pairs, draws=size.draws, strong_draws=size.strong_draws, advance=advance
+            ),
+        )
+        for mechanism in MECHANISMS
+        for case in mechanism.audit_cases()
+    ]
+    records = [
+        Check("accounting", size.sequences, lambda advance: audit_accounting(size.sequences, advance=advance)),
+        Check("group-by", 1, lambda _: audit_group_by()),
+        Check("exactness", 1, lambda _: audit_exactness()),
+    ]
+    if hasattr(os, "fork"):
+        records += [
+            Check("concurrency", 1, lambda _: audit_concurrency()),
+            Check("crashes", size.kills, lambda advance: audit_crashes(size.kills, advance=advance)),
+        ]
+    return plain + statistical + records
+
+
+def audit(profile: str = "quick", advance: Advance = lambda: None) -> Iterator[Finding]:
+    """Run the checks one after the other."""
+    for check in checks(profile):
+        yield check.run(advance)

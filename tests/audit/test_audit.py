@@ -1,0 +1,58 @@
+"""The audit passes on the product as it is, and says so."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from adyton.audit.accounting import audit_accounting
+from adyton.audit.durability import audit_crashes
+from adyton.audit.run import audit, checks
+from adyton.errors import BadInput
+from adyton.kernel.mechanisms import MECHANISMS
+
+
+@pytest.fixture(scope="module")
+def quick():
+    done = subprocess.run([sys.executable, "-m", "adyton", "audit", "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def test_quick_profile_passes(quick):
+    """False alarm: at most 1e-6 for each of five statistical cases, and 1e-7 for each of nine goodness-of-fit tests."""
+    assert quick["passed"]
+    assert len(quick["findings"]) == len(checks("quick"))
+    assert all(finding["passed"] for finding in quick["findings"])
+
+
+def test_every_mechanism_is_attacked(quick):
+    attacked = [finding for finding in quick["findings"] if finding["room"] == "mechanisms"]
+    assert len(attacked) == sum(len(mechanism.audit_cases()) for mechanism in MECHANISMS) == 5
+    for finding in attacked:
+        assert 0.95 <= finding["figures"]["certified/ε"] <= 1
+        assert finding["figures"]["largest/ε"] <= 1
+
+
+def test_unknown_profile():
+    with pytest.raises(BadInput, match="quick, full"):
+        checks("thorough")
+
+
+@pytest.mark.full
+def test_full_profile_passes():
+    findings = list(audit("full"))
+    assert all(finding.passed for finding in findings), findings
+
+
+@pytest.mark.full
+def test_hundred_thousand_sequences():
+    found = audit_accounting(100_000, seed=77)
+    assert found.passed, found
+    assert found.figures["sequences"] == 100_000
+
+
+@pytest.mark.full
+def test_a_thousand_kills():
+    assert audit_crashes(kills=1000, seed=5).passed

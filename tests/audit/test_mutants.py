@@ -1,0 +1,371 @@
+"""Seeded bugs in the noise, the mechanisms, the kernel and the ledger: the audit must catch every one of them.
+
+The checks are those of ``adyton audit`` at the size of its quick profile or smaller; each passes without the mutation
+(see ``test_audit.py``), so what it catches is the bug.
+"""
+
+import math
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+from adyton.audit import accounting
+from adyton.audit.accounting import audit_accounting
+from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
+from adyton.audit.mechanisms import audit_mechanism
+from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
+from adyton.errors import BudgetExceeded
+from adyton.kernel import budget as budget_module
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.ledger import Ledger
+from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
+from adyton.kernel.transforms import LinearMap
+from adyton.noise import ExactNoise, Ratio
+from adyton.noise.source import NoiseSource
+from adyton.queries import Explicit, Identity, Prefix, Queries
+
+
+class Noise(ExactNoise):
+    """Exact noise with a bug in the scale or in the draw."""
+
+    def discrete_laplace(self, size, scale):
+        return self.spoil(super().discrete_laplace(size, self.rescale(scale)), scale)
+
+    def rescale(self, scale):
+        return scale
+
+    def spoil(self, draws, scale):
+        return draws
+
+
+class Halved(Noise):
+    def rescale(self, scale):
+        return Ratio(scale.numerator, scale.denominator * 2) if isinstance(scale, Ratio) else F(scale) / 2
+
+
+class FivePercentShort(Noise):
+    def rescale(self, scale):
+        return Ratio(scale.numerator * 19, scale.denominator * 20) if isinstance(scale, Ratio) else F(scale) * F(19, 20)
+
+
+class Silent(Noise):
+    def spoil(self, draws, scale):
+        return 0 * draws
+
+
+class OneSided(Noise):
+    def spoil(self, draws, scale):
+        return abs(draws)
+
+
+class TwoZeros(Noise):
+    """+0 and −0 both kept: zero comes twice as often as it should."""
+
+    def spoil(self, draws, scale):
+        coin = super().uniform_integers(draws.shape, 10)
+        return np.where((coin < 3) & (abs(draws) == 1), 0, draws)
+
+
+class ShortTails(Noise):
+    def spoil(self, draws, scale):
+        reach = 4 if isinstance(scale, Ratio) else 4 * math.ceil(F(scale))
+        return np.clip(draws, -reach, reach)
+
+
+class SameForAllQueries(Noise):
+    def spoil(self, draws, scale):
+        return np.broadcast_to(draws[..., :1], draws.shape) if draws.ndim > 1 else draws
+
+
+class FirstScaleForAll(Noise):
+    def rescale(self, scale):
+        return Ratio(scale.numerator[:1], scale.denominator[:1]) if isinstance(scale, Ratio) else scale
+
+
+class FixedSeed(ExactNoise):
+    def discrete_laplace(self, size, scale):
+        return np.random.default_rng(0).integers(-(2**39), 2**39, size)
+
+
+class Remainder(ExactNoise):
+    """Uniform integers by taking a remainder of 63 bits."""
+
+    def uniform_integers(self, size, bound):
+        words = super().uniform_integers(size, 2**64)
+        return np.array([int(word) % bound for word in words.tolist()], dtype=object)
+
+
+def attack(mechanism, noise, case=0):
+    return audit_mechanism(mechanism.audit_cases()[case], pairs=12, draws=8_000, strong_draws=150_000, noise=noise)
+
+
+@pytest.mark.parametrize("noise", [Halved(), FivePercentShort(), Silent(), OneSided(), ShortTails()], ids=lambda n: type(n).__name__)
+@pytest.mark.parametrize("mechanism", [NoisyCount, VectorLaplace])
+def test_noise_mutants_are_caught_by_the_attack(noise, mechanism):
+    strong = 1_500_000 if isinstance(noise, FivePercentShort) else 150_000
+    found = audit_mechanism(mechanism.audit_cases()[0], pairs=12, draws=8_000, strong_draws=strong, noise=noise)
+    assert not found.passed, found
+
+
+def test_zero_twice_is_caught():
+    assert not audit_laplace(TwoZeros(), 200_000).passed
+
+
+def test_one_noise_for_all_queries_is_caught():
+    assert not attack(VectorLaplace, SameForAllQueries()).passed
+
+
+def test_one_scale_for_all_queries_is_caught():
+    assert not attack(VectorLaplace, FirstScaleForAll(), case=3).passed
+
+
+def test_a_fixed_seed_is_caught():
+    assert not audit_streams(FixedSeed()).passed
+
+
+def test_modulo_bias_is_caught():
+    assert not audit_uniform(Remainder(), 50_000).passed
+
+
+def test_dropped_factor_two_is_caught(monkeypatch):
+    from adyton.audit import randomness
+
+    honest = randomness.permute_and_flip
+    monkeypatch.setattr(randomness, "permute_and_flip", lambda source, scores, sharpness: honest(source, scores, 2 * sharpness))
+    assert not audit_selection().passed
+
+
+def test_an_unshuffled_order_is_caught(monkeypatch):
+    from adyton.audit import randomness
+
+    def in_order(source, scores, sharpness):
+        best = max(scores)
+        return next(i for i, score in enumerate(scores) if source.bernoulli_exp(sharpness * (best - score)))
+
+    honest = audit_selection().figures["loss/ε"]
+    monkeypatch.setattr(randomness, "permute_and_flip", in_order)
+    assert audit_selection().figures["loss/ε"] > honest + 0.1
+
+
+# ---- kernel -----------------------------------------------------------------------------------------------------------
+
+
+def accounts():
+    return audit_accounting(120)
+
+
+def test_ignored_stability_is_caught(monkeypatch):
+    honest = budget_module.Budget.add_source
+    monkeypatch.setattr(budget_module.Budget, "add_source", lambda self, parent, stability: honest(self, parent, 1))
+    assert not accounts().passed
+
+
+def test_stability_of_a_map_declared_as_one_is_caught(monkeypatch):
+    honest = LinearMap.plan
+    monkeypatch.setattr(LinearMap, "plan", lambda self, source: type(honest(self, source))(honest(self, source).shapes))
+    assert not accounts().passed
+
+
+def test_sensitivity_without_absolute_values_is_caught(monkeypatch):
+    def signed(self, weights=None):
+        rows = np.ones(self.count) if weights is None else weights
+        return max(1, int(abs(rows @ np.stack([self @ unit for unit in np.eye(self.cells, dtype=int)], axis=1)).max()))
+
+    monkeypatch.setattr(Explicit, "sensitivity", signed)
+    assert not accounts().passed
+
+
+def test_sensitivity_of_one_is_caught(monkeypatch):
+    monkeypatch.setattr(Queries, "sensitivity", lambda self, weights=None: 1)
+    assert not accounts().passed
+
+
+def test_free_siblings_are_caught(monkeypatch):
+    """A partition variable that lets through whatever a sibling has paid, without comparing."""
+
+    def quote(self, node, amount):
+        increases = []
+        while node != budget_module.ROOT:
+            here = self._nodes[node]
+            if here.is_partition and here.spent:
+                amount = F(0)
+            increases.append((node, amount))
+            amount *= here.stability
+            node = here.parent
+        return budget_module.Quote(amount, (*increases, (budget_module.ROOT, amount)))
+
+    monkeypatch.setattr(budget_module.Budget, "quote", quote)
+    assert not accounts().passed
+
+
+def test_a_split_that_adds_up_is_caught(monkeypatch):
+    """Overcharging is no leak, but it is not Algorithm 6 either."""
+    honest = budget_module.Budget.add_partition
+    monkeypatch.setattr(budget_module.Budget, "add_partition", lambda self, parent: self.add_source(parent, 1) or honest)
+    assert not accounts().passed
+
+
+@pytest.mark.parametrize("lenient", [float, lambda value: abs(F(str(value)))], ids=["floats and nan", "negative"])
+def test_lenient_budgets_are_caught(monkeypatch, lenient):
+    import adyton.kernel.kernel as module
+
+    def read(value, name):
+        try:
+            return lenient(value)
+        except (TypeError, ValueError, OverflowError):
+            return F(1, 1000)
+
+    total = module._check_total
+    monkeypatch.setattr(module, "_check_total", lambda epsilon: F(epsilon) if isinstance(epsilon, F) else total(epsilon))
+    monkeypatch.setattr(module, "positive", read)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ledger, "debit", lambda self, amount, **_: 1)
+        try:
+            caught = not accounts().passed
+        except (TypeError, ValueError, AttributeError):
+            caught = True
+    assert caught
+
+
+def test_noise_for_another_epsilon_than_the_charge_is_caught(monkeypatch):
+    honest = VectorLaplace.scales
+    monkeypatch.setattr(VectorLaplace, "scales", lambda self, epsilon: honest(self, epsilon * 2))
+    assert not accounts().passed
+
+
+def test_a_discounted_charge_is_caught(monkeypatch):
+    monkeypatch.setattr(VectorLaplace, "cost", lambda self, epsilon: epsilon / 2)
+    assert not accounts().passed
+
+
+def test_ignored_rows_per_unit_is_caught(monkeypatch):
+    honest = Kernel.on_vector.__func__
+
+    def forgetful(cls, x, *, rows_per_unit=1, **options):
+        return honest(cls, x, rows_per_unit=1, **options)
+
+    monkeypatch.setattr(Kernel, "on_vector", classmethod(forgetful))
+    assert not accounts().passed
+
+
+def test_group_by_charged_once_is_caught(monkeypatch, tmp_path):
+    """The direct check of the stability that the paper gives: one row more changes two rows of groups."""
+    from adyton.audit.accounting import audit_group_by
+    from adyton.kernel.transforms import GroupBy, Outcome
+
+    assert audit_group_by().passed
+    honest = GroupBy.plan
+    monkeypatch.setattr(GroupBy, "plan", lambda self, source: Outcome(honest(self, source).shapes, stability=1))
+    assert not audit_group_by().passed
+
+
+# ---- ledger -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_debit_after_the_answer_is_caught(monkeypatch):
+    import adyton.kernel.kernel as module
+
+    def hasty(self, source, operator, epsilon):
+        amount = F(epsilon)
+        output, _ = module._run(operator, self._kept[source.node].data, amount, self._noise)
+        answer = operator.publish(output, self._kept[source.node].shape, amount, True)
+        later.append(lambda: self._ledger.debit(amount, lineage=("late",), operator="late"))
+        if len(later) > 2:
+            later.pop(0)()
+        return answer
+
+    later = []
+    monkeypatch.setattr(Kernel, "measure", hasty)
+    assert not audit_crashes(kills=10).passed
+
+
+def test_a_ledger_in_memory_only_is_caught(monkeypatch):
+    honest = Ledger.open.__func__
+    first = []
+
+    def forgetful(cls, path, **options):
+        if not first:
+            first.append(path)
+            return honest(cls, path, **options)
+        return honest(cls, None, **options)
+
+    monkeypatch.setattr(Ledger, "open", classmethod(forgetful))
+    assert not audit_crashes(kills=3).passed
+    first.clear()
+    assert not audit_concurrency().passed
+
+
+def test_float_sums_are_caught(monkeypatch):
+    class Floating:
+        def __init__(self):
+            self.total, self.spent, self._entries = 1.0, 0.0, []
+
+        def debit(self, amount, **_):
+            if self.spent + float(amount) > self.total:
+                raise BudgetExceeded("", asked=amount, left=F(0), total=F(1))
+            self.spent += float(amount)
+            self._entries.append(amount)
+
+        def entries(self):
+            return self._entries
+
+        __enter__ = lambda self: self  # noqa: E731
+        __exit__ = lambda self, *_: None  # noqa: E731
+
+    monkeypatch.setattr(Ledger, "open", classmethod(lambda cls, *_, **__: Floating()))
+    try:
+        caught = not audit_exactness().passed
+    except BudgetExceeded:
+        caught = True
+    assert caught
+
+
+def test_a_check_outside_the_transaction_is_caught(monkeypatch):
+    """Read what is left, then write without looking again: two askers both get the last of it."""
+    import time
+
+    honest = Ledger.debit
+
+    def careless(self, amount, **options):
+        if self.remaining < amount:
+            raise BudgetExceeded("", asked=amount, left=F(0), total=self.total)
+        time.sleep(0.002)
+        try:
+            return honest(self, amount, **options)
+        except BudgetExceeded:
+            with self._file.transaction(write=True) as connection:
+                overdraw(connection)
+            return 0
+
+    def overdraw(connection):
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(entries)") if row[1] != "number"]
+        names = ", ".join(columns)
+        connection.execute(f"INSERT INTO entries ({names}) SELECT {names} FROM entries ORDER BY number DESC LIMIT 1")
+
+    monkeypatch.setattr(Ledger, "debit", careless)
+    try:
+        caught = not audit_concurrency().passed
+    except Exception:
+        caught = True  # the ledger itself notices that its sums do not agree
+    assert caught
+
+
+def test_refused_requests_that_stay_recorded_are_caught(monkeypatch):
+    honest = Ledger.debit
+
+    def sticky(self, amount, **options):
+        try:
+            return honest(self, amount, **options)
+        except BudgetExceeded:
+            honest(self, F(0), **options)
+            raise
+
+    monkeypatch.setattr(Ledger, "debit", sticky)
+    assert not audit_exactness().passed
+
+
+def test_every_noise_mutant_is_a_noise_source():
+    sources: list[NoiseSource] = [Halved(), Silent(), OneSided(), FixedSeed(), Remainder()]
+    assert all(source.private for source in sources)
+    assert accounting.CELLS >= Identity(6).count - Prefix(6).count
