@@ -55,3 +55,13 @@ class NoiseSource(Protocol):
         With sharpness = ε / (2Δ), Δ the sensitivity of every score, the choice is ε-differentially private; with
         ε / Δ where one more row can only raise the scores, or only lower them.
         """
+
+
+class Draws(Protocol):
+    """The two draws that a selection is made of. An auditor's source can enumerate them and replay every branch."""
+
+    def uniform_integer(self, bound: int) -> int:
+        """One of 0 … bound - 1, each with the same probability."""
+
+    def bernoulli_exp(self, gamma: Fraction) -> bool:
+        """True with probability exp(-gamma)."""

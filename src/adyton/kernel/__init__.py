@@ -1,0 +1,1 @@
+"""The adyton: the only room that sees private data."""

@@ -1,0 +1,79 @@
+"""Who owes how much: Algorithm 6 of εKTELO (Zhang et al., SIGMOD 2018) on exact fractions.
+
+Every source is a node. A request of σ at a node becomes a request at its parent, up to the root:
+
+* an ordinary node with stability s asks its parent for s·σ;
+* a partition variable, whose children hold disjoint parts of the data, asks only for the excess of the child over the
+  most-charged sibling: max(B(child) + σ − B(variable), 0);
+* the root stands for the privacy unit; what arrives there is debited from the ledger, which holds the total.
+
+Theorem 4.3 of the paper: if the debits at the root never exceed ε, the whole transcript is ε-differentially private.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+ROOT = 0
+
+
+@dataclass
+class _Node:
+    parent: int
+    stability: int
+    is_partition: bool
+    spent: Fraction
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a request would cost: the debit at the root, and the increase at every node on the way."""
+
+    at_root: Fraction
+    increases: tuple[tuple[int, Fraction], ...]
+
+
+class Budget:
+    """The tree of sources with what each has consumed. Not thread-safe: the kernel holds a lock around it."""
+
+    def __init__(self) -> None:
+        self._nodes = [_Node(parent=-1, stability=1, is_partition=False, spent=Fraction(0))]
+
+    def add_source(self, parent: int, stability: int) -> int:
+        """A source derived from *parent* by a transformation of this stability."""
+        if stability < 0:
+            raise ValueError("a stability is never negative.")
+        return self._add(_Node(parent, stability, is_partition=False, spent=Fraction(0)))
+
+    def add_partition(self, parent: int) -> int:
+        """A partition variable; its children, added with stability 1, hold disjoint parts of *parent*."""
+        return self._add(_Node(parent, 1, is_partition=True, spent=Fraction(0)))
+
+    def quote(self, node: int, amount: Fraction) -> Quote:
+        """What a request of *amount* at *node* would cost, without spending it."""
+        increases = []
+        spent_below = Fraction(0)
+        while node != ROOT:
+            here = self._nodes[node]
+            if here.is_partition:
+                amount = max(spent_below + amount - here.spent, Fraction(0))
+            increases.append((node, amount))
+            spent_below = here.spent
+            amount *= here.stability
+            node = here.parent
+        increases.append((ROOT, amount))
+        return Quote(amount, tuple(increases))
+
+    def commit(self, quote: Quote) -> None:
+        """Record a request whose debit the ledger has accepted."""
+        for node, increase in quote.increases:
+            self._nodes[node].spent += increase
+
+    def spent(self, node: int = ROOT) -> Fraction:
+        """B(node): what queries on this source and its descendants have consumed."""
+        return self._nodes[node].spent
+
+    def _add(self, node: _Node) -> int:
+        self._nodes.append(node)
+        return len(self._nodes) - 1

@@ -1,0 +1,226 @@
+"""Cell codes: which cell of the domain a row falls into, as an expression that no value can make fail.
+
+For every attribute there is a *code* (the number of the cell) and a condition *keep* (the policies that drop rows).
+Codes are total: an engine may evaluate them for rows that are not kept, for null, not-a-number, ±∞ and the largest
+integers of every type, and gets some number, never an error. Three ways lead there, the cheapest that the public facts
+(the type of the column, the schema) allow: the type is too narrow to overflow; the value is clamped to the bounds
+before the arithmetic; the conversion to an integer is one that yields null instead of failing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from adyton.kernel.columns import holds_booleans, is_missing, value_of
+from adyton.schema import Categorical, Integer, Numeric, Schema
+from adyton.schema.attributes import CelledAttribute
+
+_SAFE = 1 << 62
+_INT32 = 1 << 31
+_EXACT_BINS = 10**6
+
+
+@dataclass(frozen=True)
+class CellCode:
+    """The cell of one attribute: the code, a bound on its magnitude for any row at all, and which rows are kept."""
+
+    code: Any
+    magnitude: int
+    keep: Any | None
+
+
+def cell_table(
+    table: Any, schema: Schema, columns: Mapping[str, str], *, tries: bool, carry: Sequence[str] = ()
+) -> Any:
+    """The kept rows with a column ``cell``, the row-major number of the cell in the domain, and the columns to carry.
+
+    *columns* names the column of every attribute; *tries* says that the engine has conversions that never fail.
+    """
+    import ibis
+
+    table, levels = _join_levels(table, schema, columns)
+    codes = []
+    for name, attribute in schema.attributes.items():
+        assert isinstance(attribute, CelledAttribute)
+        if name in levels:
+            codes.append(_level_code(table[columns[name]], table[levels[name]], attribute))
+        else:
+            codes.append(_code(table[columns[name]], attribute, tries))
+    shape = schema.shape
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    fits = sum(code.magnitude * stride for code, stride in zip(codes, strides, strict=True)) < _SAFE
+    total = None
+    for code, stride, size in zip(codes, strides, shape, strict=True):
+        term = code.code if fits else ibis.greatest(ibis.least(code.code, size - 1), 0)
+        term = term.cast("int64") * stride if stride > 1 else term.cast("int64")
+        total = term if total is None else total + term
+    for code in codes:
+        if code.keep is not None:
+            table = table.filter(code.keep)
+    return table.select(*carry, cell=total)
+
+
+def _join_levels(table: Any, schema: Schema, columns: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
+    """Join the number of the level for every categorical attribute: the join's hash table is faster than any CASE.
+
+    Levels are distinct, so that a row meets at most one of them: one row stays one row, or none.
+    """
+    import ibis
+    import pyarrow
+
+    found: dict[str, str] = {}
+    for name, attribute in schema.attributes.items():
+        if not isinstance(attribute, Categorical) or holds_booleans(attribute):
+            continue
+        key, cell = f"level_{len(found)}", f"cell_{len(found)}"
+        column = table[columns[name]]
+        kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "string"
+        levels = pyarrow.array(list(attribute.levels)).cast(kind)
+        numbers = pyarrow.array(range(len(levels)), pyarrow.int32())
+        lookup = ibis.memtable(pyarrow.table({key: levels, cell: numbers}))
+        drops = attribute.outside == "drop" and attribute.nulls == "drop"
+        table = table.join(lookup, column == lookup[key], how="inner" if drops else "left")
+        found[name] = cell
+    return table, found
+
+
+def _level_code(column: Any, cell: Any, attribute: CelledAttribute) -> CellCode:
+    if attribute.outside == "drop" and attribute.nulls == "drop":
+        return CellCode(cell, attribute.size, None)
+    return _with_policies(attribute, CellCode(cell, attribute.size, cell.notnull()), is_missing(column))
+
+
+def _code(column: Any, attribute: CelledAttribute, tries: bool) -> CellCode:
+    if holds_booleans(attribute):
+        base = _boolean(value_of(column, attribute), attribute)
+    elif isinstance(attribute, Integer):
+        base = _integer(column, attribute.min, attribute.max, attribute.step, attribute=attribute, tries=tries)
+    else:
+        assert isinstance(attribute, Numeric)
+        base = _numeric(column, attribute, tries)
+    return _with_policies(attribute, base, is_missing(column))
+
+
+def _boolean(value: Any, attribute: CelledAttribute) -> CellCode:
+    """False and true in the order of the levels; a single level leaves the other value outside."""
+    import ibis
+
+    first = attribute.levels[0] if isinstance(attribute, Categorical) else False
+    inside = value.notnull() if attribute.base_size == 2 else value == first
+    return CellCode(ibis.ifelse(value == first, 0, attribute.base_size - 1), attribute.size, inside)
+
+
+def _with_policies(attribute: CelledAttribute, base: CellCode, missing: Any) -> CellCode:
+    """Send what is missing or outside to its cell, or drop it. ``base.keep`` says which values are inside."""
+    import ibis
+
+    code, inside = base.code, base.keep
+    if attribute.other_cell is not None:
+        code = ibis.ifelse(inside, code, attribute.other_cell)
+    if attribute.null_cell is not None:
+        code = ibis.ifelse(missing, attribute.null_cell, code)
+    if attribute.outside == "drop":
+        keep = inside if attribute.null_cell is None else inside | missing
+    else:
+        keep = ~missing if attribute.null_cell is None else None
+    return CellCode(code, max(base.magnitude, attribute.size), keep)
+
+
+def _integer(column: Any, low: int, high: int, step: int, *, attribute: CelledAttribute, tries: bool) -> CellCode:
+    """⌊(v − low) / step⌋, in integers where the column has integers."""
+    import ibis
+
+    last = attribute.base_size - 1
+    kind = column.type()
+    if kind.is_floating():
+        # ⌊v⌋ ≤ high is v < high + 1 as long as that is a double
+        upper = column < float(high + 1) if high < 2**53 else column <= float(high)
+        value, safe = _clamped(column, float(low), float(high), attribute, tries)
+        offset = _shifted(_floor(value), float(low))
+        if step > 1:
+            offset = _floor(offset / float(step))
+        return CellCode(*_to_integer(offset, last, safe), (column >= float(low)) & upper)
+    inside = column.between(low, high)
+    if kind.nbytes <= 4 and abs(low) <= _INT32 and attribute.outside != "clamp":
+        offset, magnitude = column.cast("int64"), 1 << 33
+    else:
+        offset, magnitude = ibis.greatest(ibis.least(column.cast("int64"), high), low), last + 1
+    offset = _shifted(offset, low)
+    return CellCode(offset // step if step > 1 else offset, magnitude, inside)
+
+
+def _numeric(column: Any, attribute: Numeric, tries: bool) -> CellCode:
+    """Bins of equal width by arithmetic, or unequal ones by a balanced tree of comparisons."""
+    import ibis
+
+    low, high, last = attribute.min, attribute.max, attribute.base_size - 1
+    width = attribute.width
+    if attribute.edges is not None:
+        value = column.cast("float64")
+        return CellCode(_search(value, attribute.edges, 0, attribute.bins), last + 1, value.between(low, high))
+    whole = low.is_integer() and width.is_integer() and width <= _EXACT_BINS and attribute.bins <= _EXACT_BINS
+    if column.type().is_integer() and whole:
+        code = _integer(column, int(low), int(high), int(width), attribute=attribute, tries=tries)
+        return CellCode(ibis.least(code.code, last), code.magnitude, code.keep)
+    column = column.cast("float64")
+    value, safe = _clamped(column, low, high, attribute, tries)
+    offset = _floor(_above_edges(value, attribute) * (attribute.bins / (high - low)))
+    return CellCode(*_to_integer(offset, last, safe), column.between(low, high))
+
+
+def _above_edges(value: Any, attribute: Numeric) -> Any:
+    """v − min, plus the tolerance; both in one subtraction where rounding leaves the tolerance intact."""
+    tolerance = attribute.tolerance * attribute.width
+    if abs(attribute.min) * 2**-52 < tolerance / 100:
+        return value - (attribute.min - tolerance)
+    return value - attribute.min + tolerance
+
+
+def _search(value: Any, edges: Any, first: int, end: int) -> Any:
+    """The bin from *first* to *end* − 1 that holds the value, by halving."""
+    import ibis
+
+    if end - first == 1:
+        return ibis.literal(first, "int32")
+    middle = (first + end) // 2
+    return ibis.ifelse(value < edges[middle], _search(value, edges, first, middle), _search(value, edges, middle, end))
+
+
+def _clamped(value: Any, low: float, high: float, attribute: CelledAttribute, tries: bool) -> tuple[Any, bool]:
+    """The value, clamped where the policy or the engine needs it; and whether it is."""
+    import ibis
+
+    if tries and attribute.outside != "clamp":
+        return value, False
+    return ibis.greatest(ibis.least(value, high), low), True
+
+
+def _to_integer(offset: Any, last: int, safe: bool) -> tuple[Any, int]:
+    """A whole double as an integer of at most *last*; and a bound on its magnitude."""
+    import ibis
+
+    whole = offset.cast("int32") if safe else offset.try_cast("int32")
+    return ibis.least(whole, last), _INT32
+
+
+def _shifted(value: Any, low: float) -> Any:
+    return value - low if low else value
+
+
+def _floor(value: Any) -> Any:
+    """⌊v⌋ as a double: Ibis's own floor converts to an integer and fails on large values."""
+    return _floor_function()(value)
+
+
+@cache
+def _floor_function() -> Any:
+    import ibis
+
+    def floor(value: float) -> float:
+        raise NotImplementedError  # the engine's own function is called
+
+    return ibis.udf.scalar.builtin(floor)

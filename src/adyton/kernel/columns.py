@@ -1,0 +1,47 @@
+"""Columns as the kernel sees them: how the value of an attribute is read from an engine's column, without ever failing.
+
+After opening, a column is one of: an integer of at most 64 bits signed or 32 bits unsigned, a double, a text, a
+boolean; an identifier may be of any type. Not-a-number counts as missing everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adyton.schema import Attribute, Boolean, Categorical
+
+
+def is_missing(column: Any) -> Any:
+    """Null or not-a-number."""
+    return column.isnull() | column.isnan() if column.type().is_floating() else column.isnull()
+
+
+def value_of(column: Any, attribute: Attribute) -> Any:
+    """The value in the type of the attribute, null where it is missing or cannot be read.
+
+    Predicates and group-by keys see this value; cells are computed from the column itself, which is faster.
+    """
+    if holds_booleans(attribute):
+        return _boolean(column)
+    return column.nullif(float("nan")) if column.type().is_floating() else column
+
+
+def holds_booleans(attribute: Attribute) -> bool:
+    """Whether the values of an attribute are false and true."""
+    return isinstance(attribute, Boolean) or holds_levels(attribute, bool)
+
+
+def holds_levels(attribute: Attribute, level_type: type) -> bool:
+    """Whether an attribute is categorical with levels of that type."""
+    return isinstance(attribute, Categorical) and type(attribute.levels[0]) is level_type
+
+
+def _boolean(column: Any) -> Any:
+    import ibis
+
+    kind = column.type()
+    if kind.is_boolean():
+        return column
+    if kind.is_string():
+        return column.try_cast("boolean")
+    return ibis.cases((column == 1, True), (column == 0, False), else_=ibis.null("boolean"))

@@ -1,0 +1,191 @@
+"""Tables in memory (pandas, polars, Arrow) and on other engines (Ibis).
+
+Frames become Arrow, column by column and only the wanted ones. Columns of Python objects, whose values may be of any
+type, are read as text, like a CSV file: what has no plain text is missing. No library is imported unless the caller
+has done so already.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from adyton.errors import SchemaError
+from adyton.kernel.table_readers import Column, Reader, TableReader, connect, take
+from adyton.schema.checks import shorten
+
+_IN_PLACE = ("duckdb", "postgres", "pyspark")
+_UNREADABLE = "the frame cannot be read as a table. Convert it to an Arrow table yourself, then open that."
+
+
+def frame_reader(data: Any) -> Reader | None:
+    """The reader for a frame or an Ibis table; None for anything else."""
+    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
+    pyarrow, ibis = sys.modules.get("pyarrow"), sys.modules.get("ibis")
+    if pandas is not None and isinstance(data, pandas.DataFrame):
+        return PandasReader(data)
+    if polars is not None and isinstance(data, polars.DataFrame | polars.LazyFrame):
+        return PolarsReader(data)
+    if pyarrow is not None and isinstance(data, pyarrow.Table):
+        return ArrowReader(data)
+    if ibis is not None and isinstance(data, ibis.Table):
+        return _engine_reader(data)
+    return None
+
+
+def _engine_reader(table: Any) -> Reader:
+    """Run where the table is; an expression over data in memory alone runs in our own engine."""
+    backends, has_unbound = table._find_backends()
+    names = sorted({backend.name for backend in backends})
+    if has_unbound:
+        raise SchemaError("the Ibis table is bound to no data. Give a table of a connection.")
+    if any(name not in _IN_PLACE for name in names) or len(names) > 1:
+        raise SchemaError(
+            f"tables on {', '.join(names)} cannot be opened, those on {', '.join(_IN_PLACE)} can. "
+            "Write the table to a Parquet file, or turn it into an Arrow table."
+        )
+    return TableReader(table)
+
+
+class ArrowReader(Reader):
+    """An Arrow table."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.columns = [_arrow_column(field.name, field.type) for field in table.schema]
+
+    def read(self, wanted: Sequence[int]) -> Any:
+        """The wanted columns, registered without a copy."""
+        return register([_plain(self.table.column(index)) for index in wanted])
+
+
+class PolarsReader(Reader):
+    """A polars frame; a lazy one is collected when it is opened, the wanted columns only."""
+
+    def __init__(self, frame: Any) -> None:
+        import polars
+
+        self.frame = frame
+        types = frame.collect_schema()
+        self.columns = []
+        for name, kind in types.items():
+            arrow = None
+            try:
+                arrow = polars.DataFrame(schema={"x": kind}).to_arrow().schema.field("x").type
+            except Exception:
+                arrow = None
+            self.columns.append(_arrow_column(name, arrow, str(kind)))
+
+    def read(self, wanted: Sequence[int]) -> Any:
+        """The wanted columns as Arrow."""
+        table = None
+        try:
+            chosen = self.frame.lazy().select([self.columns[index].name for index in wanted]).collect()
+            table = [_plain(column) for column in chosen.to_arrow().columns]
+        except Exception:
+            table = None
+        if table is None:
+            raise SchemaError(_UNREADABLE)
+        return register(table)
+
+
+class PandasReader(Reader):
+    """A pandas frame. The types are those of its columns, found on an empty slice."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.columns = [self._look(index) for index in range(frame.shape[1])]
+
+    def _look(self, index: int) -> Column:
+        import ibis
+        import pyarrow
+
+        name, series = str(self.frame.columns[index]), self.frame.iloc[:0, index]
+        values = series.dtype.categories if str(series.dtype) == "category" else series
+        if values.dtype == object:
+            return Column(name, "object", ibis.dtype("string"), from_text=True)
+        arrow = None
+        try:
+            arrow = pyarrow.array(values[:0], from_pandas=True).type
+        except Exception:
+            arrow = None
+        return _arrow_column(name, arrow, str(series.dtype))
+
+    def read(self, wanted: Sequence[int]) -> Any:
+        """The wanted columns as Arrow; not-a-number becomes missing."""
+        import pyarrow
+
+        arrays: list[Any] = []
+        try:
+            for index in wanted:
+                series = self.frame.iloc[:, index]
+                if self.columns[index].from_text:
+                    arrays.append(pyarrow.array([_text(value) for value in series], pyarrow.large_string()))
+                else:
+                    arrays.append(_plain(pyarrow.array(series, from_pandas=True)))
+        except Exception:
+            arrays = []
+        if not arrays:
+            raise SchemaError(_UNREADABLE)
+        return register(arrays)
+
+
+def register(columns: Sequence[Any]) -> Any:
+    """Arrow columns as an Ibis table of our own engine."""
+    import pyarrow
+
+    connection = connect()
+    connection.con.register("source", pyarrow.table({f"c{index}": column for index, column in enumerate(columns)}))
+    return take(connection.table("source"), [f"c{index}" for index in range(len(columns))])
+
+
+def _plain(column: Any) -> Any:
+    """Dictionaries spelt out; types the engine does not know turned into those it does."""
+    import pyarrow
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        return _plain(column.cast(kind.value_type))
+    if types.is_float16(kind):
+        return column.cast(pyarrow.float32())
+    if types.is_null(kind):
+        return column.cast(pyarrow.string())
+    return column
+
+
+def _arrow_column(name: str, kind: Any, shown: str | None = None) -> Column:
+    import ibis
+    from ibis.expr.datatypes import DataType
+
+    found = None
+    if kind is not None:
+        try:
+            found = DataType.from_pyarrow(getattr(kind, "value_type", kind) if "dictionary" in str(kind) else kind)
+        except Exception:
+            found = None
+    empty = found is not None and found.is_null()
+    return Column(name, shorten(shown or str(kind)).strip("'"), found or ibis.dtype("unknown"), from_text=empty)
+
+
+def _text(value: object) -> str | None:
+    """The plain text of a Python value, as a CSV file would have it; None for what has none."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, bytes) or value is None:
+        return None
+    if type(value).__name__ in ("bool", "bool_"):
+        return "true" if value else "false"
+    if isinstance(value, int | float | Decimal) or type(value).__module__ == "numpy":
+        return _number_text(value)
+    return None
+
+
+def _number_text(value: Any) -> str | None:
+    try:
+        text = str(int(value)) if isinstance(value, int) and abs(value) < 2**1000 else repr(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if text == "nan" else text

@@ -1,0 +1,94 @@
+"""The contract of every private → public operator."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.kernel.transforms import SourceShape, TableShape, VectorShape
+from adyton.noise.source import NoiseSource
+from adyton.whole import IntegerArray
+
+Statistic = Callable[[IntegerArray, IntegerArray, IntegerArray, Fraction], npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class AuditCase:
+    """How to attack a mechanism.
+
+    The auditor makes neighbouring vectors over *domain*, turns each into what the kernel would hold with *prepare*,
+    draws many outputs of *mechanism*, and looks at them and at *statistic* (outputs, left, right, ε): a function of an
+    output that separates the two neighbours well.
+    """
+
+    name: str
+    mechanism: Mechanism
+    domain: tuple[int, ...]
+    prepare: Callable[[Any], Any]
+    statistic: Statistic | None = None
+    reaches_epsilon: bool = True
+    """Whether some pair loses all of ε, so that an audit which certifies much less has no power."""
+
+
+class Mechanism(ABC):
+    """A private → public operator: a plain, frozen value that the kernel runs after it was paid for.
+
+    Every mechanism states in its docstring a ``Claim.`` (what is private, for which neighbours) and a ``Proof.``;
+    a class without them cannot be defined. Its randomness comes from the noise source it is handed, and the noise is
+    derived from the same *epsilon* that the kernel charged.
+    """
+
+    takes: ClassVar[type[TableShape] | type[VectorShape]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        missing = [word for word in ("Claim.", "Proof.") if word not in (cls.__doc__ or "")]
+        if missing and not inspect.isabstract(cls):
+            raise TypeError(f"the mechanism {cls.__name__} has no {' and no '.join(missing)} in its docstring.")
+
+    @classmethod
+    def claim(cls) -> str:
+        """What the mechanism promises."""
+        return _section(cls, "Claim.", "Proof.")
+
+    @classmethod
+    def proof(cls) -> str:
+        """Why it keeps the promise."""
+        return _section(cls, "Proof.", "∎")
+
+    def cost(self, epsilon: Fraction) -> Fraction:
+        """What a run with *epsilon* charges its source: the ε of the claim."""
+        return epsilon
+
+    @abstractmethod
+    def check(self, source: Any) -> None:
+        """Refuse, with the public shape of the source alone, what cannot be run. Nothing is spent yet."""
+
+    @abstractmethod
+    def draw(self, data: Any, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
+        """*trials* independent outputs, along the first axis. The kernel asks for one."""
+
+    @abstractmethod
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
+        """What the caller gets: post-processing of one output and of public facts."""
+
+    @classmethod
+    @abstractmethod
+    def audit_cases(cls) -> list[AuditCase]:
+        """How to attack this mechanism."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """A short public text for the ledger."""
+
+
+def _section(cls: type, start: str, end: str) -> str:
+    text = inspect.cleandoc(cls.__doc__ or "")
+    return " ".join(text.split(start, 1)[1].split(end, 1)[0].split())

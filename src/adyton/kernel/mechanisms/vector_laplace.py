@@ -1,0 +1,132 @@
+"""Integer queries on a vector, each answer with noise of its own scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.kernel.mechanisms.base import AuditCase, Mechanism
+from adyton.kernel.transforms import SourceShape, VectorShape
+from adyton.kernel.vectors import PrivateVector
+from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.noise.source import NoiseSource, Ratio
+from adyton.queries import Explicit, Identity, Measurement, Prefix, Queries, Total
+from adyton.whole import IntegerArray, add, freeze, largest, narrow, widen
+
+LARGEST_WEIGHT = 1 << 24
+_GRID_BITS = 56
+"""Shares of the budget that are not small fractions are rounded down to multiples of 2⁻⁵⁶ or of something finer."""
+_FINE = 1 << 12
+"""Shares of at least this many grid steps lose less than 1/4096 by that."""
+
+
+@dataclass(frozen=True, eq=False)
+class VectorLaplace(Mechanism):
+    """Answers to integer queries, plus independent discrete Laplace noise, one scale per query.
+
+    Query q has the whole-numbered weight w_q ≥ 1 and the share ε_q ≤ w_q·ε/S of the budget, where
+    S = max_i Σ_q w_q·|q_i|; its noise is DLap(1/ε_q).
+
+    Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
+    Proof.  If x and x′ differ by 1 in cell i, the answer to q moves by |q_i|, which costs |q_i|·ε_q; the noises are
+    independent, so the answers together cost Σ_q |q_i|·ε_q ≤ (ε/S)·Σ_q w_q·|q_i| ≤ ε. S is computed from the same
+    coefficients that are applied, in whole numbers, and ε_q is rounded down where it is rounded.  ∎
+    """
+
+    takes = VectorShape
+    queries: Queries
+    weights: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            object.__setattr__(self, "weights", freeze(self.weights, "weights"))
+
+    @classmethod
+    def weighted(cls, queries: Queries, weights: Sequence[float] | npt.ArrayLike | None) -> VectorLaplace:
+        """Weights are any positive numbers; they are public, and rounded to a grid of whole numbers."""
+        if weights is None or not isinstance(queries, Queries):
+            return cls(queries)  # what is no query set is refused at the kernel's door
+        array = np.asarray(weights)
+        if (
+            array.dtype.kind not in "iuf"
+            or array.shape != (queries.count,)
+            or not (np.isfinite(array) & (array > 0)).all()
+        ):
+            raise BadInput(f"weights must be {queries.count} finite numbers greater than 0, one per query.")
+        if (array == array[0]).all():
+            return cls(queries)
+        on_grid = np.maximum(1, np.floor(array / array.max() * LARGEST_WEIGHT)).astype(np.int64)
+        return cls(queries, on_grid)
+
+    def check(self, source: VectorShape) -> None:
+        """The queries must ask about this vector's cells."""
+        if self.queries.cells != source.cells:
+            raise BadInput(f"this vector has {source.cells} cells, given queries over {self.queries.cells}.")
+        weights = self.weights
+        if weights is not None and (
+            weights.shape != (self.queries.count,) or not 1 <= int(weights.min()) <= int(weights.max()) <= LARGEST_WEIGHT
+        ):
+            raise BadInput(f"weights must be {self.queries.count} whole numbers in 1 … {LARGEST_WEIGHT}, one per query.")
+
+    def scales(self, epsilon: Fraction) -> Ratio:
+        """1/ε_q for every query: exact where the numbers are small, else with ε_q rounded down to a fine grid."""
+        weights = np.ones(1, dtype=np.int64) if self.weights is None else self.weights
+        rate = epsilon / max(1, self.queries.sensitivity(self.weights))
+        small = max(rate.numerator * largest(weights), rate.denominator) <= 1 << _GRID_BITS
+        on_grid = None if small else _scales_on_grid(rate, weights)
+        if on_grid is not None:
+            return on_grid
+        numerator = narrow(np.array([rate.denominator], dtype=object))
+        return Ratio(numerator, widen(weights, rate.numerator) * rate.numerator)
+
+    def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
+        """Q·x + (DLap(1/ε_q))_q."""
+        return add(self.queries @ data.values(), noise.discrete_laplace((trials, self.queries.count), self.scales(epsilon)))
+
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Measurement:
+        """The answers with their variances."""
+        scales = self.scales(epsilon)
+        ratios = np.broadcast_to(scales.numerator / scales.denominator, (self.queries.count,)).astype(np.float64)
+        return Measurement(self.queries, output, discrete_laplace_variance(ratios), epsilon, private)
+
+    @classmethod
+    def audit_cases(cls) -> list[AuditCase]:
+        """The plain query sets, and weighted queries with coefficients other than 0 and 1."""
+        mixed = Explicit.from_rows([[1, 1, 0, 0], [0, -2, 1, 0], [0, 0, 0, 3], [1, 1, 1, 1]])
+        instances = {
+            "identity": cls(Identity(4)),
+            "total": cls(Total(4)),
+            "prefix": cls(Prefix(4)),
+            "weighted": cls.weighted(mixed, [1.0, 0.5, 2.0, 0.1]),
+        }
+        return [
+            AuditCase(f"vector Laplace, {name}", mechanism, (4,), PrivateVector.of, mechanism._log_likelihood_ratio)
+            for name, mechanism in instances.items()
+        ]
+
+    def _log_likelihood_ratio(
+        self, outputs: IntegerArray, left: IntegerArray, right: IntegerArray, epsilon: Fraction
+    ) -> npt.NDArray[np.float64]:
+        """ln P(output | left) − ln P(output | right), as the claim has it: Σ_q ε_q (|y − q·right| − |y − q·left|)."""
+        scales = self.scales(epsilon)
+        rates = scales.denominator / scales.numerator
+        return (rates * (np.abs(outputs - self.queries @ right) - np.abs(outputs - self.queries @ left))).sum(axis=1)
+
+    def __str__(self) -> str:
+        return f"vector Laplace on {type(self.queries).__name__} {self.queries.count}×{self.queries.cells}"
+
+
+def _scales_on_grid(rate: Fraction, weights: npt.NDArray[np.int64]) -> Ratio | None:
+    """2^k / n_q with n_q ≤ rate·w_q·2^k, in 64-bit arithmetic; None where that would be too coarse or too large."""
+    bits = 36 - (rate.numerator.bit_length() - rate.denominator.bit_length())
+    excess = max(0, bits - _GRID_BITS)
+    if bits < 0 or excess > 36:
+        return None
+    leading = int(rate * (1 << bits))  # at most 37 bits of rate·2^k, rounded down; weights have at most 25
+    shares = (leading * weights) >> excess
+    return Ratio(np.array([1 << (bits - excess)]), shares) if int(shares.min()) >= _FINE else None

@@ -1,0 +1,135 @@
+"""Handles: what a plan holds instead of data. They carry public facts and lead to the kernel's door, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from adyton.exact import Rational
+from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
+from adyton.kernel.sealed import Sealed
+from adyton.kernel.transforms import (
+    GroupBy,
+    LinearMap,
+    Reduce,
+    Select,
+    SplitTable,
+    SplitVector,
+    TableShape,
+    Vectorize,
+    VectorShape,
+    Where,
+)
+from adyton.queries import Measurement, Partition, Queries
+from adyton.schema import Schema
+
+if TYPE_CHECKING:
+    from adyton.kernel.kernel import Kernel
+
+
+class Source(Sealed):
+    """A handle on private data inside a kernel."""
+
+    __slots__ = ("__weakref__", "_kernel", "_node", "_shape", "lineage", "stability")
+
+    def __init__(self, kernel: Kernel, node: int, shape: Any, lineage: tuple[str, ...], stability: int) -> None:
+        self._kernel = kernel
+        self._node = node
+        self._shape = shape
+        self.lineage = lineage
+        self.stability = stability
+        """How many times its ε a measurement here can cost at most: the product of the stabilities on the way."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that keeps the data."""
+        return self._kernel
+
+    @property
+    def node(self) -> int:
+        """The number of this source in its kernel."""
+        return self._node
+
+
+class TableSource(Source):
+    """A handle on a private table."""
+
+    __slots__ = ()
+    _shape: TableShape
+
+    @property
+    def schema(self) -> Schema:
+        """What is public about the table."""
+        return self._shape.schema
+
+    def select(self, *attributes: str) -> TableSource:
+        """Keep these attributes."""
+        return self._kernel.transform(self, Select(attributes))[0]
+
+    def where(self, predicate: str) -> TableSource:
+        """Keep the rows that satisfy a predicate, for example ``"age >= 65 and sex = 'F'"``."""
+        return self._kernel.transform(self, Where(predicate))[0]
+
+    def group_by(self, *keys: str, count: str = "count", max_count: int) -> TableSource:
+        """One row per group of equal keys, with the group's size up to *max_count*. Doubles what measurements cost."""
+        return self._kernel.transform(self, GroupBy(keys, count, max_count))[0]
+
+    def split(self, attribute: str, groups: Partition | None = None) -> tuple[TableSource, ...]:
+        """Disjoint tables, one per cell of an attribute or per group of its cells. Measuring all costs as much as one."""
+        return self._kernel.transform(self, SplitTable(attribute, groups))
+
+    def vectorize(self) -> VectorSource:
+        """The count of every cell of the schema's domain."""
+        return self._kernel.transform(self, Vectorize())[0]
+
+    def count(self, epsilon: Rational) -> Measurement:
+        """How many rows there are, with noise; spends *epsilon* times the stability of this source."""
+        answer: Measurement = self._kernel.measure(self, NoisyCount(), epsilon)
+        return answer
+
+    def __repr__(self) -> str:
+        return f"<private table: {' → '.join(self.lineage)}; attributes {', '.join(self.schema.attributes)}>"
+
+
+class VectorSource(Source):
+    """A handle on a private vector of counts."""
+
+    __slots__ = ()
+    _shape: VectorShape
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the domain."""
+        return self._shape.shape
+
+    @property
+    def cells(self) -> int:
+        """How many cells the domain has."""
+        return self._shape.cells
+
+    @property
+    def schema(self) -> Schema | None:
+        """The attributes along the axes, for a vector that comes straight from a table."""
+        return self._shape.schema
+
+    def reduce(self, partition: Partition) -> VectorSource:
+        """One cell per group: the sum of its cells."""
+        return self._kernel.transform(self, Reduce(partition))[0]
+
+    def split(self, partition: Partition) -> tuple[VectorSource, ...]:
+        """Disjoint vectors, one per group. Measuring all costs as much as one."""
+        return self._kernel.transform(self, SplitVector(partition))
+
+    def map(self, queries: Queries) -> VectorSource:
+        """One cell per query: its answer. Measurements then cost the largest L1 norm of a column times as much."""
+        return self._kernel.transform(self, LinearMap(queries))[0]
+
+    def measure(self, queries: Queries, epsilon: Rational, weights: npt.ArrayLike | Sequence[float] | None = None) -> Measurement:
+        """Noisy answers to the queries; with weights, a query of twice the weight gets half the noise scale."""
+        answer: Measurement = self._kernel.measure(self, VectorLaplace.weighted(queries, weights), epsilon)
+        return answer
+
+    def __repr__(self) -> str:
+        return f"<private vector: {' → '.join(self.lineage)}; shape {self.shape}>"

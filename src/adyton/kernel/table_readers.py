@@ -1,0 +1,244 @@
+"""Where tables come from: files, databases and data frames, each looked at before anything is read.
+
+A reader lists the columns with their types (public), and turns the wanted ones into an Ibis table with columns ``c0``,
+``c1``, … in the order asked for. Messages come from the path, the header and the types; never from a row.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import SchemaError
+from adyton.schema.checks import listing, shorten, suggestion
+
+_CSV = (".csv", ".tsv", ".tab", ".txt")
+_PARQUET = (".parquet", ".pq", ".parq")
+_DATABASE = (".duckdb", ".ddb", ".db")
+_ADVICE = "Give a CSV, Parquet or DuckDB file, a pandas or polars frame, an Arrow table or an Ibis table"
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is public about a column: its name, the engine's type, Ibis's type, and whether values come from text."""
+
+    name: str
+    engine_type: str
+    type: Any
+    from_text: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind of attribute that suits the type, for a draft."""
+        if self.from_text:
+            return "text"
+        for kind, test in (
+            ("boolean", self.type.is_boolean()),
+            ("integer", self.type.is_integer()),
+            ("numeric", self.type.is_floating() or self.type.is_decimal()),
+            ("categorical", self.type.is_string()),
+        ):
+            if test:
+                return kind
+        return "unusable"
+
+
+class Reader(ABC):
+    """A table that can be looked at and then read."""
+
+    columns: Sequence[Column]
+
+    @abstractmethod
+    def read(self, wanted: Sequence[int]) -> Any:
+        """An Ibis table of the wanted columns, named c0, c1, …"""
+
+
+def describe(data: Any) -> list[tuple[str, str, str]]:
+    """Name, engine type and suitable kind of every column, without reading a value."""
+    return [(column.name, column.engine_type, column.kind) for column in reader_for(data).columns]
+
+
+def reader_for(data: Any) -> Reader:
+    """The reader of any kind of table that can be opened."""
+    if isinstance(data, str | Path):
+        return _file_reader(str(data))
+    from adyton.kernel.frame_readers import frame_reader
+
+    reader = frame_reader(data)
+    if reader is None:
+        raise SchemaError(f"a {type(data).__name__} cannot be opened as a table. {_ADVICE}.")
+    return reader
+
+
+def _file_reader(text: str) -> Reader:
+    base, _, table = text.rpartition("#")
+    if base.lower().endswith(_DATABASE):
+        return DatabaseReader(base, table)
+    if any(sign in text for sign in "*?[") and not _exists(text):
+        if not text.lower().endswith(_PARQUET):
+            raise SchemaError(
+                f"the pattern {text!r} must end in one of {listing(_PARQUET)}: only Parquet takes patterns."
+            )
+        return ParquetReader(_matching(text), text)
+    path = Path(text)
+    if not _exists(text):
+        raise SchemaError(f"the file {text!r} does not exist. {_ADVICE}.")
+    if path.is_dir():
+        return ParquetReader(sorted(str(file) for file in path.rglob("*.parquet")), text)
+    if path.stat().st_size == 0:
+        raise SchemaError(f"the file {text!r} is empty: a table has at least a header.")
+    name = text.lower().removesuffix(".gz")
+    if name.endswith(_CSV):
+        from adyton.kernel.csv_reader import CsvReader
+
+        return CsvReader(text)
+    if name.endswith(_PARQUET):
+        return ParquetReader([text], text)
+    if name.endswith(_DATABASE):
+        return DatabaseReader(text, "")
+    raise SchemaError(f"the file {text!r} has no known ending ({', '.join(_CSV + _PARQUET + _DATABASE)}). {_ADVICE}.")
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _matching(pattern: str) -> list[str]:
+    import glob
+
+    return sorted(glob.glob(pattern, recursive=True))
+
+
+def connect() -> Any:
+    """A fresh engine in memory that writes nothing to disk, installs nothing and looks at no variables of ours."""
+    import ibis
+
+    return ibis.duckdb.connect(
+        ":memory:",
+        temp_directory="",
+        autoinstall_known_extensions=False,
+        autoload_known_extensions=False,
+        allow_community_extensions=False,
+        python_enable_replacements=False,
+    )
+
+
+def view(connection: Any, query: str, complaint: str) -> Any:
+    """A view in our own engine; *complaint* is the message if the engine refuses, whatever it says."""
+    try:
+        connection.con.execute(f"create temp view source as {query}")
+        return connection.table("source")
+    except Exception:  # the engine's message may quote the file; ours is raised outside
+        pass
+    raise SchemaError(complaint)
+
+
+def sql_text(text: str) -> str:
+    """A text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def sql_path(path: str) -> str:
+    """A path as a literal of SQL, for functions that expand patterns: its brackets and stars stand for themselves."""
+    return sql_text("".join(f"[{sign}]" if sign in "*?[" else sign for sign in path))
+
+
+def take(table: Any, names: Sequence[str]) -> Any:
+    """Those columns of an Ibis table, as c0, c1, …"""
+    return table.select(**{f"c{index}": table[name] for index, name in enumerate(names)})
+
+
+class TableReader(Reader):
+    """An Ibis table whose types are known."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.columns = [Column(name, str(kind), kind) for name, kind in table.schema().items()]
+
+    def read(self, wanted: Sequence[int]) -> Any:
+        """A projection."""
+        return take(self.table, [self.columns[index].name for index in wanted])
+
+
+class ParquetReader(TableReader):
+    """One or several Parquet files of the same types."""
+
+    def __init__(self, files: Sequence[str], given: str) -> None:
+        if not files:
+            raise SchemaError(f"there is no Parquet file at {given!r}. {_ADVICE}.")
+        complaint = f"{given!r} cannot be read as Parquet. Check that the file is complete, or write it again."
+        connection = connect()
+        paths = ", ".join(sql_path(file) for file in files)
+        super().__init__(view(connection, f"select * from read_parquet([{paths}], hive_partitioning=false)", complaint))
+        if len(files) > 1:
+            self._check_types(connection, files, given, complaint)
+
+    def _check_types(self, connection: Any, files: Sequence[str], given: str, complaint: str) -> None:
+        first: Any = None
+        for file in files:
+            rows = None
+            try:
+                rows = connection.con.execute(f"describe select * from read_parquet({sql_path(file)})").fetchall()
+            except Exception:
+                rows = None
+            if rows is None:
+                raise SchemaError(complaint)
+            types = [row[:2] for row in rows]
+            first = types if first is None else first
+            if types != first:
+                raise SchemaError(
+                    f"the Parquet files at {given!r} differ in columns or types. Write them with the same."
+                )
+
+
+class DatabaseReader(TableReader):
+    """A table of a DuckDB file, which is opened for reading only."""
+
+    def __init__(self, path: str, table: str) -> None:
+        if not _exists(path):
+            raise SchemaError(f"the file {path!r} does not exist. {_ADVICE}.")
+        connection = connect()
+        tables: list[str] | None = None
+        try:
+            connection.con.execute(f"attach {sql_text(path)} as stored (read_only)")
+            found = connection.con.execute(
+                "select table_name from information_schema.tables "
+                "where table_catalog = 'stored' and table_schema = 'main'"
+            ).fetchall()
+            tables = sorted(row[0] for row in found)
+        except Exception:
+            tables = None
+        if tables is None:
+            raise SchemaError(
+                f"{path!r} cannot be opened as a DuckDB file. Close its other users, or give an Ibis table."
+            )
+        if not table and len(tables) == 1:
+            table = tables[0]
+        if table not in tables:
+            asked = f"no table {table!r}" if table else "not exactly one table"
+            raise SchemaError(f"{path!r} has {asked}. It has {listing(tables) or 'none'}. Write {path + '#table'!r}.")
+        name = table.replace('"', '""')
+        super().__init__(
+            view(connection, f'select * from stored.main."{name}"', f"{table!r} of {path!r} cannot be read.")
+        )
+
+
+def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
+    """Where the named columns are; an error that lists the columns there are if one is missing or there twice."""
+    present = [column.name for column in reader.columns]
+    for name in names:
+        times = present.count(name)
+        if times == 0:
+            raise SchemaError(
+                f"the table has no column {name!r}. It has {listing(present)}.{suggestion(name, present)} "
+                "Correct the name in the schema, or leave the attribute out."
+            )
+        if times > 1:
+            raise SchemaError(f"the table has {times} columns called {shorten(name)}. Rename all but one.")
+    return [present.index(name) for name in names]

@@ -1,0 +1,209 @@
+"""The private table: rows that are counted inside an engine and never come out.
+
+Operators build expressions; only :meth:`PrivateTable.count` and :meth:`PrivateTable.vectorize` run anything, and what
+comes back is one number, or at most one number per cell of the declared domain.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import KernelFailure, SchemaError
+from adyton.kernel.cells import cell_table
+from adyton.kernel.columns import is_missing, value_of
+from adyton.kernel.predicates import Predicate, check_predicate, to_ibis
+from adyton.kernel.sealed import Sealed
+from adyton.kernel.table_readers import Column, connect, reader_for, wanted_columns
+from adyton.schema import Attribute, Categorical, Identifier, Schema
+
+LARGEST_DOMAIN = 1 << 31
+_FEW_RUNS = 8
+
+
+def open_table(data: Any, schema: Schema) -> PrivateTable:
+    """Open a table for counting: a path, a data frame, an Arrow table or an Ibis table.
+
+    Everything that can be wrong with the names and types of its columns is said here, before a row is read.
+
+    >>> import pyarrow
+    >>> from adyton.schema import Integer
+    >>> open_table(pyarrow.table({"age": [34, 51]}), Schema({"age": Integer(0, 119)}))
+    <private table: age>
+    """
+    if not isinstance(schema, Schema):
+        raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
+    reader = reader_for(data)
+    wanted = wanted_columns(reader, schema.names)
+    chosen = [reader.columns[index] for index in wanted]
+    for column, attribute in zip(chosen, schema.attributes.values(), strict=True):
+        _check_type(column, attribute)
+    table = reader.read(wanted)
+    pairs = zip(chosen, schema.attributes.values(), strict=True)
+    prepared = {f"c{i}": _prepared(table[f"c{i}"], column, attribute) for i, (column, attribute) in enumerate(pairs)}
+    return PrivateTable(table.select(**prepared), schema, {name: f"c{i}" for i, name in enumerate(schema.names)})
+
+
+class PrivateTable(Sealed):
+    """Private rows over a public schema. It shows nothing of the rows, and cannot be copied, pickled or changed."""
+
+    __slots__ = ("_columns", "_rows", "_schema")
+    _columns: Mapping[str, str]
+    _rows: Any
+    _schema: Schema
+
+    def __init__(self, rows: Any, schema: Schema, columns: Mapping[str, str]) -> None:
+        for name, value in (("_rows", rows), ("_schema", schema), ("_columns", columns)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def schema(self) -> Schema:
+        """What is public about the table."""
+        return self._schema
+
+    def select(self, names: str | Sequence[str]) -> PrivateTable:
+        """The same rows, over some of the attributes."""
+        schema = self._schema.select(names)
+        return PrivateTable(self._rows, schema, {name: self._columns[name] for name in schema.names})
+
+    def where(self, predicate: Predicate) -> PrivateTable:
+        """The rows for which the predicate is true."""
+        check_predicate(predicate, self._schema)
+        condition = to_ibis(predicate, self._value, lambda name: is_missing(self._rows[self._columns[name]]))
+        return PrivateTable(self._rows.filter(condition), self._schema, self._columns)
+
+    def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
+        """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""
+        schema = self._schema.grouped(keys, count_name, max_count)
+        *names, _ = schema.names
+        columns = {name: f"c{index}" for index, name in enumerate(schema.names)}
+        projected = self._rows.select(**{columns[name]: self._value(name) for name in names})
+        sizes = projected.count().cast("int64")
+        rows = projected.group_by([columns[name] for name in names]).aggregate(**{columns[count_name]: sizes})
+        return PrivateTable(rows, schema, columns)
+
+    def split(self, attribute: str, groups: Sequence[int], count_of_groups: int) -> list[PrivateTable]:
+        """Tables with disjoint rows: table g has the rows whose cell of the attribute is labelled g; −1 is in none."""
+        schema = self._schema.select((attribute,))
+        labels = [int(group) for group in groups]
+        if len(labels) != schema.cells:
+            raise SchemaError(f"{attribute!r} has {schema.cells} cells, given {len(labels)} labels. Label every cell.")
+        if not all(-1 <= label < count_of_groups for label in labels):
+            raise SchemaError(f"labels of a split must lie between −1 and {count_of_groups - 1}.")
+        carried = list(dict.fromkeys(self._columns.values()))
+        rows = cell_table(self._rows, schema, self._columns, tries=self._tries(), carry=carried)
+        members: list[list[int]] = [[] for _ in range(count_of_groups)]
+        for cell, label in enumerate(labels):
+            if label >= 0:
+                members[label].append(cell)
+        children = [rows.filter(_among(rows["cell"], cells)).select(*carried) for cells in members]
+        return [PrivateTable(child, self._schema, self._columns) for child in children]
+
+    def count(self) -> int:
+        """The number of rows."""
+        return int(self._run(self._rows.aggregate(rows=self._rows.count())).column("rows")[0].as_py())
+
+    def vectorize(self) -> npt.NDArray[np.int64]:
+        """The number of rows in every cell of the domain: counted in the engine, in one pass over the rows."""
+        shape, cells = self._schema.shape, self._schema.cells
+        if cells > LARGEST_DOMAIN:
+            raise SchemaError(
+                f"the domain has {cells:,} cells, allowed are {LARGEST_DOMAIN:,}. Select fewer attributes, or declare "
+                "fewer levels or bins."
+            )
+        rows = cell_table(self._rows, self._schema, self._columns, tries=self._tries())
+        counts = self._run(rows.group_by("cell").aggregate(rows=rows.count()))
+        vector = np.zeros(cells, dtype=np.int64)
+        vector[counts.column("cell").to_numpy()] = counts.column("rows").to_numpy()
+        return vector.reshape(shape)
+
+    def _value(self, name: str) -> Any:
+        return value_of(self._rows[self._columns[name]], self._schema.attributes[name])
+
+    def _backend(self) -> Any:
+        backends, _ = self._rows._find_backends()
+        return backends[0] if backends else connect()
+
+    def _tries(self) -> bool:
+        return bool(self._backend().name == "duckdb")
+
+    def _run(self, expression: Any) -> Any:
+        """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
+        result = None
+        try:
+            result = self._backend().to_pyarrow(expression)
+        except Exception:
+            logging.getLogger(__name__).debug("an engine failed")
+        if result is None:
+            raise KernelFailure
+        return result
+
+    def __repr__(self) -> str:
+        return f"<private table: {', '.join(self._schema.names)}>"
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a private table cannot be changed.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a private table cannot be changed.")
+
+
+def _among(cell: Any, cells: Sequence[int]) -> Any:
+    """Whether a cell is one of some: by intervals if they are few, by a list if they are many."""
+    import ibis
+
+    runs: list[list[int]] = []
+    for number in cells:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    if len(runs) > _FEW_RUNS:
+        return cell.isin(cells)
+    condition = ibis.literal(False)
+    for first, last in runs:
+        condition = condition | cell.between(first, last)
+    return condition
+
+
+def _check_type(column: Column, attribute: Attribute) -> None:
+    """An error unless the type of the column can hold what the attribute declares."""
+    kind = column.type
+    if column.from_text or isinstance(attribute, Identifier):
+        return
+    number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
+    if isinstance(attribute, Categorical):
+        level = type(attribute.levels[0])
+        fits = {str: kind.is_string(), int: number, bool: kind.is_boolean()}[level]
+        need = {str: "a text column", int: "a column of numbers", bool: "a boolean column"}[level]
+    elif attribute.kind == "boolean":
+        fits, need = kind.is_boolean() or number, "a boolean column, or one of 0 and 1"
+    else:
+        fits, need = number, "a column of numbers"
+    if fits:
+        return
+    advice = "Change the type in the schema, or convert the column."
+    if kind.is_temporal():
+        advice = "Turn dates and times into a number first, such as the year or the days since a fixed day."
+    raise SchemaError(
+        f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "
+        f"which needs {need}. {advice}"
+    )
+
+
+def _prepared(column: Any, source: Column, attribute: Attribute) -> Any:
+    """The column in one of the few types that the kernel computes with, by conversions that cannot fail."""
+    if isinstance(attribute, Identifier):
+        return column
+    kind = column.type()
+    if source.from_text:
+        numeric = attribute.kind in ("integer", "numeric")
+        numeric = numeric or (isinstance(attribute, Categorical) and type(attribute.levels[0]) is int)
+        return column.try_cast("float64") if numeric else column
+    if kind.is_decimal() or kind.is_floating() or kind.is_uint64():
+        return column if kind.is_float64() else column.cast("float64")
+    return column

@@ -1,0 +1,62 @@
+"""The private vector: a count per cell, computed when a measurement first needs it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from adyton.kernel.sealed import Sealed
+from adyton.queries import Partition, Queries
+from adyton.whole import IntegerArray, narrow, widen
+
+
+class PrivateVector(Sealed):
+    """A flat vector of whole numbers that is computed once, on first use."""
+
+    __slots__ = ("_compute", "_lock", "_values")
+
+    def __init__(self, compute: Callable[[], IntegerArray]) -> None:
+        self._compute: Callable[[], IntegerArray] | None = compute
+        self._values: IntegerArray | None = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, values: IntegerArray) -> PrivateVector:
+        """A vector whose values are there already."""
+        copy = np.array(values).reshape(-1)
+        return cls(lambda: copy)
+
+    def values(self) -> IntegerArray:
+        """The counts. For mechanisms only."""
+        with self._lock:
+            if self._compute is not None:
+                values = self._compute().reshape(-1)
+                values.flags.writeable = False
+                self._values, self._compute = values, None
+            assert self._values is not None
+            return self._values
+
+    def reduce(self, partition: Partition) -> PrivateVector:
+        """One cell per group: the sum of its cells."""
+
+        def sums() -> IntegerArray:
+            kept = partition.labels >= 0
+            values = widen(self.values(), partition.cells)
+            totals = np.zeros(partition.groups, dtype=values.dtype)
+            np.add.at(totals, partition.labels[kept], values[kept])
+            return narrow(totals)
+
+        return PrivateVector(sums)
+
+    def split(self, partition: Partition) -> list[PrivateVector]:
+        """One vector per group: its cells, in order."""
+        order = np.argsort(partition.labels, kind="stable")
+        ends = np.searchsorted(partition.labels[order], np.arange(partition.groups + 1))
+        members = [order[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+        return [PrivateVector(lambda cells=cells: self.values()[cells]) for cells in members]
+
+    def map(self, queries: Queries) -> PrivateVector:
+        """One cell per query: its answer."""
+        return PrivateVector(lambda: queries @ self.values())

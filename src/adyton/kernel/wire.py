@@ -1,0 +1,103 @@
+"""Operators as text: what a client would send to a kernel in another process.
+
+Only the classes listed here can be sent, and each is rebuilt through its own constructor, which checks it again.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+
+from adyton.errors import BadInput
+from adyton.kernel.mechanisms import MECHANISMS, Mechanism
+from adyton.kernel.transforms import TRANSFORMS, Transform
+from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
+
+QUERIES: tuple[type[Queries], ...] = (Identity, Total, Prefix, Explicit)
+OPERATORS: tuple[type[Transform] | type[Mechanism], ...] = (*TRANSFORMS, *MECHANISMS)
+_CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (*OPERATORS, *QUERIES, Partition)}
+
+
+def encode(operator: Transform | Mechanism) -> str:
+    """An operator as JSON.
+
+    >>> from adyton.kernel.transforms import Where
+    >>> encode(Where("age > 64"))
+    '{"Where": {"predicate": "age > 64"}}'
+    """
+    admit(operator)
+    return json.dumps(_pack(operator))
+
+
+def decode(text: str) -> Any:
+    """The operator that :func:`encode` wrote."""
+    try:
+        return admit(_unpack(json.loads(text)))
+    except BadInput:
+        raise
+    except (TypeError, KeyError, ValueError, AttributeError, RecursionError) as error:
+        problem = type(error).__name__
+    raise BadInput(f"this is not an operator of the kernel ({problem}).")
+
+
+def admit(operator: Any) -> Any:
+    """Let through operators of the fixed list, made of parts of the fixed list; subclasses are strangers too."""
+    if type(operator) not in OPERATORS:
+        names = ", ".join(cls.__name__ for cls in OPERATORS)
+        raise BadInput(f"the kernel does not know the operator {type(operator).__name__}. It knows {names}.")
+    for field in dataclasses.fields(operator):
+        part, allowed = getattr(operator, field.name), _PARTS[field.name]
+        if type(part) not in allowed or (type(part) is tuple and not all(type(item) is str for item in part)):
+            names = ", ".join("None" if cls is _NOTHING else cls.__name__ for cls in allowed)
+            raise BadInput(
+                f"{type(operator).__name__} does not know the {field.name} {type(part).__name__}. It knows {names}."
+            )
+    return operator
+
+
+_NOTHING = type(None)
+_PARTS: dict[str, tuple[type, ...]] = {
+    "attribute": (str,),
+    "attributes": (tuple,),
+    "count": (str,),
+    "groups": (Partition, _NOTHING),
+    "keys": (tuple,),
+    "max_count": (int,),
+    "partition": (Partition,),
+    "predicate": (str,),
+    "queries": QUERIES,
+    "weights": (np.ndarray, _NOTHING),
+}
+"""What each field of an operator may hold; tuples hold texts."""
+
+
+def _pack(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case tuple():
+            return [_pack(item) for item in value]
+        case np.ndarray():
+            return {"array": base64.b64encode(value.tobytes()).decode("ascii"), "shape": list(value.shape)}
+        case _ if type(value) is _CLASSES.get(type(value).__name__):
+            fields = dataclasses.fields(value)
+            return {type(value).__name__: {field.name: _pack(getattr(value, field.name)) for field in fields}}
+        case _:
+            raise BadInput(f"a {type(value).__name__} cannot be sent to a kernel.")
+
+
+def _unpack(value: Any) -> Any:
+    match value:
+        case {"array": str(text), "shape": list(shape)}:
+            return np.frombuffer(base64.b64decode(text, validate=True), dtype=np.int64).reshape(shape)
+        case dict():
+            ((name, fields),) = value.items()
+            return _CLASSES[name](*(_unpack(field) for field in fields.values()))
+        case list():
+            return tuple(_unpack(item) for item in value)
+        case _:
+            return value

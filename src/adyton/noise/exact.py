@@ -1,0 +1,66 @@
+"""Exact noise from a cryptographic generator: what every private answer uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.exact import Rational, positive
+from adyton.noise.arguments import count_of, read_bound, read_gamma, read_scores, read_size
+from adyton.noise.bits import WORD_BITS, fresh_tape
+from adyton.noise.laplace import WORDS_PER_DRAW, laplace_compiled, laplace_in_python
+from adyton.noise.loading import compiled_pays
+from adyton.noise.scales import read_scales
+from adyton.noise.selection import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
+from adyton.noise.source import IntegerArray, Scale, Size
+from adyton.noise.uniform import uniform_array
+
+
+class ExactNoise:
+    """Draws with exactly the stated probabilities, from AES-256-CTR keyed anew by the operating system for each call.
+
+    No floating-point number takes part between the arguments and the result. There is no state, hence nothing to
+    seed, to lock or to copy into a forked process; all instances are alike.
+    """
+
+    private = True
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
+        """Integers with P(z) proportional to exp(-|z| / scale); the scales broadcast to *size* from the right."""
+        shape = read_size(size)
+        scales = read_scales(scale, shape)
+        count = count_of(shape)
+        if not count:
+            return np.empty(shape, dtype=np.int64)
+        draw = laplace_compiled if compiled_pays(count) else laplace_in_python
+        return draw(fresh_tape(WORDS_PER_DRAW * count), count, scales).reshape(shape)
+
+    def uniform_integers(self, size: Size, bound: int) -> IntegerArray:
+        """Integers that take each value of 0 … bound - 1 with the same probability."""
+        shape, bound = read_size(size), read_bound(bound)
+        count = count_of(shape)
+        tape = fresh_tape(2 * count * (1 + bound.bit_length() // WORD_BITS))
+        return uniform_array(tape, count, bound).reshape(shape)
+
+    def uniform_integer(self, bound: int) -> int:
+        """One of 0 … bound - 1, each with the same probability."""
+        return TapeDraws(fresh_tape(1)).uniform_integer(read_bound(bound))
+
+    def bernoulli_exp(self, gamma: Rational) -> bool:
+        """True with probability exp(-gamma), for gamma at least 0."""
+        return TapeDraws(fresh_tape(1)).bernoulli_exp(read_gamma(gamma))
+
+    def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
+        """The index of a large score: candidates in random order, the first to pass exp(sharpness·(score - max))."""
+        given, sharpness = read_scores(scores), positive(sharpness, "sharpness")
+        tape = fresh_tape(WORDS_PER_DRAW * len(given))
+        if compiled_pays(len(given)):
+            machine = whole_gaps(given, sharpness)
+            if machine is not None:
+                return permute_and_flip_compiled(tape, *machine)
+        return permute_and_flip(TapeDraws(tape), given, sharpness)

@@ -1,0 +1,80 @@
+"""The discrete Laplace distribution, P(z) ∝ e^(-|z|/s) on the integers, drawn exactly for a rational scale s.
+
+With E exponential, |z| = ⌊s·E⌋ is geometric with ratio a = e^(-1/s). Give it the sign of a fair coin, and draw again
+when zero comes with a minus: z > 0 and -z then have the weight a^z/2 each, and 0 has 1/2, which is a^|z| up to a
+constant.  ∎
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adyton.noise.arguments import whole_array
+from adyton.noise.bits import Tape
+from adyton.noise.exponential import Exponential
+from adyton.noise.scales import Scales
+from adyton.noise.source import IntegerArray
+
+WORDS_PER_DRAW = 4
+"""About 3.4 words for an exponential on average."""
+
+NUMERATOR_LIMIT = 1 << 57
+DENOMINATOR_LIMIT = 1 << 63
+RESTARTS = 32
+"""What the compiled sampler settles: E < 33 and numerator < 2^57, so E·numerator < 2^63. Lower values do as well."""
+
+
+def laplace_integer(tape: Tape, numerator: int, denominator: int) -> int:
+    """One draw with scale numerator / denominator, in Python integers."""
+    while True:
+        exponential = Exponential(tape)
+        magnitude = exponential.floor_times(numerator, denominator)
+        if magnitude or not exponential.coin:
+            return -magnitude if exponential.coin else magnitude
+
+
+def laplace_in_python(tape: Tape, count: int, scales: Scales) -> IntegerArray:
+    """*count* draws without Numba: for small samples, and as the reference."""
+    return whole_array([laplace_integer(tape, *scales.pair(element)) for element in range(count)], (count,))
+
+
+def laplace_compiled(
+    tape: Tape,
+    count: int,
+    scales: Scales,
+    *,
+    numerator_limit: int = NUMERATOR_LIMIT,
+    denominator_limit: int = DENOMINATOR_LIMIT,
+    restarts: int = RESTARTS,
+) -> IntegerArray:
+    """*count* draws, equal to those of :func:`laplace_in_python` on the same tape, by the compiled sampler.
+
+    A draw that it does not settle is drawn in Python from the same words. The limits change the speed, never a result.
+    """
+    from adyton.noise.kernels import DONE, SHORT, laplace_kernel
+
+    numerators, denominators = scales.within(numerator_limit, denominator_limit)
+    output = np.empty(count, dtype=np.int64)
+    large: dict[int, int] = {}
+    element = 0
+    while True:
+        status, element, tape.position = laplace_kernel(
+            tape.words, tape.position, output, element, numerators, denominators, restarts
+        )
+        if status == DONE:
+            break
+        if status == SHORT:
+            tape.lengthen()
+            continue
+        value = laplace_integer(tape, *scales.pair(element))
+        if -(1 << 63) <= value < 1 << 63:
+            output[element] = value
+        else:
+            large[element] = value
+        element += 1
+    if not large:
+        return output
+    boxed = output.astype(object)
+    for place, value in large.items():
+        boxed[place] = value
+    return boxed

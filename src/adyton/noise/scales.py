@@ -1,0 +1,111 @@
+"""The scales of a sample: one for all elements or one for each, as exact ratios of whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.exact import positive
+from adyton.noise.arguments import whole_array
+from adyton.noise.source import IntegerArray, Ratio, Scale
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """Flat arrays of numerators and denominators in lowest terms; element i has scale number i modulo their length."""
+
+    numerators: IntegerArray
+    denominators: IntegerArray
+
+    def __len__(self) -> int:
+        return int(self.numerators.size)
+
+    def pair(self, element: int) -> tuple[int, int]:
+        """The numerator and denominator of an element's scale, as Python integers."""
+        place = element % self.numerators.size
+        return int(self.numerators[place]), int(self.denominators[place])
+
+    def fractions(self) -> list[Fraction]:
+        """The scales, one by one."""
+        return [Fraction(*self.pair(element)) for element in range(len(self))]
+
+    def within(
+        self, numerator_limit: int, denominator_limit: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Both arrays as int64, with numerator 0 in place of each scale that reaches a limit. (Scales are public.)"""
+        fits = (self.numerators < numerator_limit) & (self.denominators < denominator_limit)
+        numerators = np.where(fits, self.numerators, 0).astype(np.int64)
+        denominators = np.where(fits, self.denominators, 1).astype(np.int64)
+        return numerators, denominators
+
+
+def read_scales(scale: Scale, shape: tuple[int, ...], name: str = "scale") -> Scales:
+    """The scales for a sample of this shape; they broadcast to it from the right.
+
+    >>> read_scales(["0.5", 3], (4, 2)).fractions()
+    [Fraction(1, 2), Fraction(3, 1)]
+    """
+    ratio = read_ratio(scale, name)
+    trailing = shape[len(shape) - len(ratio.shape) :] if len(ratio.shape) <= len(shape) else None
+    if trailing is None or any(own not in (1, length) for own, length in zip(ratio.shape, trailing, strict=True)):
+        raise BadInput(
+            f"{name} of shape {ratio.shape} does not broadcast to size {shape}. "
+            "Give one scale, or one for each place of the last dimensions."
+        )
+    if all(own == 1 for own in ratio.shape):
+        trailing = ratio.shape
+    return Scales(
+        np.broadcast_to(ratio.numerator, trailing).ravel(), np.broadcast_to(ratio.denominator, trailing).ravel()
+    )
+
+
+def read_ratio(scale: Scale, name: str = "scale") -> Ratio:
+    """Positive fractions in lowest terms, in the shape they were given in."""
+    if isinstance(scale, np.ndarray) and scale.dtype.kind in "iu":
+        scale = Ratio(scale, np.ones(1, dtype=np.int64))
+    if isinstance(scale, Ratio):
+        return _lowest_terms(scale, name)
+    if isinstance(scale, np.ndarray):
+        return _read_each(scale.ravel().tolist(), scale.shape, name)
+    if isinstance(scale, Sequence) and not isinstance(scale, str | bytes):
+        return _read_each(list(scale), (len(scale),), name)
+    return _read_each([scale], (), name)
+
+
+def _read_each(given: list[object], shape: tuple[int, ...], name: str) -> Ratio:
+    fractions = [positive(one, name) for one in given]
+    return Ratio(
+        whole_array([fraction.numerator for fraction in fractions], shape),
+        whole_array([fraction.denominator for fraction in fractions], shape),
+    )
+
+
+def _lowest_terms(ratio: Ratio, name: str) -> Ratio:
+    try:
+        shape = ratio.shape
+    except ValueError:
+        raise BadInput(f"the numerators and denominators of {name} do not broadcast together.") from None
+    numerator, denominator = (
+        np.broadcast_to(_positive_integers(part, name), shape) for part in (ratio.numerator, ratio.denominator)
+    )
+    common = np.gcd(numerator, denominator)
+    return Ratio(np.asarray(numerator // common), np.asarray(denominator // common))
+
+
+def _positive_integers(given: IntegerArray, name: str) -> IntegerArray:
+    """As int64 where all fit, else as Python integers."""
+    array = np.asarray(given)
+    values = array.ravel().tolist() if array.dtype.kind not in "i" else []
+    if array.dtype.kind not in "iu" and not all(
+        isinstance(value, int) and not isinstance(value, bool) for value in values
+    ):
+        raise BadInput(f"{name} as a Ratio takes whole numbers, given dtype {array.dtype}.")
+    array = array.astype(np.int64) if array.dtype.kind == "i" else whole_array(values, array.shape)
+    if not np.all(array > 0):
+        raise BadInput(f"{name} must be greater than 0: both parts of a Ratio must be positive.")
+    return array

@@ -1,0 +1,132 @@
+"""The simulated twin of the exact noise: the same draws from a seeded generator. Fast, repeatable, not private."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.exact import Rational, positive
+from adyton.noise.arguments import count_of, read_bound, read_gamma, read_scores, read_size, whole_array
+from adyton.noise.scales import Scales, read_scales
+from adyton.noise.selection import whole_gaps
+from adyton.noise.source import IntegerArray, Scale, Size
+
+_LARGEST_MACHINE_SCALE = 2.0**56  # times 45, which a double-precision exponential hardly ever passes, is below 2^62
+_LARGEST_EXPONENT = Fraction(10**6)  # e^(-10^6) is 0 in double precision
+_DIGITS = 53
+
+
+class SimulatedNoise:
+    """Noise for experiments on public data. What carries it is not private, and says so.
+
+    >>> SimulatedNoise(7).discrete_laplace(5, "2.5").tolist() == SimulatedNoise(7).discrete_laplace(5, "2.5").tolist()
+    True
+    """
+
+    private = False
+
+    def __init__(self, seed: int | np.random.SeedSequence | None) -> None:
+        if not isinstance(seed, np.random.SeedSequence) and seed is not None:
+            seed = _read_seed(seed)
+        self._generator = np.random.default_rng(seed)
+
+    def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
+        """Integers with P(z) proportional to exp(-|z| / scale), in double precision; scales broadcast from the right.
+
+        With a = e^(-1/s): P(|z| ≥ k) = 2a^k/(1 + a) = P(E ≥ k/s - c) for c = ln(2/(1 + a)) and k ≥ 1, so that
+        |z| = ⌊s·(E + c)⌋ for an exponential E.
+        """
+        shape = read_size(size)
+        scales = read_scales(scale, shape)
+        count = count_of(shape)
+        if not count:
+            return np.empty(shape, dtype=np.int64)
+        real = _as_floats(scales)
+        if real.max() > _LARGEST_MACHINE_SCALE:
+            return self._large_laplace(count, scales).reshape(shape)
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            shift = np.log(2) - np.log1p(np.exp(-1 / real))  # c
+        magnitudes = self._generator.standard_exponential((count // len(scales), len(scales)))
+        magnitudes += shift
+        magnitudes *= real
+        values = magnitudes.ravel().astype(np.int64)
+        values *= 1 - 2 * self._coins(count)
+        return values.reshape(shape)
+
+    def uniform_integers(self, size: Size, bound: int) -> IntegerArray:
+        """Integers that take each value of 0 … bound - 1 with the same probability."""
+        shape, bound = read_size(size), read_bound(bound)
+        if bound <= 1 << 63:
+            return self._generator.integers(0, bound - 1, shape, dtype=np.int64, endpoint=True)
+        array = np.empty(count_of(shape), dtype=object)
+        array[:] = [self.uniform_integer(bound) for _ in range(array.size)]
+        return array.reshape(shape)
+
+    def uniform_integer(self, bound: int) -> int:
+        """One of 0 … bound - 1, each with the same probability."""
+        bound = read_bound(bound)
+        bits = (bound - 1).bit_length()
+        while True:
+            value = int.from_bytes(self._generator.bytes((bits + 7) // 8)) >> -bits % 8
+            if value < bound:
+                return value
+
+    def bernoulli_exp(self, gamma: Rational) -> bool:
+        """True with probability exp(-gamma), for gamma at least 0."""
+        return self._generator.standard_exponential() >= float(min(read_gamma(gamma), _LARGEST_EXPONENT))
+
+    def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
+        """The index of a large score, with the probabilities of permute-and-flip.
+
+        It chooses as the largest of sharpness·score + E with exponential noise E does (Ding, Kifer et al., "The
+        permute-and-flip mechanism is identical to report-noisy-max with exponential noise", 2021), which NumPy draws
+        at once.
+        """
+        given, exact_sharpness = read_scores(scores), positive(sharpness, "sharpness")
+        machine = whole_gaps(given, exact_sharpness)
+        if machine is not None:
+            gaps, unit = machine
+            losses = gaps * float(min(unit, Fraction(10) ** 300))
+        else:
+            exact_scores = given.tolist() if isinstance(given, np.ndarray) else given
+            best = max(exact_scores)
+            losses = np.array(
+                [float(min(exact_sharpness * Fraction(best - score), _LARGEST_EXPONENT)) for score in exact_scores]
+            )
+        return int(np.argmax(self._generator.standard_exponential(len(given)) - losses))
+
+    def _coins(self, count: int) -> npt.NDArray[np.int8]:
+        octets = np.frombuffer(self._generator.bytes((count + 7) // 8), dtype=np.uint8)
+        return np.unpackbits(octets, count=count).view(np.int8)
+
+    def _large_laplace(self, count: int, scales: Scales) -> IntegerArray:
+        """Scales beyond 64 bits: the difference of two geometric variables ⌊s·E⌋, in Python integers."""
+        digits = np.floor(self._generator.standard_exponential((count, 2)) * 2.0**_DIGITS).astype(np.int64).tolist()
+        values = []
+        for element, (first, second) in enumerate(digits):
+            numerator, denominator = scales.pair(element)
+            denominator <<= _DIGITS
+            values.append(first * numerator // denominator - second * numerator // denominator)
+        return whole_array(values, (count,))
+
+
+def _read_seed(seed: object) -> int:
+    try:
+        number = -1 if isinstance(seed, bool) else operator.index(seed)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise BadInput(f"seed must be a whole number of at least 0, a SeedSequence or None, given {seed!r}.")
+    return number
+
+
+def _as_floats(scales: Scales) -> npt.NDArray[np.float64]:
+    if object not in (scales.numerators.dtype, scales.denominators.dtype):
+        return np.asarray(scales.numerators / scales.denominators)
+    largest = Fraction(10) ** 300
+    return np.array([float(min(fraction, largest)) for fraction in scales.fractions()])

@@ -1,0 +1,10 @@
+"""What is public about a table: its attributes, their levels, bounds and bins, and the privacy unit.
+
+The domain is declared by a person who knows what the table is about; it is never learnt from the rows.
+"""
+
+from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier, Integer, Numeric
+from adyton.schema.declaration import Schema
+from adyton.schema.draft import draft_schema
+
+__all__ = ["Attribute", "Boolean", "Categorical", "Identifier", "Integer", "Numeric", "Schema", "draft_schema"]

@@ -1,0 +1,188 @@
+"""The schema: the attributes of a table, in the order of the axes, and how many rows a person may have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from adyton.errors import SchemaError
+from adyton.schema.attributes import Attribute, Identifier, Integer
+from adyton.schema.checks import listing, shorten, suggestion, whole_number, writable
+from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
+
+_LONGEST_NAME = 1000
+
+
+class Schema:
+    """What is public about a table.
+
+    >>> from adyton.schema import Categorical, Integer
+    >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
+    >>> schema.shape, schema.cells
+    ((120, 2), 240)
+    """
+
+    __slots__ = ("_attributes", "_rows_per_unit")
+    _attributes: Mapping[str, Attribute]
+    _rows_per_unit: int
+
+    def __init__(self, attributes: Mapping[str, Attribute], rows_per_unit: int = 1) -> None:
+        if not isinstance(attributes, Mapping):
+            raise SchemaError(f"attributes must map names to attributes, given {shorten(attributes)}.")
+        if not attributes:
+            raise SchemaError("a schema needs at least one attribute. Declare the columns that may be asked about.")
+        for name, attribute in attributes.items():
+            _check_name(name)
+            if not isinstance(attribute, Attribute):
+                raise SchemaError(
+                    f"attribute {name!r} must be a Categorical, Boolean, Integer, Numeric or Identifier, "
+                    f"given {shorten(attribute)}."
+                )
+        _check_case(list(attributes))
+        rows = whole_number(rows_per_unit, "rows_per_unit")
+        if rows < 1:
+            raise SchemaError(f"rows_per_unit must be at least 1, given {rows}: it is the most rows one person has.")
+        object.__setattr__(self, "_attributes", MappingProxyType(dict(attributes)))
+        object.__setattr__(self, "_rows_per_unit", rows)
+
+    @property
+    def attributes(self) -> Mapping[str, Attribute]:
+        """The attributes by name, in the order of the axes; read-only."""
+        return self._attributes
+
+    @property
+    def rows_per_unit(self) -> int:
+        """The most rows that one privacy unit (a person) contributes."""
+        return self._rows_per_unit
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the attributes, in order."""
+        return tuple(self._attributes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of cells along each axis."""
+        for name, attribute in self._attributes.items():
+            if isinstance(attribute, Identifier):
+                raise SchemaError(
+                    f"attribute {name!r} is an identifier and has no cells. Select the other attributes first, or "
+                    f"group by {name!r} and count."
+                )
+        return tuple(attribute.size for attribute in self._attributes.values())
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of the whole domain."""
+        return math.prod(self.shape)
+
+    def select(self, names: str | Sequence[str]) -> Schema:
+        """The schema of some of the attributes, in the order given."""
+        chosen = self.check_names(names)
+        return Schema({name: self._attributes[name] for name in chosen}, self._rows_per_unit)
+
+    def grouped(self, keys: str | Sequence[str], count_name: str, max_count: int) -> Schema:
+        """The schema of a group-by: the keys, and a count from 1 to *max_count* into which larger ones are clamped."""
+        chosen = self.check_names(keys)
+        _check_name(count_name)
+        if count_name in chosen:
+            raise SchemaError(f"the count cannot be called {count_name!r}: that is a key. Give it another name.")
+        most = whole_number(max_count, "max_count")
+        if most < 1:
+            raise SchemaError(f"max_count must be at least 1, given {most}.")
+        count = Integer(1, most, outside="clamp")
+        return Schema({**{name: self._attributes[name] for name in chosen}, count_name: count}, self._rows_per_unit)
+
+    def check_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
+        """The names as a tuple; an error if one is unknown, or given twice, or if there are none."""
+        chosen = (names,) if isinstance(names, str) else tuple(names)
+        for name in chosen:
+            if not isinstance(name, str) or name not in self._attributes:
+                raise SchemaError(
+                    f"there is no attribute {shorten(name)}. There are {listing(self._attributes)}."
+                    + suggestion(name, self._attributes)
+                )
+        if not chosen:
+            raise SchemaError(f"no attributes given. Choose from {listing(self._attributes)}.")
+        if len(set(chosen)) < len(chosen):
+            raise SchemaError(f"an attribute is given twice in {listing(chosen)}. Name each once.")
+        return chosen
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Schema:
+        """Build from the content of a schema file."""
+        return cls(*attributes_from_dict(content))
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> Schema:
+        """Read a schema file; a text of several lines is taken as the file's content.
+
+        >>> Schema.from_toml('''
+        ... [attributes.smoker]
+        ... type = "boolean"
+        ... ''')
+        Schema(smoker: Boolean())
+        """
+        return cls.from_dict(read_toml(source))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of a schema file; :meth:`from_dict` reads it back."""
+        attributes = {name: attribute_to_dict(attribute) for name, attribute in self._attributes.items()}
+        return {"rows_per_unit": self._rows_per_unit, "attributes": attributes}
+
+    def to_toml(self) -> str:
+        """The text of a schema file; :meth:`from_toml` reads it back."""
+        return write_toml(self.to_dict())
+
+    def __repr__(self) -> str:
+        parts = [f"{name}: {_describe(attribute)}" for name, attribute in self._attributes.items()]
+        rows = f"; rows_per_unit={self._rows_per_unit}" if self._rows_per_unit != 1 else ""
+        return f"Schema({', '.join(parts)}{rows})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schema):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return (tuple(self._attributes.items()), self._rows_per_unit)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a Schema cannot be changed. Build a new one.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a Schema cannot be changed. Build a new one.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Schema, (dict(self._attributes), self._rows_per_unit)
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME:
+        raise SchemaError(
+            f"the name of an attribute must be a text of 1 to {_LONGEST_NAME} characters, given {shorten(name)}."
+        )
+    writable(name, "the name of an attribute")
+
+
+def _check_case(names: Sequence[str]) -> None:
+    folded: dict[str, str] = {}
+    for name in names:
+        other = folded.setdefault(name.casefold(), name)
+        if other != name:
+            raise SchemaError(
+                f"attributes {other!r} and {name!r} differ only in case, which engines do not tell apart. Rename one."
+            )
+
+
+def _describe(attribute: Attribute) -> str:
+    """An attribute as a person would write it; long lists are shortened."""
+    entries = {key: value for key, value in attribute_to_dict(attribute).items() if key != "type"}
+    shown = (f"{key}={value if isinstance(value, str) else shorten(value)}" for key, value in entries.items())
+    return f"{type(attribute).__name__}({', '.join(shown)})"

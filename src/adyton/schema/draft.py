@@ -1,0 +1,49 @@
+"""A first draft of a schema file: the columns are listed, the rest is left for a person to fill in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adyton.schema.files import toml_key
+
+_HEADER = """\
+# A draft. What stands here is public: fill it in from what is known about the table in general (a code book, a form,
+# common sense), never by looking at the rows. Delete the attributes that nobody will ask about.
+
+rows_per_unit = 1   # the most rows that one person has in this table
+"""
+
+_BODIES = {
+    "integer": ['type = "integer"', "# min = 0      # fill in", "# max = 100    # fill in"],
+    "numeric": ['type = "numeric"', "# min = 0      # fill in", "# max = 100    # fill in", "# bins = 20    # fill in"],
+    "categorical": ['type = "categorical"', '# levels = ["a", "b"]   # fill in; or type = "identifier" for a name'],
+    "boolean": ['type = "boolean"'],
+    "text": [
+        '# type = "integer"       # fill in: integer (min, max), numeric (min, max, bins), categorical (levels),',
+        "#                        # boolean or identifier",
+    ],
+    "unusable": ['type = "identifier"     # this type has no cells; turn it into a number or a text to count it'],
+}
+
+
+def draft_schema(data: Any) -> str:
+    """TOML that lists the columns of a table and leaves bounds and levels as comments. It never reads a value.
+
+    *data* is anything that can be opened as a table; of a CSV file only the header line is read.
+
+    >>> import pyarrow
+    >>> print(draft_schema(pyarrow.table({"age": [34]})))  # doctest: +ELLIPSIS
+    # A draft. ...
+    [attributes.age]   # int64
+    type = "integer"
+    # min = 0      # fill in
+    # max = 100    # fill in
+    <BLANKLINE>
+    """
+    from adyton.kernel.table_readers import describe
+
+    parts = [_HEADER]
+    for name, engine_type, kind in describe(data):
+        lines = [f"[attributes.{toml_key(name)}]   # {' '.join(engine_type.split())}", *_BODIES[kind]]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)

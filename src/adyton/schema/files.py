@@ -1,0 +1,142 @@
+"""Schema files: reading and writing TOML, with a message for everything that can be wrong in one."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import SchemaError
+from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier, Integer, Numeric
+from adyton.schema.checks import listing, shorten, suggestion
+
+_TYPES: dict[str, type[Attribute]] = {
+    attribute.kind: attribute for attribute in (Categorical, Boolean, Integer, Numeric, Identifier)
+}
+_POLICIES = ("nulls", "outside")
+_KEYS: dict[str, tuple[str, ...]] = {
+    "categorical": ("levels", *_POLICIES),
+    "boolean": _POLICIES,
+    "integer": ("min", "max", "step", *_POLICIES),
+    "numeric": ("min", "max", "bins", "edges", *_POLICIES),
+    "identifier": (),
+}
+_REQUIRED: dict[str, tuple[str, ...]] = {"categorical": ("levels",), "integer": ("min", "max")}
+_DEFAULTS = {"nulls": "drop", "outside": "drop", "step": 1}
+
+
+def read_toml(source: str | Path) -> dict[str, Any]:
+    """The content of a TOML file, or of a TOML text of several lines."""
+    if isinstance(source, str) and "\n" in source:
+        text, origin = source, "the schema"
+    elif isinstance(source, str | Path):
+        text, origin = _read_text(Path(source)), f"the schema file {str(source)!r}"
+    else:
+        raise SchemaError(f"a schema is read from a path or a TOML text, given {shorten(source)}.")
+    content: dict[str, Any] | None = None
+    problem = ""
+    try:
+        content = tomllib.loads(text.removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        problem = str(error)
+    if content is None:
+        raise SchemaError(f"{origin} is not valid TOML: {problem}.")
+    return content
+
+
+def _read_text(path: Path) -> str:
+    problem = "cannot be read"
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        problem = "does not exist"
+    except IsADirectoryError:
+        problem = "is a directory"
+    except UnicodeDecodeError:
+        problem = "is not UTF-8 text"
+    except (OSError, ValueError):
+        pass
+    raise SchemaError(f"the schema file {str(path)!r} {problem}. Give the path of a TOML file.")
+
+
+def attributes_from_dict(content: Mapping[str, Any]) -> tuple[dict[str, Attribute], int]:
+    """The attributes and rows_per_unit in the content of a schema file."""
+    if not isinstance(content, Mapping):
+        raise SchemaError(f"the content of a schema must be a mapping, given {shorten(content)}.")
+    _check_keys(content, ("rows_per_unit", "attributes"), "the schema")
+    tables = content.get("attributes", {})
+    if not isinstance(tables, Mapping):
+        raise SchemaError(f"attributes must be tables like [attributes.age], given {shorten(tables)}.")
+    return {name: _attribute(name, table) for name, table in tables.items()}, content.get("rows_per_unit", 1)
+
+
+def _attribute(name: object, table: object) -> Attribute:
+    where = f"attribute {shorten(name)}"
+    if not isinstance(table, Mapping):
+        raise SchemaError(f"{where} must be a table like [attributes.age], given {shorten(table)}.")
+    kind = table.get("type")
+    if kind is None:
+        raise SchemaError(f"{where} has no type. Write type = one of {listing(_TYPES)}.")
+    if not isinstance(kind, str) or kind not in _TYPES:
+        raise SchemaError(
+            f"{where} has the unknown type {shorten(kind)}. Allowed are {listing(_TYPES)}.{suggestion(kind, _TYPES)}"
+        )
+    _check_keys(table, ("type", *_KEYS[kind]), where)
+    missing = [key for key in _REQUIRED.get(kind, ()) if key not in table]
+    if missing:
+        raise SchemaError(
+            f"{where} has no {' and no '.join(missing)}: {kind} needs {' and '.join(_REQUIRED[kind])}. "
+            "In a draft, uncomment these lines and fill them in from public knowledge."
+        )
+    problem = ""
+    try:
+        return _TYPES[kind](**{key: value for key, value in table.items() if key != "type"})
+    except SchemaError as error:
+        problem = str(error)
+    raise SchemaError(f"{where}: {problem}")
+
+
+def _check_keys(table: Mapping[str, Any], allowed: tuple[str, ...], where: str) -> None:
+    for key in table:
+        if key not in allowed:
+            raise SchemaError(
+                f"{where} has the unknown key {shorten(key)}. Allowed are {listing(allowed)}.{suggestion(key, allowed)}"
+            )
+
+
+def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
+    """What a schema file says about an attribute, without the defaults."""
+    entries: dict[str, Any] = {"type": attribute.kind}
+    hidden = {"min", "max", "bins"} if getattr(attribute, "edges", None) is not None else {"edges"}
+    for key in _KEYS[attribute.kind]:
+        value = getattr(attribute, key)
+        if key not in hidden and value != _DEFAULTS.get(key):
+            entries[key] = list(value) if isinstance(value, tuple) else value
+    return entries
+
+
+def write_toml(content: Mapping[str, Any]) -> str:
+    """TOML text of what :func:`attributes_from_dict` reads."""
+    lines = [f"rows_per_unit = {content['rows_per_unit']}"]
+    for name, entries in content["attributes"].items():
+        lines += ["", f"[attributes.{toml_key(name)}]"]
+        lines += [f"{key} = {_value(value)}" for key, value in entries.items()]
+    return "\n".join(lines) + "\n"
+
+
+def toml_key(name: str) -> str:
+    """A name as a TOML key, quoted where it must be."""
+    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if plain else _value(name)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_value(entry) for entry in value)}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)
