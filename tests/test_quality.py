@@ -9,7 +9,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("arguments", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=" ".join
+)
 def test_tool_has_nothing_to_say(arguments):
     done = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -17,7 +19,19 @@ def test_tool_has_nothing_to_say(arguments):
 
 def test_import_is_light():
     """Heavy libraries are imported when first used; time is a matter of the machine, so the modules are counted."""
-    heavy = ("numba", "scipy", "ibis", "duckdb", "pandas", "pyarrow", "opendp", "cryptography", "rich", "typer", "sqlglot")
+    heavy = (
+        "numba",
+        "scipy",
+        "ibis",
+        "duckdb",
+        "pandas",
+        "pyarrow",
+        "opendp",
+        "cryptography",
+        "rich",
+        "typer",
+        "sqlglot",
+    )
     code = f"import sys, adyton; adyton.Schema; adyton.noise; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

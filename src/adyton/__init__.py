@@ -20,9 +20,20 @@ _ROOMS = {
     "Kernel": "adyton.kernel.kernel",
     "Ledger": "adyton.kernel.ledger",
 }
-_MODULES = {"errors", "noise", "workloads"}
 
-__all__ = sorted([*_ROOMS, *_MODULES])
+__all__ = [
+    "Boolean",
+    "Categorical",
+    "Identifier",
+    "Integer",
+    "Kernel",
+    "Ledger",
+    "Numeric",
+    "Schema",
+    "errors",
+    "noise",
+    "workloads",
+]
 
 if TYPE_CHECKING:
     from adyton import errors as errors
@@ -39,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in ("errors", "noise", "workloads"):
         return import_module(f"adyton.{name}")
     if name in _ROOMS:
         return getattr(import_module(_ROOMS[name]), name)

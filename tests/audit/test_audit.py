@@ -15,7 +15,8 @@ from adyton.kernel.mechanisms import MECHANISMS
 
 @pytest.fixture(scope="module")
 def quick():
-    done = subprocess.run([sys.executable, "-m", "adyton", "audit", "--json"], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "adyton", "audit", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 

@@ -1,4 +1,4 @@
-"""Canary values planted in the rows must never be seen outside: not in text, errors, tracebacks, logs, pickles, files."""
+"""Canary values planted in the rows must never be seen outside: not in text, errors, logs, pickles or files."""
 
 import copy
 import io
@@ -98,9 +98,8 @@ def test_text_of_handles_and_kernel(planted):
 @pytest.mark.parametrize(
     "peek",
     [
-        lambda s: s[0], lambda s: list(s), lambda s: len(s), lambda s: np.asarray(s), lambda s: bool(s), lambda s: int(s),
-        lambda s: float(s), lambda s: 1 in s, lambda s: pickle.dumps(s), lambda s: copy.copy(s), lambda s: copy.deepcopy(s),
-        lambda s: next(s), lambda s: s + 1, lambda s: s["city"], lambda s: sorted([s, s]), lambda s: np.sum(s) + 0,
+        lambda s: s[0], list, len, np.asarray, bool, int, float, lambda s: 1 in s, pickle.dumps, copy.copy,
+        copy.deepcopy, next, lambda s: s + 1, lambda s: s["city"], lambda s: sorted([s, s]), lambda s: np.sum(s) + 0,
     ],
 )  # fmt: skip
 def test_handles_cannot_be_read_or_pickled(planted, peek):
@@ -156,7 +155,7 @@ def test_failures_inside(planted, method, monkeypatch):
 
 def test_bad_schemas_say_nothing_about_the_rows(planted):
     schemas = [
-        {"city": ad.Integer(0, 9)}, {"income": ad.Boolean()}, {"nowhere": ad.Boolean()}, {"secret": ad.Numeric(0, 1, bins=3)},
+        {"city": ad.Integer(0, 9)}, {"income": ad.Boolean()}, {"nowhere": ad.Boolean()}, {"secret": ad.Integer(0, 1)},
     ]  # fmt: skip
     for schema in schemas:
         table = planted

@@ -8,7 +8,15 @@ import pytest
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MECHANISMS, NoisyCount, VectorLaplace
 from adyton.kernel.transforms import (
-    TRANSFORMS, GroupBy, LinearMap, Reduce, Select, SplitTable, SplitVector, Vectorize, Where,
+    TRANSFORMS,
+    GroupBy,
+    LinearMap,
+    Reduce,
+    Select,
+    SplitTable,
+    SplitVector,
+    Vectorize,
+    Where,
 )  # fmt: skip
 from adyton.kernel.wire import decode, encode
 from adyton.queries import Explicit, Identity, Partition, Prefix, Total
@@ -53,7 +61,9 @@ class Stranger(Select):
     """Not in the list."""
 
 
-@pytest.mark.parametrize("thing", [Stranger(("age",)), "Select", None, 3, Identity(3), LinearMap("x"), Select([["age"]])])
+@pytest.mark.parametrize(
+    "thing", [Stranger(("age",)), "Select", None, 3, Identity(3), LinearMap("x"), Select([["age"]])]
+)
 def test_strangers_are_not_sent(thing):
     with pytest.raises(BadInput):
         encode(thing)
@@ -64,7 +74,8 @@ def test_strangers_are_not_sent(thing):
     [
         "", "null", "[]", "{}", "3", "not json", '{"Kernel": {}}', '{"Identity": {"domain": [3]}}', '{"Select": 5}',
         '{"Select": {"attributes": ["a"], "more": 1}}', '{"Vectorize": {}, "Select": {}}', '{"os.system": {"a": "ls"}}',
-        '{"LinearMap": {"queries": {"Identity": {"domain": [-3]}}}}', '{"Reduce": {"partition": {"array": "!", "shape": [1]}}}',
+        '{"LinearMap": {"queries": {"Identity": {"domain": [-3]}}}}',
+        '{"Reduce": {"partition": {"array": "!", "shape": [1]}}}',
         "[" * 100_000,
     ],
 )  # fmt: skip

@@ -23,7 +23,10 @@ CASES = {
     "total": (Total((3, 4)), np.ones((1, 12))),
     "prefix": (Prefix(12), np.tril(np.ones((12, 12)))),
     "explicit": (Explicit.from_rows(MIXED), MIXED),
-    "explicit with an empty row": (Explicit.from_rows(np.vstack([MIXED, 0 * MIXED[:1]])), np.vstack([MIXED, 0 * MIXED[:1]])),
+    "explicit with an empty row": (
+        Explicit.from_rows(np.vstack([MIXED, 0 * MIXED[:1]])),
+        np.vstack([MIXED, 0 * MIXED[:1]]),
+    ),
 }
 
 

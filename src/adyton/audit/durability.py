@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 from adyton.audit.findings import Finding
@@ -63,7 +64,7 @@ def audit_crashes(kills: int, seed: int = 0, advance: Callable[[], None] = lambd
         seen = settled = 0
         for number in range(kills):
             reading, writing = os.pipe()
-            child = _in_child(lambda writing=writing: _release_loop(path, total, writing))
+            child = _in_child(partial(_release_loop, path, total, writing))
             os.close(writing)
             os.read(reading, 1)  # the loop has begun
             time.sleep(chance.uniform(0, 0.03))
@@ -74,7 +75,9 @@ def audit_crashes(kills: int, seed: int = 0, advance: Callable[[], None] = lambd
             report = Ledger.read(path)
             settled = sum(entry.status == "answered" for entry in report.entries)
             if len(report.entries) < seen or report.spent < Fraction(seen, 1000):
-                detail = f"after kill {number + 1}, {seen} answers were seen but {len(report.entries)} debits are recorded."
+                detail = (
+                    f"after kill {number + 1}, {seen} answers were seen but {len(report.entries)} debits are recorded."
+                )
                 return Finding("ledger", "sudden death", False, detail, {"kills": number + 1})
             advance()
         with Ledger.open(path, total=total, dataset="audit") as ledger:

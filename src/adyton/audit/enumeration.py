@@ -20,7 +20,8 @@ import numpy as np
 from adyton.audit.pairs import Pair
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, exact
-from adyton.noise.source import IntegerArray, Scale, Size
+from adyton.noise.source import Scale, Size
+from adyton.whole import IntegerArray
 
 Run: TypeAlias = "Callable[[EnumeratingSource], Hashable]"
 _EXACT = decimal.Context(prec=40, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)

@@ -39,10 +39,10 @@ def audit_mechanism(
     for epsilon in EPSILONS:
         found = []
         for pair in neighbours:
-            found.append((_attack(case, pair, epsilon, draws, alpha, source), pair))
+            found.append((_attack(case, pair, epsilon, draws=draws, alpha=alpha, noise=source), pair))
             advance()
         leakiest = max(found, key=lambda entry: entry[0].lower_bound)[1]
-        found.append((_attack(case, leakiest, epsilon, strong_draws, alpha, source), leakiest))
+        found.append((_attack(case, leakiest, epsilon, draws=strong_draws, alpha=alpha, noise=source), leakiest))
         advance()
         certificate, pair = max(found, key=lambda entry: entry[0].lower_bound)
         ratio = certificate.lower_bound / float(epsilon)
@@ -62,7 +62,7 @@ def audit_mechanism(
 
 
 def _attack(
-    case: AuditCase, pair: Pair, epsilon: Fraction, draws: int, alpha: float, noise: NoiseSource
+    case: AuditCase, pair: Pair, epsilon: Fraction, *, draws: int, alpha: float, noise: NoiseSource
 ) -> Certificate:
     prepared = {id(side): case.prepare(side) for side in (pair.left, pair.right)}
 

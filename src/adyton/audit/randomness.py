@@ -12,7 +12,7 @@ from adyton.audit.enumeration import Run, largest_loss
 from adyton.audit.findings import Finding
 from adyton.audit.pairs import vector_pairs
 from adyton.audit.statistical import Array
-from adyton.noise.probabilities import discrete_laplace_cumulative
+from adyton.noise.goodness import laplace_fit
 from adyton.noise.selection import permute_and_flip
 from adyton.noise.source import NoiseSource
 
@@ -25,33 +25,11 @@ def audit_laplace(noise: NoiseSource, draws: int) -> Finding:
     """χ² of discrete Laplace draws against the exact probabilities, at five scales."""
     values = {}
     for scale in SCALES:
-        values[str(scale)] = fit(np.asarray(noise.discrete_laplace(draws, scale)), scale)
+        values[str(scale)] = laplace_fit(noise.discrete_laplace(draws, scale), scale)
     worst = min(values, key=lambda scale: values[scale])
     passed = values[worst] >= FALSE_ALARM
     detail = f"smallest p-value {values[worst]:.3g}, at scale {worst}."
     return Finding("noise", "discrete Laplace against its exact probabilities", passed, detail, {"p": values})
-
-
-def fit(sample: Array, scale: Fraction) -> float:
-    """The p-value of a χ² test of a sample against the discrete Laplace distribution, on about 60 intervals."""
-    reach = max(8, int(12 * scale))
-    edges = np.unique(np.round(np.linspace(-reach, reach, 61)).astype(np.int64))
-    probabilities = np.diff(discrete_laplace_cumulative(edges, scale), prepend=0.0, append=1.0)
-    observed = np.bincount(np.searchsorted(edges, sample, side="left"), minlength=len(edges) + 1)
-    return merged_chi_square(observed, probabilities * len(sample))
-
-
-def merged_chi_square(observed: Array, expected: Array) -> float:
-    """The p-value of a χ² test, neighbouring classes merged until each expects at least 20."""
-    groups = np.zeros(len(expected), dtype=np.int64)
-    held, group = 0.0, 0
-    for place, value in enumerate(expected):
-        groups[place] = group
-        held += value
-        if held >= 20 and expected[place + 1 :].sum() >= 20:
-            held, group = 0.0, group + 1
-    seen, foreseen = np.bincount(groups, observed), np.bincount(groups, expected)
-    return float(stats.chisquare(seen, foreseen * (seen.sum() / foreseen.sum())).pvalue)
 
 
 def audit_uniform(noise: NoiseSource, draws: int) -> Finding:

@@ -40,10 +40,23 @@ def command(
 def _noise() -> list[dict[str, Any]]:
     from adyton.bench.noise import compare
 
-    return [asdict(record) for record in compare()]
+    return [
+        {
+            "scale": str(record.scale),
+            "draws": record.draws,
+            "seconds": record.seconds,
+            "opendp_seconds": record.opendp_seconds,
+            "times_faster": record.ratio,
+            "fit_p": record.fit,
+            "opendp_fit_p": record.opendp_fit,
+            "same_law_p": record.same_law,
+        }
+        for record in compare()
+    ]
 
 
 def _vectorize() -> list[dict[str, Any]]:
     from adyton.bench.vectorize import compare
 
-    return [asdict(compare())]
+    record = compare()
+    return [{**asdict(record), "times_the_sql": record.ratio}]

@@ -100,7 +100,7 @@ def _remark(kernel: Kernel, answer: Measurement, ledger: Path | None) -> None:
     spent = f"Spent ε = {display(kernel.spent)} of {display(kernel.total)}"
     kept = f", recorded in {ledger}." if ledger else ". Nothing remembers it: give --ledger FILE to keep count."
     notes().print(
-        f"Each count is the true one plus noise: 95 times in 100 they are at most {_radius(answer)} apart. {spent}{kept}",
+        f"Each count is the true one plus noise, at most {_radius(answer)} apart in 95 of 100 cases. {spent}{kept}",
         markup=False,
     )
 

@@ -1,7 +1,7 @@
 """Columns as the kernel sees them: how the value of an attribute is read from an engine's column, without ever failing.
 
-After opening, a column is one of: an integer of at most 64 bits signed or 32 bits unsigned, a double, a text, a
-boolean; an identifier may be of any type. Not-a-number counts as missing everywhere.
+After opening, a column is one of: a signed integer of at most 64 bits, a double, a text, a boolean; an identifier may
+be of any type. Not-a-number counts as missing everywhere.
 """
 
 from __future__ import annotations
@@ -26,6 +26,15 @@ def value_of(column: Any, attribute: Attribute) -> Any:
     return column.nullif(float("nan")) if column.type().is_floating() else column
 
 
+def read_text(column: Any, kind: str) -> Any:
+    """A text read as a number or a boolean; null if it is neither.
+
+    Stripping is not only for blanks: DuckDB moves a bare conversion into its CSV reader, which leaves out the whole
+    line when the conversion fails.
+    """
+    return column.strip().try_cast(kind)
+
+
 def holds_booleans(attribute: Attribute) -> bool:
     """Whether the values of an attribute are false and true."""
     return isinstance(attribute, Boolean) or holds_levels(attribute, bool)
@@ -43,5 +52,5 @@ def _boolean(column: Any) -> Any:
     if kind.is_boolean():
         return column
     if kind.is_string():
-        return column.try_cast("boolean")
+        return read_text(column, "boolean")
     return ibis.cases((column == 1, True), (column == 0, False), else_=ibis.null("boolean"))

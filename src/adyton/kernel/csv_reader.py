@@ -18,7 +18,8 @@ class CsvReader(Reader):
     """A CSV file in which nothing can be wrong: whatever cannot be read is missing.
 
     Columns are taken from the header line; all values are read as text. Lines with too few fields are filled with
-    missing values, surplus fields are ignored, lines that are not UTF-8 or longer than 8 MB are left out.
+    missing values, surplus fields are ignored, lines longer than 8 MB are left out, and so are lines that are not UTF-8
+    in a column that is asked about. An empty field is missing, quoted or not.
     """
 
     def __init__(self, path: str) -> None:

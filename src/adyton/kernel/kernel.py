@@ -6,7 +6,7 @@ import os
 import threading
 import weakref
 from fractions import Fraction
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,7 @@ class Kernel(Sealed):
         name: str | None = None,
         noise: NoiseSource | None = None,
     ) -> None:
-        schema = schema if isinstance(schema, Schema) else Schema.from_toml(schema)
+        schema = schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema))
         total = _check_total(epsilon)
         table = open_table(data, schema)
         self._open(total, name or _name_of(data), ledger, noise or ExactNoise())
@@ -131,7 +131,7 @@ class Kernel(Sealed):
 
     # ---- the door ---------------------------------------------------------------------------------------------------
 
-    def transform(self, source: Source, operator: Transform) -> tuple[Any, ...]:
+    def transform(self, source: Source, operator: Transform) -> tuple[Source, ...]:
         """Derive sources: one, or one per part for a split. Costs nothing and reads nothing."""
         with self._lock:
             kept = self._find(source, operator, Transform)
@@ -158,7 +158,9 @@ class Kernel(Sealed):
             kept = self._find(source, operator, Mechanism)
             operator.check(kept.shape)
             quote = self._budget.quote(source.node, operator.cost(amount))
-            entry = self._ledger.debit(quote.at_root, lineage=kept.lineage, operator=f"{operator}, ε = {display(amount)}")
+            entry = self._ledger.debit(
+                quote.at_root, lineage=kept.lineage, operator=f"{operator}, ε = {display(amount)}"
+            )
             self._budget.commit(quote)
             output, problem = _run(operator, kept.data, amount, self._noise)
             self._settle(entry, "answered" if problem is None else "failed")
@@ -190,7 +192,7 @@ class Kernel(Sealed):
         weakref.finalize(handle, self._kept.pop, node, None)
         return handle
 
-    def _settle(self, entry: int, status: str) -> None:
+    def _settle(self, entry: int, status: Literal["answered", "failed"]) -> None:
         try:
             self._ledger.settle(entry, status)
         except LedgerError:

@@ -62,10 +62,7 @@ def parse(text: str, columns: Sequence[str]) -> Predicate:
     """The tree of a text; *columns* are the names that bare or quoted identifiers may have."""
     if not isinstance(text, str):
         raise PredicateError(f"a predicate is a text, given {shorten(text)}.")
-    if len(text) > LONGEST:
-        raise PredicateError(
-            f"the predicate has {len(text):,} characters, allowed are {LONGEST:,}. Write a shorter one."
-        )
+    check_length(text)
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise PredicateError("the predicate holds a NUL or half a surrogate pair. Write plain Unicode text.")
     statements = _statements(text)
@@ -76,6 +73,14 @@ def parse(text: str, columns: Sequence[str]) -> Predicate:
     if len(statements) > 1:
         raise PredicateError("the predicate holds a semicolon. Write one condition; join conditions with and.")
     return _Converter(columns).predicate(statements[0], 0)
+
+
+def check_length(text: str) -> None:
+    """An error if a predicate is too long, as given or in its canonical form."""
+    if len(text) > LONGEST:
+        raise PredicateError(
+            f"the predicate has {len(text):,} characters, allowed are {LONGEST:,}. Write a shorter one."
+        )
 
 
 def _statements(text: str) -> list[Any] | None:

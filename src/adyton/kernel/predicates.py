@@ -120,10 +120,11 @@ def parse_predicate(text: str, schema: Schema) -> Predicate:
     Traceback (most recent call last):
     adyton.errors.PredicateError: there is no attribute 'agee'. There are 'age', 'sex'. Did you mean 'age'?
     """
-    from adyton.kernel.predicate_parser import parse
+    from adyton.kernel.predicate_parser import check_length, parse
 
     predicate = parse(text, schema.names)
     check_predicate(predicate, schema)
+    check_length(str(predicate))  # so that what is written down can be read again
     return predicate
 
 

@@ -18,6 +18,7 @@ from adyton.kernel.transforms import (
     SplitTable,
     SplitVector,
     TableShape,
+    Transform,
     Vectorize,
     VectorShape,
     Where,
@@ -52,6 +53,16 @@ class Source(Sealed):
         """The number of this source in its kernel."""
         return self._node
 
+    def _to_table(self, operator: Transform) -> TableSource:
+        (child,) = self._kernel.transform(self, operator)
+        assert isinstance(child, TableSource)
+        return child
+
+    def _to_vector(self, operator: Transform) -> VectorSource:
+        (child,) = self._kernel.transform(self, operator)
+        assert isinstance(child, VectorSource)
+        return child
+
 
 class TableSource(Source):
     """A handle on a private table."""
@@ -66,23 +77,24 @@ class TableSource(Source):
 
     def select(self, *attributes: str) -> TableSource:
         """Keep these attributes."""
-        return self._kernel.transform(self, Select(attributes))[0]
+        return self._to_table(Select(attributes))
 
     def where(self, predicate: str) -> TableSource:
         """Keep the rows that satisfy a predicate, for example ``"age >= 65 and sex = 'F'"``."""
-        return self._kernel.transform(self, Where(predicate))[0]
+        return self._to_table(Where(predicate))
 
     def group_by(self, *keys: str, count: str = "count", max_count: int) -> TableSource:
         """One row per group of equal keys, with the group's size up to *max_count*. Doubles what measurements cost."""
-        return self._kernel.transform(self, GroupBy(keys, count, max_count))[0]
+        return self._to_table(GroupBy(keys, count, max_count))
 
     def split(self, attribute: str, groups: Partition | None = None) -> tuple[TableSource, ...]:
-        """Disjoint tables, one per cell of an attribute or per group of its cells. Measuring all costs as much as one."""
-        return self._kernel.transform(self, SplitTable(attribute, groups))
+        """Disjoint tables, one per cell of an attribute or group of cells. Measuring all costs as much as one."""
+        parts = self._kernel.transform(self, SplitTable(attribute, groups))
+        return tuple(part for part in parts if isinstance(part, TableSource))
 
     def vectorize(self) -> VectorSource:
         """The count of every cell of the schema's domain."""
-        return self._kernel.transform(self, Vectorize())[0]
+        return self._to_vector(Vectorize())
 
     def count(self, epsilon: Rational) -> Measurement:
         """How many rows there are, with noise; spends *epsilon* times the stability of this source."""
@@ -116,17 +128,20 @@ class VectorSource(Source):
 
     def reduce(self, partition: Partition) -> VectorSource:
         """One cell per group: the sum of its cells."""
-        return self._kernel.transform(self, Reduce(partition))[0]
+        return self._to_vector(Reduce(partition))
 
     def split(self, partition: Partition) -> tuple[VectorSource, ...]:
         """Disjoint vectors, one per group. Measuring all costs as much as one."""
-        return self._kernel.transform(self, SplitVector(partition))
+        parts = self._kernel.transform(self, SplitVector(partition))
+        return tuple(part for part in parts if isinstance(part, VectorSource))
 
     def map(self, queries: Queries) -> VectorSource:
         """One cell per query: its answer. Measurements then cost the largest L1 norm of a column times as much."""
-        return self._kernel.transform(self, LinearMap(queries))[0]
+        return self._to_vector(LinearMap(queries))
 
-    def measure(self, queries: Queries, epsilon: Rational, weights: npt.ArrayLike | Sequence[float] | None = None) -> Measurement:
+    def measure(
+        self, queries: Queries, epsilon: Rational, weights: npt.ArrayLike | Sequence[float] | None = None
+    ) -> Measurement:
         """Noisy answers to the queries; with weights, a query of twice the weight gets half the noise scale."""
         answer: Measurement = self._kernel.measure(self, VectorLaplace.weighted(queries, weights), epsilon)
         return answer

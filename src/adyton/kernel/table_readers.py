@@ -116,10 +116,10 @@ def _matching(pattern: str) -> list[str]:
 
 
 def connect() -> Any:
-    """A fresh engine in memory that writes nothing to disk, installs nothing and looks at no variables of ours."""
+    """A fresh engine in memory that writes nothing to disk, installs nothing and looks at none of our variables."""
     import ibis
 
-    return ibis.duckdb.connect(
+    connection = ibis.duckdb.connect(
         ":memory:",
         temp_directory="",
         autoinstall_known_extensions=False,
@@ -127,6 +127,8 @@ def connect() -> Any:
         allow_community_extensions=False,
         python_enable_replacements=False,
     )
+    connection.con.execute("set enable_progress_bar = false")
+    return connection
 
 
 def view(connection: Any, query: str, complaint: str) -> Any:

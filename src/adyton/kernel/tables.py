@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.cells import cell_table
-from adyton.kernel.columns import is_missing, value_of
+from adyton.kernel.columns import is_missing, read_text, value_of
 from adyton.kernel.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.table_readers import Column, connect, reader_for, wanted_columns
@@ -203,7 +203,7 @@ def _prepared(column: Any, source: Column, attribute: Attribute) -> Any:
     if source.from_text:
         numeric = attribute.kind in ("integer", "numeric")
         numeric = numeric or (isinstance(attribute, Categorical) and type(attribute.levels[0]) is int)
-        return column.try_cast("float64") if numeric else column
+        return read_text(column, "float64") if numeric else column
     if kind.is_decimal() or kind.is_floating() or kind.is_uint64():
         return column if kind.is_float64() else column.cast("float64")
-    return column
+    return column.cast("int64") if kind.is_unsigned_integer() else column

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -54,8 +56,11 @@ class PrivateVector(Sealed):
         """One vector per group: its cells, in order."""
         order = np.argsort(partition.labels, kind="stable")
         ends = np.searchsorted(partition.labels[order], np.arange(partition.groups + 1))
-        members = [order[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
-        return [PrivateVector(lambda cells=cells: self.values()[cells]) for cells in members]
+        members = [order[start:end] for start, end in itertools.pairwise(ends)]
+        return [PrivateVector(partial(self._part, cells)) for cells in members]
+
+    def _part(self, cells: IntegerArray) -> IntegerArray:
+        return self.values()[cells]
 
     def map(self, queries: Queries) -> PrivateVector:
         """One cell per query: its answer."""

@@ -28,7 +28,8 @@ from adyton.noise.exact import ExactNoise
 from adyton.noise.opendp import OpenDPNoise
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.simulated import SimulatedNoise
-from adyton.noise.source import IntegerArray, NoiseSource, Ratio, Scale, Size
+from adyton.noise.source import NoiseSource, Ratio, Scale, Size
+from adyton.whole import IntegerArray
 
 __all__ = [
     "ExactNoise",

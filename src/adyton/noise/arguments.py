@@ -11,7 +11,8 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, exact
-from adyton.noise.source import IntegerArray, Size
+from adyton.noise.source import Size
+from adyton.whole import IntegerArray
 
 _SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 

@@ -14,8 +14,9 @@ from adyton.noise.laplace import WORDS_PER_DRAW, laplace_compiled, laplace_in_py
 from adyton.noise.loading import compiled_pays
 from adyton.noise.scales import read_scales
 from adyton.noise.selection import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
-from adyton.noise.source import IntegerArray, Scale, Size
+from adyton.noise.source import Scale, Size
 from adyton.noise.uniform import uniform_array
+from adyton.whole import IntegerArray
 
 
 class ExactNoise:

@@ -97,7 +97,7 @@ def geometric(
 
 
 @compiled
-def laplace_kernel(  # noqa: PLR0917 - compiled functions are called by position
+def laplace_kernel(
     words: Words,
     position: int,
     output: Integers,
@@ -133,7 +133,7 @@ def laplace_kernel(  # noqa: PLR0917 - compiled functions are called by position
 
 
 @compiled
-def flip_kernel(  # noqa: PLR0917
+def flip_kernel(
     words: Words,
     position: int,
     gaps: Integers,

@@ -13,7 +13,7 @@ from adyton.noise.arguments import whole_array
 from adyton.noise.bits import Tape
 from adyton.noise.exponential import Exponential
 from adyton.noise.scales import Scales
-from adyton.noise.source import IntegerArray
+from adyton.whole import IntegerArray
 
 WORDS_PER_DRAW = 4
 """About 3.4 words for an exponential on average."""

@@ -13,7 +13,8 @@ from adyton.errors import BadInput
 from adyton.noise.arguments import count_of, read_size
 from adyton.noise.exact import ExactNoise
 from adyton.noise.scales import read_scales
-from adyton.noise.source import IntegerArray, Scale, Size
+from adyton.noise.source import Scale, Size
+from adyton.whole import IntegerArray
 
 _LARGEST_SCALE = 1 << 57
 """OpenDP clamps its noise to 64 bits; at this scale that concerns a fraction e^(-64) of the draws."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -12,7 +13,8 @@ import numpy.typing as npt
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_scores
 from adyton.noise.scales import read_ratio
-from adyton.noise.source import IntegerArray, Ratio, Scale
+from adyton.noise.source import Ratio, Scale
+from adyton.whole import IntegerArray
 
 DIGITS = 50
 Reals = npt.NDArray[np.float64]
@@ -66,6 +68,17 @@ def discrete_laplace_variance(scale: Scale) -> Reals:
     rate = _inverse(read_ratio(scale))
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
+
+
+def discrete_laplace_radius(scale: Rational, confidence: float) -> int:
+    """The least k with P(|Z| ≤ k) ≥ confidence, where P(|Z| > k) = 2·a^(k+1)/(1 + a).
+
+    >>> discrete_laplace_radius(10, 0.95)
+    30
+    """
+    rate = float(1 / positive(scale, "scale"))
+    outside = (1 - confidence) * (1 + math.exp(-rate)) / 2  # a^(k+1) must not exceed this
+    return max(0, math.ceil(-math.log(outside) / rate) - 1)
 
 
 def permute_and_flip_probabilities(

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.exact import positive
 from adyton.noise.arguments import whole_array
-from adyton.noise.source import IntegerArray, Ratio, Scale
+from adyton.noise.source import Ratio, Scale
+from adyton.whole import IntegerArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,9 @@ from adyton.noise.arguments import read_scores
 from adyton.noise.bits import Tape
 from adyton.noise.exponential import Exponential
 from adyton.noise.laplace import DENOMINATOR_LIMIT, NUMERATOR_LIMIT, RESTARTS
-from adyton.noise.source import Draws, IntegerArray
+from adyton.noise.source import Draws
 from adyton.noise.uniform import uniform_integer
+from adyton.whole import IntegerArray
 
 Gaps = npt.NDArray[np.int64]
 

@@ -14,7 +14,8 @@ from adyton.exact import Rational, positive
 from adyton.noise.arguments import count_of, read_bound, read_gamma, read_scores, read_size, whole_array
 from adyton.noise.scales import Scales, read_scales
 from adyton.noise.selection import whole_gaps
-from adyton.noise.source import IntegerArray, Scale, Size
+from adyton.noise.source import Scale, Size
+from adyton.whole import IntegerArray
 
 _LARGEST_MACHINE_SCALE = 2.0**56  # times 45, which a double-precision exponential hardly ever passes, is below 2^62
 _LARGEST_EXPONENT = Fraction(10**6)  # e^(-10^6) is 0 in double precision

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.exact import Rational
-
-IntegerArray: TypeAlias = npt.NDArray[Any]
-"""Whole numbers: int64 where all of them fit, else Python integers (dtype object)."""
+from adyton.whole import IntegerArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from adyton.noise.bits import WORD_BITS, Tape
-from adyton.noise.source import IntegerArray
+from adyton.whole import IntegerArray
 
 
 def uniform_integer(tape: Tape, bound: int) -> int:

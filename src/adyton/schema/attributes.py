@@ -255,7 +255,7 @@ class Numeric(CelledAttribute):
         if self.bins < 1:
             raise SchemaError(f"bins must be at least 1, given {self.bins}.")
         largest = max(abs(self.min), abs(self.max))
-        if self.width < largest * 2**-50 or self.width < 1e-300:
+        if self.width < largest * 2**-52 or self.width < 1e-300:
             raise SchemaError(f"{self.bins} bins between {self.min} and {self.max} are too narrow. Ask for fewer bins.")
 
     def _check_edges(self) -> None:

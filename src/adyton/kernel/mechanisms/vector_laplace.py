@@ -69,9 +69,12 @@ class VectorLaplace(Mechanism):
             raise BadInput(f"this vector has {source.cells} cells, given queries over {self.queries.cells}.")
         weights = self.weights
         if weights is not None and (
-            weights.shape != (self.queries.count,) or not 1 <= int(weights.min()) <= int(weights.max()) <= LARGEST_WEIGHT
+            weights.shape != (self.queries.count,)
+            or not 1 <= int(weights.min()) <= int(weights.max()) <= LARGEST_WEIGHT
         ):
-            raise BadInput(f"weights must be {self.queries.count} whole numbers in 1 … {LARGEST_WEIGHT}, one per query.")
+            raise BadInput(
+                f"weights must be {self.queries.count} whole numbers in 1 … {LARGEST_WEIGHT}, one per query."
+            )
 
     def scales(self, epsilon: Fraction) -> Ratio:
         """1/ε_q for every query: exact where the numbers are small, else with ε_q rounded down to a fine grid."""
@@ -86,13 +89,14 @@ class VectorLaplace(Mechanism):
 
     def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
         """Q·x + (DLap(1/ε_q))_q."""
-        return add(self.queries @ data.values(), noise.discrete_laplace((trials, self.queries.count), self.scales(epsilon)))
+        return add(
+            self.queries @ data.values(), noise.discrete_laplace((trials, self.queries.count), self.scales(epsilon))
+        )
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Measurement:
         """The answers with their variances."""
-        scales = self.scales(epsilon)
-        ratios = np.broadcast_to(scales.numerator / scales.denominator, (self.queries.count,)).astype(np.float64)
-        return Measurement(self.queries, output, discrete_laplace_variance(ratios), epsilon, private)
+        variances = np.broadcast_to(discrete_laplace_variance(self.scales(epsilon)), (self.queries.count,))
+        return Measurement(self.queries, output, variances, epsilon, private)
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
@@ -114,8 +118,9 @@ class VectorLaplace(Mechanism):
     ) -> npt.NDArray[np.float64]:
         """ln P(output | left) − ln P(output | right), as the claim has it: Σ_q ε_q (|y − q·right| − |y − q·left|)."""
         scales = self.scales(epsilon)
-        rates = scales.denominator / scales.numerator
-        return (rates * (np.abs(outputs - self.queries @ right) - np.abs(outputs - self.queries @ left))).sum(axis=1)
+        rates = np.asarray(scales.denominator / scales.numerator, dtype=np.float64)
+        moved = np.abs(outputs - self.queries @ right) - np.abs(outputs - self.queries @ left)
+        return np.asarray((rates * moved).sum(axis=1))
 
     def __str__(self) -> str:
         return f"vector Laplace on {type(self.queries).__name__} {self.queries.count}×{self.queries.cells}"

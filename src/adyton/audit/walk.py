@@ -1,0 +1,262 @@
+"""Random walks through the kernel, watched by two oracles.
+
+Random sequences of operators are played to a real kernel and, beside it, to two oracles that share no code with it:
+
+* *the formula*: B(v) recomputed from scratch from the list of all requests, instead of step by step: the requests at v,
+  plus s·B(c) for every ordinary child c of stability s, plus max B(c) over the children of a split. The kernel must
+  agree with it exactly, accept what fits the total and refuse what does not.
+* *the loss*: every source keeps the dense matrix that leads to it from the cells of the root. One row more in cell i
+  moves the answers to Q by column i of Q·T, so the transcript's loss is max_i Σ |(Q·T)_qi| / b_q over everything that
+  was measured, b_q the noise scales that the kernel really asked its noise source for. It must never exceed what was
+  spent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput, BudgetExceeded
+from adyton.exact import positive
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.sources import TableSource
+from adyton.noise import SimulatedNoise
+from adyton.noise.source import Ratio, Scale, Size
+from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
+from adyton.schema import Integer, Schema
+from adyton.whole import IntegerArray
+
+Array: TypeAlias = npt.NDArray[Any]
+
+CELLS = 6
+_VALUES = {"a": np.arange(CELLS) // 2, "b": np.arange(CELLS) % 2}
+"""The six cells as a table of two attributes."""
+NONSENSE: tuple[Any, ...] = (
+    math.nan, math.inf, -math.inf, -1, 0, -0.0, "-1/2", "nan", "", "one", None, True, 1j, [1], "1e999999999", b"1",
+)  # fmt: skip
+HUGE: tuple[Any, ...] = (10**40, "1e300", 1e308, Fraction(10**60, 7))
+
+
+class DisagreementError(AssertionError):
+    """The kernel and an oracle disagree."""
+
+
+class RecordingNoise(SimulatedNoise):
+    """Simulated noise that remembers the scales it was asked for."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.scales: list[Fraction] = []
+
+    def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
+        """Draw, and note the scale of every element."""
+        count = int(np.prod(size))
+        if isinstance(scale, Ratio):
+            pairs = np.broadcast_arrays(scale.numerator, scale.denominator)
+            listed = [Fraction(int(a), int(b)) for a, b in zip(*(side.ravel() for side in pairs), strict=True)]
+        else:
+            listed = [positive(one, "scale") for one in (scale if isinstance(scale, list | tuple) else [scale])]
+        self.scales = listed * (count // len(listed))
+        return super().discrete_laplace(size, scale)
+
+
+@dataclass
+class Node:
+    """A source as the oracles see it."""
+
+    handle: Any
+    matrix: Array
+    stability: int = 1
+    linear: bool = True
+    requests: list[Fraction] = field(default_factory=list)
+    children: list[Node] = field(default_factory=list)
+    splits: list[list[Node]] = field(default_factory=list)
+
+    def consumed(self) -> Fraction:
+        """B(v), from scratch."""
+        own = sum(self.requests, Fraction(0))
+        derived = sum((child.stability * child.consumed() for child in self.children), Fraction(0))
+        return own + derived + sum((max(part.consumed() for part in split) for split in self.splits), Fraction(0))
+
+
+class Walk:
+    """One random sequence of operators on one kernel, which holds a vector, or a table over the same six cells."""
+
+    def __init__(self, seed: int, on_table: bool = False) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.total = Fraction(int(self.rng.integers(1, 40)), int(self.rng.integers(1, 20)))
+        self.rows_per_unit = int(self.rng.integers(1, 4))
+        self.noise = RecordingNoise(seed)
+        counts = self.rng.integers(0, 9, CELLS)
+        self.kernel = self._on_table(counts) if on_table else self._on_vector(counts)
+        self.root = Node(self.kernel.root, np.eye(CELLS, dtype=object))
+        self.nodes = [self.root]
+        self.losses = np.array([Fraction(0)] * CELLS)
+        self.answered = self.refused = 0
+
+    def _on_vector(self, counts: Array) -> Kernel:
+        return Kernel.on_vector(counts, epsilon=self.total, rows_per_unit=self.rows_per_unit, noise=self.noise)
+
+    def _on_table(self, counts: Array) -> Kernel:
+        import pyarrow
+
+        cells = np.repeat(np.arange(CELLS), counts)
+        table = pyarrow.table({"a": cells // 2, "b": cells % 2})
+        schema = Schema({"a": Integer(0, 2), "b": Integer(0, 1)}, rows_per_unit=self.rows_per_unit)
+        return Kernel(table, schema=schema, epsilon=self.total, noise=self.noise)
+
+    def play(self, steps: int) -> None:
+        """Take that many steps, comparing with the oracles after each."""
+        on_vectors = (self.reduce, self.split, self.map, self.measure, self.measure, self.measure, self.nonsense)
+        on_tables = (
+            self.where,
+            self.split_table,
+            self.group_by,
+            self.vectorize,
+            self.vectorize,
+            self.count,
+            self.nonsense,
+        )
+        for _ in range(steps):
+            node = self.nodes[self.rng.integers(len(self.nodes))]
+            moves = on_tables if isinstance(node.handle, TableSource) else on_vectors
+            moves[self.rng.integers(len(moves))](node)
+            self.compare()
+
+    def compare(self) -> None:
+        """Spent must equal the formula, cover the loss and fit the total."""
+        spent, formula = self.kernel.spent, self.rows_per_unit * self.root.consumed()
+        if spent != formula:
+            raise DisagreementError(f"spent is {spent}, Algorithm 6 from scratch gives {formula}")
+        if spent > self.total:
+            raise DisagreementError(f"spent is {spent}, more than the total {self.total}")
+        loss = self.rows_per_unit * max(self.losses)
+        if loss > spent:
+            raise DisagreementError(
+                f"the noise that was drawn gives away {float(loss):.6g}, spent is {float(spent):.6g}"
+            )
+
+    def reduce(self, node: Node) -> None:
+        """Merge cells at random; some are left out."""
+        partition = self._partition(node)
+        matrix = np.array([(partition.labels == g).astype(object) @ node.matrix for g in range(len(partition))])
+        self._derive(node, node.handle.reduce(partition), matrix, 1)
+
+    def split(self, node: Node) -> None:
+        """Take a vector apart at random."""
+        labels = np.unique(self._partition(node).labels, return_inverse=True)[1]
+        partition = Partition(labels)
+        parts = [
+            Node(handle, node.matrix[partition.labels == g], linear=node.linear)
+            for g, handle in enumerate(node.handle.split(partition))
+        ]
+        node.splits.append(parts)
+        self.nodes.extend(parts)
+
+    def map(self, node: Node) -> None:
+        """A random integer matrix, sometimes of zeros."""
+        matrix = self.rng.integers(-2, 3, (int(self.rng.integers(1, 4)), node.handle.cells))
+        stability = int(abs(matrix).sum(axis=0).max())
+        mapped = node.handle.map(Explicit.from_rows(matrix))
+        self._derive(node, mapped, matrix.astype(object) @ node.matrix, stability)
+
+    def where(self, node: Node) -> None:
+        """Keep some of the rows."""
+        name = self._attribute(node)
+        bound = int(self.rng.integers(0, 3))
+        kept = (_VALUES[name] >= bound).astype(object)
+        self._derive(node, node.handle.where(f"{name} >= {bound}"), node.matrix * kept, 1)
+
+    def split_table(self, node: Node) -> None:
+        """One table per value of an attribute."""
+        name = self._attribute(node)
+        parts = [
+            Node(handle, node.matrix * (_VALUES[name] == value).astype(object), linear=node.linear)
+            for value, handle in enumerate(node.handle.split(name))
+        ]
+        node.splits.append(parts)
+        self.nodes.extend(parts)
+
+    def group_by(self, node: Node) -> None:
+        """Rows of groups: no linear function of the cells, so only the formula watches what follows."""
+        if "size" not in node.handle.schema.names:
+            grouped = node.handle.group_by(self._attribute(node), count="size", max_count=3)
+            self._derive(node, grouped, node.matrix, 2, linear=False)
+
+    def vectorize(self, node: Node) -> None:
+        """Count by one attribute."""
+        name = self._attribute(node)
+        sums = np.array(
+            [(_VALUES[name] == value).astype(object) @ node.matrix for value in range(max(_VALUES[name]) + 1)]
+        )
+        selected = node.handle.select(name)
+        child = self._derive(node, selected, node.matrix, 1)
+        self._derive(child, selected.vectorize(), sums, 1)
+
+    def count(self, node: Node) -> None:
+        """How many rows?"""
+        self._request(node, node.handle.count, Total(CELLS))
+
+    def measure(self, node: Node) -> None:
+        """Ask some queries."""
+        cells = node.handle.cells
+        queries = (Identity(cells), Total(cells), Prefix(cells))[self.rng.integers(3)]
+        weights = self.rng.uniform(0.1, 3, queries.count) if self.rng.random() < 0.5 else None
+        self._request(node, lambda epsilon: node.handle.measure(queries, epsilon, weights), queries)
+
+    def _request(self, node: Node, ask: Callable[[Any], Any], queries: Queries) -> None:
+        """Ask with a random budget, and predict whether the kernel lets it through."""
+        epsilon: Any = Fraction(int(self.rng.integers(1, 30)), int(self.rng.integers(1, 90)))
+        if self.rng.random() < 0.2:
+            epsilon = HUGE[self.rng.integers(len(HUGE))]
+        node.requests.append(Fraction(epsilon))
+        fits = self.rows_per_unit * self.root.consumed() <= self.total
+        try:
+            ask(epsilon)
+        except BudgetExceeded:
+            node.requests.pop()
+            self.refused += 1
+            if fits:
+                raise DisagreementError(f"a request of {epsilon} was refused although it fits") from None
+            return
+        if not fits:
+            raise DisagreementError(f"a request of {epsilon} was accepted although it exceeds the total")
+        self.answered += 1
+        if node.linear:
+            columns = node.matrix.T.astype(np.int64)
+            moves = abs(np.array([queries @ column for column in columns]).astype(object))
+            self.losses = self.losses + moves @ np.array([1 / scale for scale in self.noise.scales])
+
+    def nonsense(self, node: Node) -> None:
+        """A budget that is no budget must be refused as bad input."""
+        epsilon = NONSENSE[self.rng.integers(len(NONSENSE))]
+        handle = node.handle
+        try:
+            handle.count(epsilon) if isinstance(handle, TableSource) else handle.measure(
+                Identity(handle.cells), epsilon
+            )
+        except BadInput:
+            return
+        raise DisagreementError(f"a budget of {epsilon!r} was accepted")
+
+    def _attribute(self, node: Node) -> str:
+        names = [name for name in node.handle.schema.names if name in _VALUES]
+        return str(self.rng.choice(names))
+
+    def _partition(self, node: Node) -> Partition:
+        labels = self.rng.integers(-1, 3, node.handle.cells)
+        labels[0] = max(labels[0], 0)
+        present = np.unique(labels[labels >= 0])
+        return Partition(np.where(labels < 0, -1, np.searchsorted(present, labels)))
+
+    def _derive(self, node: Node, handle: Any, matrix: Array, stability: int, linear: bool = True) -> Node:
+        child = Node(handle, matrix, stability, linear and node.linear)
+        node.children.append(child)
+        self.nodes.append(child)
+        return child

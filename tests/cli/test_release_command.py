@@ -1,0 +1,136 @@
+"""``adyton release`` as a person uses it: answers, messages, exit codes, and nothing spent when it is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import adyton as ad
+from adyton.cli.main import app
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DATA, SCHEMA = str(EXAMPLES / "visits.csv"), str(EXAMPLES / "visits.toml")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["release", *arguments])
+
+
+def test_histogram_as_json(tmp_path):
+    ledger = tmp_path / "visits.ledger"
+    done = run(DATA, "--schema", SCHEMA, "--histogram", "department,sex", "--epsilon", "0.5", "--total", "2",
+               "--ledger", str(ledger), "--json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    release = json.loads(done.stdout)
+    assert release["axes"]["sex"] == ["F", "M", "(other)", "(null)"]
+    assert len(release["counts"]) == 6
+    assert len(release["counts"][0]) == 4
+    assert abs(sum(sum(row) for row in release["counts"]) - 5000) < 400  # 24 draws of scale 2: 20 standard deviations
+    assert release["private"] is True
+    assert release["budget"] == {"total": "2", "spent": "1/2", "remaining": "3/2"}
+    assert ad.Ledger.read(ledger).spent == 0.5
+
+
+def test_count_for_people(tmp_path):
+    done = run(DATA, "--schema", SCHEMA, "--count", "--where", "age >= 65", "--epsilon", "10")
+    assert done.exit_code == 0
+    assert 1000 < int(done.stdout) < 4000
+    assert "Spent ε = 10 of 10" in " ".join(done.stderr.split())
+
+
+def test_long_histograms_are_cut(tmp_path):
+    done = run(DATA, "--schema", SCHEMA, "--histogram", "cost", "--epsilon", "1", "--quiet")
+    assert "and 452 more cells" in done.stdout
+    assert done.stderr == ""
+
+
+def test_rows_per_unit_is_paid_from_the_same_epsilon(tmp_path):
+    text = Path(SCHEMA).read_text().replace("rows_per_unit = 1", "rows_per_unit = 4")
+    schema = tmp_path / "visits.toml"
+    schema.write_text(text)
+    done = run(DATA, "--schema", str(schema), "--count", "--epsilon", "2", "--json")
+    assert json.loads(done.stdout)["budget"]["spent"] == "2"
+    assert json.loads(done.stdout)["variance"] == pytest.approx(7.83, rel=0.01)  # the noise of ε = 1/2
+
+
+def test_the_ledger_goes_on(tmp_path):
+    ledger = str(tmp_path / "visits.ledger")
+    ask = (DATA, "--schema", SCHEMA, "--count", "--ledger", ledger, "--epsilon")
+    assert run(*ask, "0.6", "--total", "1").exit_code == 0
+    refused = run(*ask, "0.6")
+    assert refused.exit_code == 1
+    assert "0.4 of 1 is left" in refused.stderr
+    assert run(*ask, "0.4").exit_code == 0
+    assert ad.Ledger.read(ledger).remaining == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "message"),
+    [
+        ({"data": "missing.csv"}, 2, "does not exist"),
+        ({"data": "empty.csv"}, 2, "is empty"),
+        ({"data": "notes.txt.zip"}, 2, "does not exist"),
+        ({"--schema": "missing.toml"}, 2, "does not exist"),
+        ({"--schema": "typo.toml"}, 2, "unknown key 'mini'"),
+        ({"--schema": "backwards.toml"}, 2, "min must not exceed max"),
+        ({"--schema": "nolevels.toml"}, 2, "levels is empty"),
+        ({"--schema": "nocolumn.toml"}, 2, "wealth"),
+        ({"--histogram": "wealth"}, 2, "no attribute 'wealth'"),
+        ({"--histogram": ""}, 2, "no attribute"),
+        ({"--where": "wealth > 3"}, 2, "no attribute 'wealth'"),
+        ({"--where": "length(sex) > 3"}, 2, "function"),
+        ({"--epsilon": "0"}, 2, "greater than 0"),
+        ({"--epsilon": "nan"}, 2, "given 'nan'"),
+        ({"--epsilon": "-1"}, 2, "greater than 0"),
+        ({"--epsilon": "1e9"}, 2, "protects nothing"),
+        ({"--epsilon": "much"}, 2, "given 'much'"),
+        ({"--total": "0.1"}, 1, "asks for ε = 0.5, but 0.1"),
+        ({"--count": None}, 2, "one thing"),
+        ({"--colour": "red"}, 2, "colour"),
+        ({"--ledger": "folder"}, 1, "folder"),
+        ({"--ledger": "corrupt.ledger"}, 1, "corrupt.ledger"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence_and_costs_nothing(tmp_path, monkeypatch, change, code, message):
+    monkeypatch.chdir(tmp_path)
+    Path("empty.csv").touch()
+    Path("folder").mkdir()
+    Path("corrupt.ledger").write_bytes(b"this is no ledger at all" * 100)
+    Path("typo.toml").write_text('[attributes.age]\ntype = "integer"\nmini = 0\nmax = 9\n')
+    Path("backwards.toml").write_text('[attributes.age]\ntype = "integer"\nmin = 9\nmax = 0\n')
+    Path("nolevels.toml").write_text('[attributes.sex]\ntype = "categorical"\nlevels = []\n')
+    Path("nocolumn.toml").write_text('[attributes.wealth]\ntype = "boolean"\n')
+    options = {"--schema": SCHEMA, "--histogram": "sex", "--epsilon": "0.5", "--ledger": "visits.ledger"}
+    data = change.pop("data", DATA)
+    options.update(change)
+    words = [word for pair in options.items() for word in pair if word is not None]
+    done = run(data, *words)
+    assert done.exit_code == code, done.output
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    if Path("visits.ledger").exists():
+        assert ad.Ledger.read("visits.ledger").spent == 0
+
+
+def test_schema_command_never_reads_values():
+    done = CliRunner().invoke(app, ["schema", DATA])
+    assert done.exit_code == 0
+    assert "[attributes.department]" in done.stdout
+    assert "cardiology" not in done.stdout
+
+
+@pytest.mark.parametrize("command", ["release", "schema", "ledger", "audit", "bench"])
+def test_every_command_has_help(command):
+    done = CliRunner().invoke(app, [command, "--help"])
+    assert done.exit_code == 0
+    assert "Usage" in done.stdout
+
+
+def test_unknown_benchmark_and_profile():
+    for words in (["bench", "everything"], ["audit", "--profile", "deep"]):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 2
+        assert "Choose one of" in done.stderr

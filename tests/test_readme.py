@@ -1,0 +1,54 @@
+"""What the README shows is run, in a copy of the examples."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    return tmp_path
+
+
+def test_the_shell_commands(workplace):
+    commands = [code for language, code in BLOCKS if language == "bash" and code.startswith("adyton")]
+    assert len(commands) == 2
+    for command in commands:
+        done = subprocess.run(["bash", "-euc", command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+
+
+def test_the_set_up_command_releases_the_example(workplace):
+    (command,) = [
+        line for _, code in BLOCKS for line in code.splitlines() if "adyton release examples" in line and "venv" in line
+    ]
+    release = command.split("&&")[-1].replace(".venv/bin/", "")
+    done = subprocess.run(["bash", "-euc", release], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "cardiology" in done.stdout
+
+
+def test_the_python_examples(workplace, capsys):
+    namespace = {}
+    for code in [code for language, code in BLOCKS if language == "python"]:
+        exec(compile(code, "README.md", "exec"), namespace)
+    assert "7/10" in capsys.readouterr().out
+
+
+def test_the_example_table_is_the_script_s(workplace):
+    before = Path("examples/visits.csv").read_bytes()
+    Path("examples/visits.csv").unlink()
+    subprocess.run([sys.executable, "examples/make_visits.py"], check=True)
+    assert Path("examples/visits.csv").read_bytes() == before
