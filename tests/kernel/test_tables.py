@@ -10,6 +10,7 @@ import pickle
 import traceback
 from decimal import Decimal
 from fractions import Fraction
+from unittest import mock
 
 import duckdb
 import ibis
@@ -24,7 +25,7 @@ from hypothesis import strategies as st
 
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.predicates import parse_predicate
-from adyton.kernel.tables import open_table
+from adyton.kernel.tables import PrivateTable, open_table
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
 
 CANARY = "CANARY7261"
@@ -155,6 +156,8 @@ def test_every_type_and_every_policy(drawn):
     table, values, schema = drawn
     private = open_table(table, schema)
     np.testing.assert_array_equal(private.vectorize(), oracle(values, schema))
+    with mock.patch.object(PrivateTable, "_tries", return_value=False):  # as on an engine without forgiving conversions
+        np.testing.assert_array_equal(private.vectorize(), oracle(values, schema))
     assert private.count() == len(table)
 
 
@@ -298,6 +301,16 @@ def test_many_levels_and_huge_domains():
     wide = Schema({name: Integer(0, 2**20) for name in ("x", "y")})
     with pytest.raises(SchemaError, match=r"1,099,513,724,929 cells, allowed are 2,147,483,648\. Select fewer"):
         open_table(pyarrow.table({"x": [1], "y": [2]}), wide).vectorize()
+
+
+@pytest.mark.parametrize("outside", ["drop", "clamp", "other"])
+@pytest.mark.parametrize("nulls", ["drop", "level"])
+def test_many_edges(outside, nulls):
+    schema = Schema({"x": Numeric(edges=[i * abs(i) / 7 for i in range(-200, 201)], outside=outside, nulls=nulls)})
+    values = [None, *SPECIAL, *schema.attributes["x"].edges, *np.linspace(-6000, 6000, 999).tolist()]
+    np.testing.assert_array_equal(
+        open_table(pyarrow.table({"x": values}), schema).vectorize(), oracle({"x": values}, schema)
+    )
 
 
 def test_engine_integers_beyond_64_bits():

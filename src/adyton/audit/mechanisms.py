@@ -32,17 +32,16 @@ def audit_mechanism(
     advance: Callable[[], None] = lambda: None,
 ) -> Finding:
     """Attack one audit case on *pairs* neighbouring pairs at every ε; the leakiest pair at ε ≥ 1 once more, harder."""
+    attack = _Attacker(case, FALSE_ALARM / ((pairs + 1) * len(EPSILONS)), noise or ExactNoise())
     neighbours = vector_pairs(case.domain, count=pairs)
-    alpha = FALSE_ALARM / ((pairs + 1) * len(EPSILONS))
-    source = noise or ExactNoise()
     worst, reached = 0.0, 0.0
     for epsilon in EPSILONS:
         found = []
         for pair in neighbours:
-            found.append((_attack(case, pair, epsilon, draws=draws, alpha=alpha, noise=source), pair))
+            found.append((attack(pair, epsilon, draws), pair))
             advance()
         leakiest = max(found, key=lambda entry: entry[0].lower_bound)[1]
-        found.append((_attack(case, leakiest, epsilon, draws=strong_draws, alpha=alpha, noise=source), leakiest))
+        found.append((attack(leakiest, epsilon, strong_draws), leakiest))
         advance()
         certificate, pair = max(found, key=lambda entry: entry[0].lower_bound)
         ratio = certificate.lower_bound / float(epsilon)
@@ -61,18 +60,26 @@ def audit_mechanism(
     return Finding("mechanisms", case.name, True, f"never above ε; {reached:.3f} of ε certified.", figures)
 
 
-def _attack(
-    case: AuditCase, pair: Pair, epsilon: Fraction, *, draws: int, alpha: float, noise: NoiseSource
-) -> Certificate:
-    prepared = {id(side): case.prepare(side) for side in (pair.left, pair.right)}
+class _Attacker:
+    """Certificates for one audit case; what the kernel would hold is prepared once for each side of a pair."""
 
-    def sample(side: Array, trials: int) -> Array:
-        return case.mechanism.draw(prepared[id(side)], epsilon, noise, trials)
+    def __init__(self, case: AuditCase, alpha: float, noise: NoiseSource) -> None:
+        self._case, self._alpha, self._noise = case, alpha, noise
+        self._prepared: dict[int, Any] = {}
 
-    def statistic(outputs: Array, left: Any, right: Any) -> Array:
-        flat = outputs.reshape(len(outputs), -1)
-        if case.statistic is None:
-            return flat
-        return np.column_stack([flat, case.statistic(flat, left, right, epsilon)])
+    def __call__(self, pair: Pair, epsilon: Fraction, draws: int) -> Certificate:
+        def sample(side: Array, trials: int) -> Array:
+            return self._case.mechanism.draw(self._hold(side), epsilon, self._noise, trials)
 
-    return certify(sample, pair.left, pair.right, draws=draws, alpha=alpha, statistic=statistic)
+        def statistic(outputs: Array, left: Any, right: Any) -> Array:
+            flat = outputs.reshape(len(outputs), -1)
+            if self._case.statistic is None:
+                return flat
+            return np.column_stack([flat, self._case.statistic(flat, left, right, epsilon)])
+
+        return certify(sample, pair.left, pair.right, draws=draws, alpha=self._alpha, statistic=statistic)
+
+    def _hold(self, side: Array) -> Any:
+        if id(side) not in self._prepared:
+            self._prepared[id(side)] = self._case.prepare(side)
+        return self._prepared[id(side)]

@@ -9,11 +9,14 @@ before the arithmetic; the conversion to an integer is one that yields null inst
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+import numpy as np
 
 from adyton.kernel.columns import holds_booleans, is_missing, value_of
 from adyton.schema import Categorical, Integer, Numeric, Schema
@@ -22,6 +25,7 @@ from adyton.schema.attributes import CelledAttribute
 _SAFE = 1 << 62
 _INT32 = 1 << 31
 _EXACT_BINS = 10**6
+_FEW_EDGES = 64
 
 
 @dataclass(frozen=True)
@@ -154,14 +158,16 @@ def _integer(column: Any, low: int, high: int, step: int, *, attribute: CelledAt
 
 
 def _numeric(column: Any, attribute: Numeric, tries: bool) -> CellCode:
-    """Bins of equal width by arithmetic, or unequal ones by a balanced tree of comparisons."""
+    """Bins of equal width by arithmetic, or unequal ones by binary search."""
     import ibis
 
     low, high, last = attribute.min, attribute.max, attribute.base_size - 1
     width = attribute.width
     if attribute.edges is not None:
         value = column.cast("float64")
-        return CellCode(_search(value, attribute.edges, 0, attribute.bins), last + 1, value.between(low, high))
+        many = tries and attribute.bins > _FEW_EDGES
+        code = _bisect(tuple(attribute.edges))(value) if many else _search(value, attribute.edges, 0, attribute.bins)
+        return CellCode(code, last + 1, value.between(low, high))
     whole = low.is_integer() and width.is_integer() and width <= _EXACT_BINS and attribute.bins <= _EXACT_BINS
     if column.type().is_integer() and whole:
         code = _integer(column, int(low), int(high), int(width), attribute=attribute, tries=tries)
@@ -188,6 +194,23 @@ def _search(value: Any, edges: Any, first: int, end: int) -> Any:
         return ibis.literal(first, "int32")
     middle = (first + end) // 2
     return ibis.ifelse(value < edges[middle], _search(value, edges, first, middle), _search(value, edges, middle, end))
+
+
+@cache
+def _bisect(edges: tuple[float, ...]) -> Any:
+    """The same for many edges: binary search on whole vectors of values, inside the engine's pass."""
+    import ibis
+
+    inner = np.array(edges[1:-1])
+
+    def bisect(values: Any) -> Any:
+        import pyarrow
+
+        numbers = values.to_numpy(zero_copy_only=False)
+        return pyarrow.array(np.searchsorted(inner, numbers, side="right").astype(np.int32))
+
+    name = f"bisect_{hashlib.sha256(inner.tobytes()).hexdigest()[:16]}"
+    return ibis.udf.scalar.pyarrow(bisect, name=name, signature=(("float64",), "int32"))
 
 
 def _clamped(value: Any, low: float, high: float, attribute: CelledAttribute, tries: bool) -> tuple[Any, bool]:

@@ -41,9 +41,9 @@ def _engine_reader(table: Any) -> Reader:
     names = sorted({backend.name for backend in backends})
     if has_unbound:
         raise SchemaError("the Ibis table is bound to no data. Give a table of a connection.")
-    if any(name not in _IN_PLACE for name in names) or len(names) > 1:
+    if any(name not in _IN_PLACE for name in names) or len(backends) > 1:
         raise SchemaError(
-            f"tables on {', '.join(names)} cannot be opened, those on {', '.join(_IN_PLACE)} can. "
+            f"tables on {' and '.join(names)} cannot be opened, those of one connection to {', '.join(_IN_PLACE)} can. "
             "Write the table to a Parquet file, or turn it into an Arrow table."
         )
     return TableReader(table)
@@ -157,17 +157,18 @@ def _plain(column: Any) -> Any:
 
 
 def _arrow_column(name: str, kind: Any, shown: str | None = None) -> Column:
-    import ibis
-    from ibis.expr.datatypes import DataType
+    from ibis.expr import datatypes
 
     found = None
     if kind is not None:
         try:
-            found = DataType.from_pyarrow(getattr(kind, "value_type", kind) if "dictionary" in str(kind) else kind)
+            found = datatypes.DataType.from_pyarrow(
+                getattr(kind, "value_type", kind) if "dictionary" in str(kind) else kind
+            )
         except Exception:
             found = None
     empty = found is not None and found.is_null()
-    return Column(name, shorten(shown or str(kind)).strip("'"), found or ibis.dtype("unknown"), from_text=empty)
+    return Column(name, shorten(shown or str(kind)).strip("'"), found or datatypes.unknown, from_text=empty)
 
 
 def _text(value: object) -> str | None:
