@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import SchemaError
-from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema, draft_schema
+from adyton.kernel.tables.draft import draft_schema
+from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
 NULLS = st.sampled_from(["drop", "level"])

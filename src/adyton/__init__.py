@@ -19,6 +19,7 @@ _ROOMS = {
     "Schema": "adyton.schema",
     "Kernel": "adyton.kernel.kernel",
     "Ledger": "adyton.kernel.ledger",
+    "draft_schema": "adyton.kernel.tables.draft",
 }
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Ledger",
     "Numeric",
     "Schema",
+    "draft_schema",
     "errors",
     "noise",
     "workloads",
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from adyton import workloads as workloads
     from adyton.kernel.kernel import Kernel as Kernel
     from adyton.kernel.ledger import Ledger as Ledger
+    from adyton.kernel.tables.draft import draft_schema as draft_schema
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical
     from adyton.schema import Identifier as Identifier

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import BadInput, BudgetExceeded, LedgerError
-from adyton.kernel import ledger_file
 from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger import file as ledger_file
 
 TWENTIETH = Fraction(1, 20)
 
@@ -157,7 +157,7 @@ def test_an_interrupted_debit_is_undone(ledger: Ledger, monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("adyton.kernel.ledger.read_account", interrupt)
+        patch.setattr("adyton.kernel.ledger.ledger.read_account", interrupt)
         with pytest.raises(KeyboardInterrupt):
             spend(ledger, TWENTIETH)
     assert (ledger.spent, len(ledger.report().entries)) == (TWENTIETH, 1)

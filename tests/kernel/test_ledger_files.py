@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from adyton.errors import LedgerError
-from adyton.kernel import ledger_creation
 from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger import creation as ledger_creation
 
 TWENTIETH = Fraction(1, 20)
 

@@ -24,8 +24,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import KernelFailure, SchemaError
-from adyton.kernel.predicates import parse_predicate
 from adyton.kernel.tables import PrivateTable, open_table
+from adyton.kernel.tables.predicates import parse_predicate
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
 
 CANARY = "CANARY7261"

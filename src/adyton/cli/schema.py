@@ -14,6 +14,6 @@ def command(
 
     Values are never read: what is public about a table is for a person to say.
     """
-    from adyton.schema import draft_schema
+    from adyton.kernel.tables.draft import draft_schema
 
     typer.echo(draft_schema(data), nl=False)

@@ -15,12 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.predicates import parse_predicate
+from adyton.kernel.tables.predicates import parse_predicate
+from adyton.kernel.tables.private_table import check_domain
 from adyton.kernel.vectors import PrivateVector
 from adyton.queries import Partition, Queries
 from adyton.schema import Schema
-
-LARGEST_DOMAIN = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -173,11 +172,7 @@ class Vectorize(Transform):
     def plan(self, source: TableShape) -> Outcome:
         """A vector with one axis per attribute."""
         vector = VectorShape(source.schema.shape, source.schema)
-        if vector.cells > LARGEST_DOMAIN:
-            raise BadInput(
-                f"the domain has {vector.cells:,} cells, allowed are {LARGEST_DOMAIN:,}. Select fewer attributes or "
-                "declare fewer bins."
-            )
+        check_domain(source.schema)
         return Outcome((vector,))
 
     def apply(self, source: TableShape, data: Any) -> list[Any]:

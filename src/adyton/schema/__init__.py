@@ -5,6 +5,5 @@ The domain is declared by a person who knows what the table is about; it is neve
 
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier, Integer, Numeric
 from adyton.schema.declaration import Schema
-from adyton.schema.draft import draft_schema
 
-__all__ = ["Attribute", "Boolean", "Categorical", "Identifier", "Integer", "Numeric", "Schema", "draft_schema"]
+__all__ = ["Attribute", "Boolean", "Categorical", "Identifier", "Integer", "Numeric", "Schema"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.table_readers import Column, Reader, connect, sql_path, sql_text, take, view
+from adyton.kernel.tables.readers import Column, Reader, connect, sql_path, sql_text, take, view
 
 _LONGEST_HEADER = 1 << 20
 _LONGEST_LINE = 1 << 23

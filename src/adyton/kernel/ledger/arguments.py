@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.kernel.ledger_records import fits
+from adyton.kernel.ledger.records import fits
 
 WORDS = ("total", "dataset")
 

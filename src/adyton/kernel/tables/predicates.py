@@ -120,7 +120,7 @@ def parse_predicate(text: str, schema: Schema) -> Predicate:
     Traceback (most recent call last):
     adyton.errors.PredicateError: there is no attribute 'agee'. There are 'age', 'sex'. Did you mean 'age'?
     """
-    from adyton.kernel.predicate_parser import check_length, parse
+    from adyton.kernel.tables.predicate_parser import check_length, parse
 
     predicate = parse(text, schema.names)
     check_predicate(predicate, schema)

@@ -21,8 +21,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from adyton.errors import LedgerError
-from adyton.kernel.ledger_creation import APPLICATION, FORMAT, connect, create, reason, write_first
-from adyton.kernel.ledger_records import DamagedError
+from adyton.kernel.ledger.creation import APPLICATION, FORMAT, connect, create, reason, write_first
+from adyton.kernel.ledger.records import DamagedError
 
 _in_use = threading.RLock()
 """Held while any connection of this process opens, closes or works, and while the process forks."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from adyton.errors import LedgerError
-from adyton.kernel.ledger_records import TABLES
+from adyton.kernel.ledger.records import TABLES
 
 APPLICATION = 0x41445954
 """SQLite's application_id of a ledger: the letters ADYT."""

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import KernelFailure, SchemaError
-from adyton.kernel.cells import cell_table
-from adyton.kernel.columns import is_missing, read_text, value_of
-from adyton.kernel.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.sealed import Sealed
-from adyton.kernel.table_readers import Column, connect, reader_for, wanted_columns
+from adyton.kernel.tables.cells import cell_table
+from adyton.kernel.tables.columns import is_missing, read_text, value_of
+from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
+from adyton.kernel.tables.readers import Column, connect, reader_for, wanted_columns
 from adyton.schema import Attribute, Categorical, Identifier, Schema
 
 LARGEST_DOMAIN = 1 << 31
@@ -46,6 +46,15 @@ def open_table(data: Any, schema: Schema) -> PrivateTable:
     pairs = zip(chosen, schema.attributes.values(), strict=True)
     prepared = {f"c{i}": _prepared(table[f"c{i}"], column, attribute) for i, (column, attribute) in enumerate(pairs)}
     return PrivateTable(table.select(**prepared), schema, {name: f"c{i}" for i, name in enumerate(schema.names)})
+
+
+def check_domain(schema: Schema) -> None:
+    """An error unless a vector over the whole domain can be held."""
+    if schema.cells > LARGEST_DOMAIN:
+        raise SchemaError(
+            f"the domain has {schema.cells:,} cells, allowed are {LARGEST_DOMAIN:,}. Select fewer attributes, or "
+            "declare fewer levels or bins."
+        )
 
 
 class PrivateTable(Sealed):
@@ -109,12 +118,8 @@ class PrivateTable(Sealed):
 
     def vectorize(self) -> npt.NDArray[np.int64]:
         """The number of rows in every cell of the domain: counted in the engine, in one pass over the rows."""
+        check_domain(self._schema)
         shape, cells = self._schema.shape, self._schema.cells
-        if cells > LARGEST_DOMAIN:
-            raise SchemaError(
-                f"the domain has {cells:,} cells, allowed are {LARGEST_DOMAIN:,}. Select fewer attributes, or declare "
-                "fewer levels or bins."
-            )
         rows = cell_table(self._rows, self._schema, self._columns, tries=self._tries())
         counts = self._run(rows.group_by("cell").aggregate(rows=rows.count()))
         vector = np.zeros(cells, dtype=np.int64)

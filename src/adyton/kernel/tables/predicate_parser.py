@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adyton.errors import PredicateError
-from adyton.kernel.predicates import (
+from adyton.kernel.tables.predicates import (
     DEEPEST,
     LARGEST_INTEGER,
     And,

@@ -17,9 +17,9 @@ from typing import NoReturn, TypeVar, get_args
 
 from adyton.errors import BadInput, BudgetExceeded, LedgerError, LedgerMismatch
 from adyton.exact import Rational, display, positive
-from adyton.kernel import ledger_arguments as arguments
-from adyton.kernel.ledger_file import ChangedError, LedgerFile
-from adyton.kernel.ledger_records import (
+from adyton.kernel.ledger import arguments
+from adyton.kernel.ledger.file import ChangedError, LedgerFile
+from adyton.kernel.ledger.records import (
     Account,
     Entry,
     Event,

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.table_readers import Column, Reader, TableReader, connect, take
+from adyton.kernel.tables.readers import Column, Reader, TableReader, connect, take
 from adyton.schema.checks import shorten
 
 _IN_PLACE = ("duckdb", "postgres", "pyspark")

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.columns import holds_booleans, is_missing, value_of
+from adyton.kernel.tables.columns import holds_booleans, is_missing, value_of
 from adyton.schema import Categorical, Integer, Numeric, Schema
 from adyton.schema.attributes import CelledAttribute
 

@@ -65,7 +65,7 @@ def reader_for(data: Any) -> Reader:
     """The reader of any kind of table that can be opened."""
     if isinstance(data, str | Path):
         return _file_reader(str(data))
-    from adyton.kernel.frame_readers import frame_reader
+    from adyton.kernel.tables.frame_readers import frame_reader
 
     reader = frame_reader(data)
     if reader is None:
@@ -92,7 +92,7 @@ def _file_reader(text: str) -> Reader:
         raise SchemaError(f"the file {text!r} is empty: a table has at least a header.")
     name = text.lower().removesuffix(".gz")
     if name.endswith(_CSV):
-        from adyton.kernel.csv_reader import CsvReader
+        from adyton.kernel.tables.csv_reader import CsvReader
 
         return CsvReader(text)
     if name.endswith(_PARQUET):

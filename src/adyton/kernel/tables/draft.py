@@ -40,7 +40,7 @@ def draft_schema(data: Any) -> str:
     # max = 100    # fill in
     <BLANKLINE>
     """
-    from adyton.kernel.table_readers import describe
+    from adyton.kernel.tables.readers import describe
 
     parts = [_HEADER]
     for name, engine_type, kind in describe(data):
