@@ -497,3 +497,13 @@ def test_children_of_a_split_never_share_a_row():
             counts = table.select(name).vectorize()
             expected = [sum(counts[cell] for cell in range(size) if labels[cell] == group) for group in (0, 1)]
             assert [child.count() for child in table.split(name, labels, 2)] == expected
+
+
+def test_a_relative_path_outlives_a_change_of_directory(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    for name, write in (("t.csv", "to_csv"), ("t.parquet", "to_parquet")):
+        getattr(pandas.DataFrame({"x": [1, 1, 2]}), write)(tmp_path / name, index=False)
+        monkeypatch.chdir(tmp_path)
+        table = open_table(name, Schema({"x": Integer(0, 2)}))
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert table.vectorize().tolist() == [0, 2, 1]

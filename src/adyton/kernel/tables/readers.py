@@ -6,6 +6,7 @@ A reader lists the columns with their types (public), and turns the wanted ones 
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -147,8 +148,11 @@ def sql_text(text: str) -> str:
 
 
 def sql_path(path: str) -> str:
-    """A path as a literal of SQL, for functions that expand patterns: its brackets and stars stand for themselves."""
-    return sql_text("".join(f"[{sign}]" if sign in "*?[" else sign for sign in path))
+    """A path as a literal of SQL, for functions that expand patterns: its brackets and stars stand for themselves.
+
+    It is made absolute, because the engine reads the file later, when the working directory may be another.
+    """
+    return sql_text("".join(f"[{sign}]" if sign in "*?[" else sign for sign in os.path.abspath(path)))
 
 
 def take(table: Any, names: Sequence[str]) -> Any:
