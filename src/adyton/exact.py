@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -14,6 +14,8 @@ Rational: TypeAlias = int | float | str | Fraction | Decimal
 
 _LARGEST_EXPONENT = 400
 _LARGEST_BITS = 2048
+_LONGEST_DECIMAL = 18
+_DIGITS = Context(prec=1000)
 _RATIO = re.compile(r"\s*([+-]?\d{1,600})\s*/\s*(\d{1,600})\s*\Z", re.ASCII)
 
 
@@ -50,14 +52,10 @@ def display(value: Fraction) -> str:
     >>> display(Fraction(1, 8)), display(Fraction(1, 3)), display(Fraction(2))
     ('0.125', '1/3', '2')
     """
-    if value.denominator == 1:
-        return str(value.numerator)
-    places = 0
-    while places <= 18 and (value * 10**places).denominator != 1:
-        places += 1
-    if places > 18:
+    if value.denominator == 1 or 10**_LONGEST_DECIMAL % value.denominator:
         return str(value)
-    return f"{Decimal((value * 10**places).numerator).scaleb(-places):f}"
+    scaled = value * 10**_LONGEST_DECIMAL
+    return f"{Decimal(scaled.numerator).scaleb(-_LONGEST_DECIMAL, _DIGITS):f}".rstrip("0")
 
 
 def _read(value: object) -> Fraction | None:

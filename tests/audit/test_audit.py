@@ -47,13 +47,13 @@ def test_full_profile_passes():
     assert all(finding.passed for finding in findings), findings
 
 
-@pytest.mark.full
-def test_hundred_thousand_sequences():
-    found = audit_accounting(100_000, seed=77)
+def test_two_hundred_kills():
+    """The process of a release loop is killed at 200 random moments: debits always cover the answers seen."""
+    found = audit_crashes(kills=200, seed=5)
     assert found.passed, found
-    assert found.figures["sequences"] == 100_000
+    assert found.figures["kills"] == 200
 
 
-@pytest.mark.full
-def test_a_thousand_kills():
-    assert audit_crashes(kills=1000, seed=5).passed
+def test_other_sequences_than_the_audit_s():
+    found = audit_accounting(300, seed=77)
+    assert found.passed, found
