@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from adyton.errors import BadInput
+from adyton.messages import shorten
 
 Rational: TypeAlias = int | float | str | Fraction | Decimal
 
@@ -32,7 +33,7 @@ def exact(value: object, name: str) -> Fraction:
     """
     result = _read(value)
     if result is None:
-        raise BadInput(f'{name} must be a finite number, given {_shorten(value)}. Write it like 1, "0.1" or "1/3".')
+        raise BadInput(f'{name} must be a finite number, given {shorten(value)}. Write it like 1, "0.1" or "1/3".')
     if max(result.numerator.bit_length(), result.denominator.bit_length()) > _LARGEST_BITS:
         raise BadInput(f"{name} has more than {_LARGEST_BITS} bits. Write it with fewer digits.")
     return result
@@ -42,7 +43,7 @@ def positive(value: object, name: str) -> Fraction:
     """Like :func:`exact`, for numbers that must be greater than zero."""
     result = exact(value, name)
     if result <= 0:
-        raise BadInput(f"{name} must be greater than 0, given {_shorten(value)}.")
+        raise BadInput(f"{name} must be greater than 0, given {shorten(value)}.")
     return result
 
 
@@ -89,8 +90,3 @@ def _read_decimal(text: str) -> Fraction | None:
     if not decimal.is_finite() or (decimal and abs(decimal.adjusted()) > _LARGEST_EXPONENT):
         return None
     return Fraction(decimal)
-
-
-def _shorten(value: object) -> str:
-    text = str(value) if isinstance(value, numbers.Number | Decimal) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.messages import shorten
 
 IntegerArray: TypeAlias = npt.NDArray[Any]
 """Whole numbers: int64 where all of them fit, else Python integers (dtype object)."""
@@ -46,9 +48,10 @@ def widen(values: IntegerArray, factor: int) -> IntegerArray:
 
 def narrow(values: IntegerArray) -> IntegerArray:
     """Python integers back to int64 if all of them fit."""
-    if values.dtype == object and largest(values) < 1 << 63:
-        return values.astype(np.int64)
-    return values
+    if values.dtype != object:
+        return values
+    fits = not values.size or (values.min() >= -(1 << 63) and values.max() < 1 << 63)
+    return values.astype(np.int64) if fits else values
 
 
 def add(left: IntegerArray, right: IntegerArray) -> IntegerArray:
@@ -56,9 +59,45 @@ def add(left: IntegerArray, right: IntegerArray) -> IntegerArray:
     return narrow(widen(left, 2) + widen(right, 2))
 
 
-def as_shape(shape: int | Sequence[int], name: str = "shape") -> tuple[int, ...]:
-    """A domain's shape: one positive whole number per axis."""
-    sides = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if not sides or not all(isinstance(s, int | np.integer) and not isinstance(s, bool) and s >= 1 for s in sides):
-        raise BadInput(f"{name} must be one or more whole numbers of at least 1, given {shape!r}.")
-    return tuple(int(side) for side in sides)
+def whole_array(values: Sequence[int], shape: tuple[int, ...]) -> IntegerArray:
+    """Python integers as an array: int64 where all of them fit, else dtype object."""
+    boxed = np.empty(len(values), dtype=object)
+    boxed[:] = values
+    return narrow(boxed).reshape(shape)
+
+
+def whole(value: object, name: str, least: int) -> int:
+    """A whole number of at least *least*; booleans, floats and texts are none.
+
+    >>> whole(3, "size", 0)
+    3
+    >>> whole(2.5, "size", 0)
+    Traceback (most recent call last):
+    adyton.errors.BadInput: size must be a whole number of at least 0, given 2.5.
+    """
+    number = maybe_whole(value)
+    if number is None or number < least:
+        raise BadInput(f"{name} must be a whole number of at least {least}, given {shorten(value)}.")
+    return number
+
+
+def maybe_whole(value: object) -> int | None:
+    """A whole number, or None for what is none."""
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def as_shape(shape: int | Sequence[int], name: str = "domain") -> tuple[int, ...]:
+    """The shape of a domain: one whole number of at least 1 per axis.
+
+    >>> as_shape(8), as_shape((2, 4))
+    ((8,), (2, 4))
+    """
+    sides = shape if isinstance(shape, tuple | list) else (shape,)
+    if not sides:
+        raise BadInput(f"{name} must have at least one axis, given none.")
+    return tuple(whole(side, name, 1) for side in sides)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -11,10 +9,9 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, exact
+from adyton.messages import shorten
 from adyton.noise.source import Size
-from adyton.whole import IntegerArray
-
-_SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
+from adyton.whole import IntegerArray, maybe_whole, whole
 
 
 def read_size(size: Size) -> tuple[int, ...]:
@@ -24,25 +21,19 @@ def read_size(size: Size) -> tuple[int, ...]:
     ((3,), (2, 5))
     """
     lengths = size if isinstance(size, tuple | list) else (size,)
-    shape = tuple(_whole(length) for length in lengths)
-    if any(length is None or length < 0 for length in shape):
-        raise BadInput(f"size must be a whole number of at least 0, or a tuple of such numbers, given {size!r}.")
-    return tuple(length for length in shape if length is not None)
+    return tuple(whole(length, "size", 0) for length in lengths)
 
 
 def read_bound(bound: int) -> int:
     """The number of values a uniform integer can take."""
-    whole = _whole(bound)
-    if whole is None or whole < 1:
-        raise BadInput(f"bound must be a whole number of at least 1, given {_shown(bound)}.")
-    return whole
+    return whole(bound, "bound", 1)
 
 
 def read_gamma(gamma: Rational) -> Fraction:
     """The exponent of a coin that shows heads with probability exp(-gamma)."""
     fraction = gamma if isinstance(gamma, Fraction) else exact(gamma, "gamma")
     if fraction < 0:
-        raise BadInput(f"gamma must be at least 0, given {_shown(gamma)}.")
+        raise BadInput(f"gamma must be at least 0, given {shorten(gamma)}.")
     return fraction
 
 
@@ -60,34 +51,7 @@ def read_scores(scores: Sequence[int | Fraction] | IntegerArray) -> list[int | F
         raise BadInput(f"scores must be a sequence of whole numbers or fractions, given a {type(scores).__name__}.")
     if not given:
         raise BadInput("scores must hold at least one candidate, given none.")
-    exact_scores = [score if isinstance(score, Fraction) else _whole(score) for score in given]
+    exact_scores = [score if isinstance(score, Fraction) else maybe_whole(score) for score in given]
     if any(score is None for score in exact_scores):
         raise BadInput("scores must be whole numbers or fractions. Round real scores to a public grid first.")
     return [score for score in exact_scores if score is not None]
-
-
-def whole_array(values: list[int], shape: tuple[int, ...]) -> IntegerArray:
-    """Python integers as an array: int64 where all of them fit, else dtype object."""
-    fits = all(_SMALLEST <= value <= _LARGEST for value in values)
-    array = np.empty(len(values), dtype=np.int64 if fits else object)
-    array[:] = values
-    return array.reshape(shape)
-
-
-def count_of(shape: tuple[int, ...]) -> int:
-    """The number of elements of an array of this shape."""
-    return math.prod(shape)
-
-
-def _whole(value: object) -> int | None:
-    if isinstance(value, bool | np.bool_):
-        return None
-    try:
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        return None
-
-
-def _shown(value: object) -> str:
-    text = repr(value) if not isinstance(value, int) or value.bit_length() < 200 else "a very large number"
-    return text if len(text) <= 60 else text[:57] + "…"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from adyton.exact import Rational, positive
-from adyton.noise.arguments import count_of, read_bound, read_gamma, read_scores, read_size
+from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
 from adyton.noise.bits import WORD_BITS, fresh_tape
 from adyton.noise.laplace import WORDS_PER_DRAW, laplace_compiled, laplace_in_python
 from adyton.noise.loading import compiled_pays
@@ -35,7 +36,7 @@ class ExactNoise:
         """Integers with P(z) proportional to exp(-|z| / scale); the scales broadcast to *size* from the right."""
         shape = read_size(size)
         scales = read_scales(scale, shape)
-        count = count_of(shape)
+        count = math.prod(shape)
         if not count:
             return np.empty(shape, dtype=np.int64)
         draw = laplace_compiled if compiled_pays(count) else laplace_in_python
@@ -44,7 +45,7 @@ class ExactNoise:
     def uniform_integers(self, size: Size, bound: int) -> IntegerArray:
         """Integers that take each value of 0 … bound - 1 with the same probability."""
         shape, bound = read_size(size), read_bound(bound)
-        count = count_of(shape)
+        count = math.prod(shape)
         tape = fresh_tape(2 * count * (1 + bound.bit_length() // WORD_BITS))
         return uniform_array(tape, count, bound).reshape(shape)
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from adyton.noise.arguments import whole_array
 from adyton.noise.bits import Tape
 from adyton.noise.exponential import Exponential
 from adyton.noise.scales import Scales
-from adyton.whole import IntegerArray
+from adyton.whole import IntegerArray, whole_array
 
 WORDS_PER_DRAW = 4
 """About 3.4 words for an exponential on average."""

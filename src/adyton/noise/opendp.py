@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.noise.arguments import count_of, read_size
+from adyton.noise.arguments import read_size
 from adyton.noise.exact import ExactNoise
 from adyton.noise.scales import read_scales
 from adyton.noise.source import Scale, Size
@@ -34,7 +34,7 @@ class OpenDPNoise(ExactNoise):
         """Integers with P(z) proportional to exp(-|z| / s), s the smallest double that is at least *scale*."""
         shape = read_size(size)
         scales = read_scales(scale, shape)
-        count = count_of(shape)
+        count = math.prod(shape)
         output = np.empty(count, dtype=np.int64)
         if not count:
             return output.reshape(shape)

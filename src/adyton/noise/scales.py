@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import positive
-from adyton.noise.arguments import whole_array
 from adyton.noise.source import Ratio, Scale
-from adyton.whole import IntegerArray
+from adyton.whole import IntegerArray, whole_array
 
 
 @dataclass(frozen=True, eq=False)

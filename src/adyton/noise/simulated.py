@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import operator
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-from adyton.noise.arguments import count_of, read_bound, read_gamma, read_scores, read_size, whole_array
+from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
 from adyton.noise.scales import Scales, read_scales
 from adyton.noise.selection import whole_gaps
 from adyton.noise.source import Scale, Size
-from adyton.whole import IntegerArray
+from adyton.whole import IntegerArray, whole, whole_array
 
 _LARGEST_MACHINE_SCALE = 2.0**56  # times 45, which a double-precision exponential hardly ever passes, is below 2^62
 _LARGEST_EXPONENT = Fraction(10**6)  # e^(-10^6) is 0 in double precision
@@ -33,7 +32,7 @@ class SimulatedNoise:
 
     def __init__(self, seed: int | np.random.SeedSequence | None) -> None:
         if not isinstance(seed, np.random.SeedSequence) and seed is not None:
-            seed = _read_seed(seed)
+            seed = whole(seed, "seed", 0)
         self._generator = np.random.default_rng(seed)
 
     def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
@@ -44,7 +43,7 @@ class SimulatedNoise:
         """
         shape = read_size(size)
         scales = read_scales(scale, shape)
-        count = count_of(shape)
+        count = math.prod(shape)
         if not count:
             return np.empty(shape, dtype=np.int64)
         real = _as_floats(scales)
@@ -64,7 +63,7 @@ class SimulatedNoise:
         shape, bound = read_size(size), read_bound(bound)
         if bound <= 1 << 63:
             return self._generator.integers(0, bound - 1, shape, dtype=np.int64, endpoint=True)
-        array = np.empty(count_of(shape), dtype=object)
+        array = np.empty(math.prod(shape), dtype=object)
         array[:] = [self.uniform_integer(bound) for _ in range(array.size)]
         return array.reshape(shape)
 
@@ -114,16 +113,6 @@ class SimulatedNoise:
             denominator <<= _DIGITS
             values.append(first * numerator // denominator - second * numerator // denominator)
         return whole_array(values, (count,))
-
-
-def _read_seed(seed: object) -> int:
-    try:
-        number = -1 if isinstance(seed, bool) else operator.index(seed)  # type: ignore[arg-type]
-    except TypeError:
-        number = -1
-    if number < 0:
-        raise BadInput(f"seed must be a whole number of at least 0, a SeedSequence or None, given {seed!r}.")
-    return number
 
 
 def _as_floats(scales: Scales) -> npt.NDArray[np.float64]:

@@ -14,7 +14,8 @@ from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
 from adyton.errors import SchemaError
-from adyton.schema.checks import listing, real_number, shorten, whole_number, writable
+from adyton.messages import listing, shorten
+from adyton.schema.checks import real_number, whole_number, writable
 
 Level: TypeAlias = str | int | bool
 Label: TypeAlias = str | int | bool

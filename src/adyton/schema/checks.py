@@ -2,45 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import numbers
-from collections.abc import Iterable
 from typing import TypeVar
 
 from adyton.errors import SchemaError
+from adyton.messages import shorten
 
 LARGEST_NUMBER = 2**53
 
 Number = TypeVar("Number", int, float)
-
-
-def shorten(value: object) -> str:
-    """A value as it may appear in a message."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
-
-
-def listing(names: Iterable[object], limit: int = 20) -> str:
-    """Names for a message, the first *limit* of them.
-
-    >>> listing(["age", "sex"])
-    "'age', 'sex'"
-    """
-    shown = [shorten(name) for name in names]
-    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
-    return ", ".join(shown[:limit]) + more
-
-
-def suggestion(given: object, allowed: Iterable[object]) -> str:
-    """`` Did you mean …?`` when one of the allowed names is close, else nothing.
-
-    >>> suggestion("agee", ["age", "sex"])
-    " Did you mean 'age'?"
-    """
-    names = [name for name in allowed if isinstance(name, str)]
-    close = difflib.get_close_matches(given, names, n=1) if isinstance(given, str) and len(given) <= 200 else []
-    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def whole_number(value: object, name: str) -> int:

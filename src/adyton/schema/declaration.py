@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from adyton.errors import SchemaError
+from adyton.messages import listing, no_such, shorten
 from adyton.schema.attributes import Attribute, Identifier, Integer
-from adyton.schema.checks import listing, shorten, suggestion, whole_number, writable
+from adyton.schema.checks import whole_number, writable
 from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
 
 _LONGEST_NAME = 1000
@@ -101,10 +102,7 @@ class Schema:
         chosen = (names,) if isinstance(names, str) else tuple(names)
         for name in chosen:
             if not isinstance(name, str) or name not in self._attributes:
-                raise SchemaError(
-                    f"there is no attribute {shorten(name)}. There are {listing(self._attributes)}."
-                    + suggestion(name, self._attributes)
-                )
+                raise SchemaError(no_such("attribute", name, self._attributes))
         if not chosen:
             raise SchemaError(f"no attributes given. Choose from {listing(self._attributes)}.")
         if len(set(chosen)) < len(chosen):

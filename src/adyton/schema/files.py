@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.messages import listing, shorten, suggestion
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier, Integer, Numeric
-from adyton.schema.checks import listing, shorten, suggestion
 
 _TYPES: dict[str, type[Attribute]] = {
     attribute.kind: attribute for attribute in (Categorical, Boolean, Integer, Numeric, Identifier)

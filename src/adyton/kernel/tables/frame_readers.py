@@ -14,7 +14,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.tables.readers import Column, Reader, TableReader, connect, take
-from adyton.schema.checks import shorten
+from adyton.messages import shorten
 
 _IN_PLACE = ("duckdb", "postgres", "pyspark")
 _UNREADABLE = "the frame cannot be read as a table. Convert it to an Arrow table yourself, then open that."

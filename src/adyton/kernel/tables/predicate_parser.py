@@ -15,6 +15,7 @@ from adyton.errors import PredicateError
 from adyton.kernel.tables.predicates import (
     DEEPEST,
     LARGEST_INTEGER,
+    TOO_DEEP,
     And,
     Between,
     Compare,
@@ -25,7 +26,7 @@ from adyton.kernel.tables.predicates import (
     Predicate,
     Scalar,
 )
-from adyton.schema.checks import listing, shorten, suggestion
+from adyton.messages import no_such, shorten, suggestion
 
 LONGEST = 10_000
 _OPERATORS = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
@@ -117,7 +118,7 @@ def _token_problem(tokens: Sequence[Any]) -> str | None:
         if token.comments:
             return "the predicate holds a comment. Leave comments out."
     if deepest > DEEPEST:
-        return f"the predicate is nested more than {DEEPEST} deep. Write it flatter."
+        return TOO_DEEP
     return None
 
 
@@ -130,7 +131,7 @@ class _Converter:
     def predicate(self, node: Any, depth: int) -> Predicate:
         node = _unwrapped(node)
         if depth > DEEPEST:
-            raise PredicateError(f"the predicate is nested more than {DEEPEST} deep. Write it flatter.")
+            raise PredicateError(TOO_DEEP)
         kind = _kind(node)
         if kind in ("And", "Or"):
             parts = tuple(self.predicate(part, depth + 1) for part in _chain(node, kind))
@@ -176,10 +177,8 @@ class _Converter:
         if not isinstance(name, str) or not set(_given(identifier)) <= {"this", "quoted"}:
             raise _refused(node)
         if name not in self.columns:
-            raise PredicateError(
-                f"there is no attribute {shorten(name)}. There are {listing(self.columns)}."
-                + (suggestion(name, self.columns) or " Texts are written in single quotes, 'so'.")
-            )
+            hint = "" if suggestion(name, self.columns) else " Texts are written in single quotes, 'so'."
+            raise PredicateError(no_such("attribute", name, self.columns) + hint)
         return name
 
     def literal(self, node: Any) -> Scalar:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from adyton.errors import PredicateError
+from adyton.messages import listing, no_such, shorten, suggestion
 from adyton.schema import Attribute, Boolean, Categorical, Identifier, Schema
-from adyton.schema.checks import listing, shorten, suggestion
 
 Scalar: TypeAlias = str | int | float | bool
 
@@ -29,6 +29,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 _ORDERING = ("<", "<=", ">", ">=")
 LARGEST_INTEGER = 2**63 - 1
 DEEPEST = 20
+TOO_DEEP = f"the predicate is nested more than {DEEPEST} deep. Write it flatter."
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def check_predicate(predicate: Predicate, schema: Schema) -> None:
     while pending:
         node, depth = pending.pop()
         if depth > DEEPEST:
-            raise PredicateError(f"the predicate is nested more than {DEEPEST} deep. Write it flatter.")
+            raise PredicateError(TOO_DEEP)
         if isinstance(node, And | Or) and node.parts:
             pending += [(part, depth + 1) for part in node.parts]
         elif isinstance(node, Not):
@@ -186,10 +187,7 @@ def _balanced(parts: list[Any], join: Callable[[Any, Any], Any]) -> Any:
 def _attribute(column: str, schema: Schema) -> Attribute:
     attribute = schema.attributes.get(column)
     if attribute is None:
-        raise PredicateError(
-            f"there is no attribute {shorten(column)}. There are {listing(schema.names)}."
-            + suggestion(column, schema.names)
-        )
+        raise PredicateError(no_such("attribute", column, schema.names))
     return attribute
 
 

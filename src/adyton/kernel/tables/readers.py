@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.schema.checks import listing, shorten, suggestion
+from adyton.messages import listing, shorten, suggestion
 
 _CSV = (".csv", ".tsv", ".tab", ".txt")
 _PARQUET = (".parquet", ".pq", ".parq")
