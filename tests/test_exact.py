@@ -27,8 +27,9 @@ def test_numbers_are_read_as_written(given, value):
 @pytest.mark.parametrize(
     "nonsense",
     [
-        None, True, np.True_, "", "x", "nan", "inf", float("nan"), float("inf"), Decimal("nan"), Decimal("-inf"), [1], 1j, b"1",
-        "1e999999999", "1e-999999999", "9" * 5000, "1/0", "1/-3", "1//3", F(1, 2**3000), 10**1000, "0x10", object(),
+        None, True, np.True_, "", "x", "nan", "inf", float("nan"), float("inf"), Decimal("nan"), Decimal("-inf"), [1],
+        1j, b"1", "1e999999999", "1e-999999999", "9" * 5000, "1/0", "1/-3", "1//3", F(1, 2**3000), 10**1000, "0x10",
+        object(),
     ],
 )  # fmt: skip
 def test_nonsense_is_refused(nonsense):

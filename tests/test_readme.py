@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import adyton as ad
+
 ROOT = Path(__file__).parent.parent
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
@@ -50,3 +52,24 @@ def test_the_example_table_is_the_script_s(workplace):
     Path("examples/visits.csv").unlink()
     subprocess.run([sys.executable, "examples/make_visits.py"], check=True)
     assert Path("examples/visits.csv").read_bytes() == before
+
+
+def test_the_page_on_schemas(capsys):
+    page = (ROOT / "docs" / "schema.md").read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"^```(\w+)\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
+    schema = ad.Schema.from_toml(blocks["toml"])
+    assert schema.attributes["stay"].size == 53
+    exec(compile(blocks["python"], "schema.md", "exec"), {})
+    assert "rows_per_unit = 2" in capsys.readouterr().out
+
+
+def test_values_are_read_as_the_page_on_schemas_says(tmp_path):
+    rows = ["true", "T", "yes", "Y", "1", "false", "f", "No", "n", "0", "maybe", ""]
+    numbers = ["34.9", " 34 ", "3.4e1", "169,6", "unknown", "nan", "120", "119.9", "-1", "", "34", "33.999"]
+    lines = [f'{flag},"{number}"' for flag, number in zip(rows, numbers, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["flag,age", *lines]) + "\n")
+    schema = ad.Schema({"flag": ad.Boolean(nulls="level"), "age": ad.Integer(0, 119, nulls="level")})
+    root = ad.Kernel(tmp_path / "t.csv", schema=schema, epsilon=1000).root
+    assert root.select("flag").vectorize().measure(ad.workloads.Identity(3), 300).answers.tolist() == [5, 5, 1]
+    ages = root.select("age").vectorize().measure(ad.workloads.Identity(121), 300).answers
+    assert {place: int(ages[place]) for place in ages.nonzero()[0]} == {33: 1, 34: 4, 119: 1, 120: 4}

@@ -64,7 +64,7 @@ def _read(value: object) -> Fraction | None:
         case bool():
             result = None
         case Fraction():
-            result = value
+            result = Fraction(int(value.numerator), int(value.denominator))  # not a subclass with a will of its own
         case numbers.Integral():
             result = Fraction(int(value))
         case Decimal():

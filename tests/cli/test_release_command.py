@@ -28,7 +28,7 @@ def test_histogram_as_json(tmp_path):
     assert len(release["counts"][0]) == 4
     assert abs(sum(sum(row) for row in release["counts"]) - 5000) < 400  # 24 draws of scale 2: 20 standard deviations
     assert release["private"] is True
-    assert release["budget"] == {"total": "2", "spent": "1/2", "remaining": "3/2"}
+    assert [release[name]["exact"] for name in ("epsilon", "total", "spent", "remaining")] == ["1/2", "2", "1/2", "3/2"]
     assert ad.Ledger.read(ledger).spent == 0.5
 
 
@@ -50,7 +50,7 @@ def test_rows_per_unit_is_paid_from_the_same_epsilon(tmp_path):
     schema = tmp_path / "visits.toml"
     schema.write_text(text)
     done = run(DATA, "--schema", str(schema), "--count", "--epsilon", "2", "--json")
-    assert json.loads(done.stdout)["budget"]["spent"] == "2"
+    assert json.loads(done.stdout)["spent"] == {"exact": "2", "float": 2.0}
     assert json.loads(done.stdout)["variance"] == pytest.approx(7.83, rel=0.01)  # the noise of ε = 1/2
 
 
@@ -83,9 +83,13 @@ def test_the_ledger_goes_on(tmp_path):
         ({"--epsilon": "0"}, 2, "greater than 0"),
         ({"--epsilon": "nan"}, 2, "given 'nan'"),
         ({"--epsilon": "-1"}, 2, "greater than 0"),
-        ({"--epsilon": "1e9"}, 2, "protects nothing"),
+        ({"--epsilon": "1e9"}, 2, "more than --total 1"),
+        ({"--epsilon": "1e9", "--total": "1e9"}, 2, "protects nothing"),
+        ({"--total": "abc"}, 2, "--total must be"),
+        ({"--total": None}, 2, "for example --total 1"),
+        ({"--histogram": "age,sex,department,stay_days,cost"}, 2, "41,902,080 cells"),
         ({"--epsilon": "much"}, 2, "given 'much'"),
-        ({"--total": "0.1"}, 1, "asks for ε = 0.5, but 0.1"),
+        ({"--total": "0.1"}, 2, "more than --total 0.1"),
         ({"--count": None}, 2, "one thing"),
         ({"--colour": "red"}, 2, "colour"),
         ({"--ledger": "folder"}, 1, "folder"),
@@ -101,17 +105,26 @@ def test_bad_input_is_one_sentence_and_costs_nothing(tmp_path, monkeypatch, chan
     Path("backwards.toml").write_text('[attributes.age]\ntype = "integer"\nmin = 9\nmax = 0\n')
     Path("nolevels.toml").write_text('[attributes.sex]\ntype = "categorical"\nlevels = []\n')
     Path("nocolumn.toml").write_text('[attributes.wealth]\ntype = "boolean"\n')
-    options = {"--schema": SCHEMA, "--histogram": "sex", "--epsilon": "0.5", "--ledger": "visits.ledger"}
+    options = {
+        "--schema": SCHEMA,
+        "--histogram": "sex",
+        "--epsilon": "0.5",
+        "--ledger": "visits.ledger",
+        "--total": "1",
+    }
     data = change.pop("data", DATA)
     options.update(change)
-    words = [word for pair in options.items() for word in pair if word is not None]
+    flags = [name for name in ("--count",) if name in options]
+    words = flags + [word for name, value in options.items() if value is not None for word in (name, value)]
     done = run(data, *words)
     assert done.exit_code == code, done.output
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-    if Path("visits.ledger").exists():
+    left_behind = Path("visits.ledger").exists()
+    assert left_behind == ("--where" in change)  # a predicate is only read once the table is open
+    if left_behind:
         assert ad.Ledger.read("visits.ledger").spent == 0
 
 

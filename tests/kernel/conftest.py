@@ -12,6 +12,11 @@ ROWS = [
 
 
 @pytest.fixture
+def path(tmp_path):
+    return tmp_path / "visits.ledger"
+
+
+@pytest.fixture
 def schema():
     return ad.Schema(
         {

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure
+from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, LedgerMismatch
 from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
 from adyton.kernel.mechanisms.base import Mechanism
-from adyton.kernel.transforms import Vectorize, VectorShape
+from adyton.kernel.shapes import VectorShape
+from adyton.kernel.transforms import Vectorize
 from adyton.workloads import Explicit, Identity, Partition, Prefix, Total
 
 SHARP = 300  # at this ε the noise is zero except with probability 2·e^(-300)
@@ -162,7 +163,7 @@ def test_a_tiny_budget_gives_enormous_noise_and_still_works():
         (lambda k: k.measure(k.root, VectorLaplace(Identity(2)), 1), "works on a vector"),
         (lambda k: k.measure(k.root, Vectorize(), 1), "not a mechanism"),
         (lambda k: k.transform(k.root, NoisyCount()), "not a transform"),
-        (lambda k: k.transform("root", Vectorize()), "another kernel"),
+        (lambda k: k.transform("root", Vectorize()), "given 'root'"),
         (lambda k: k.transform(ad.Kernel.on_vector([1], epsilon=1).root, Vectorize()), "another kernel"),
         (lambda k: k.measure(k.root, "noisy count", 1), "does not know the operator str"),
     ],
@@ -192,6 +193,22 @@ def test_exceeding_the_total_spends_nothing(table, schema):
     assert kernel.remaining == F("0.05")
     kernel.root.count("0.05")
     assert kernel.remaining == 0
+
+
+def test_the_advice_after_a_refusal_can_be_followed(table):
+    kernel = ad.Kernel(table, schema=ad.Schema({"stay": ad.Integer(0, 30)}, rows_per_unit=4), epsilon="0.2")
+    with pytest.raises(BudgetExceeded, match="Ask for at most 0.05 here"):
+        kernel.root.count("0.1")
+    kernel.root.count("0.05")
+    assert kernel.remaining == 0
+
+
+@pytest.mark.parametrize("rows", [0, -1, 2.5, "2", (3, 4), None, True])
+def test_bad_rows_per_unit(rows, tmp_path):
+    path = tmp_path / "x.ledger"
+    with pytest.raises(BadInput, match="rows_per_unit"):
+        ad.Kernel.on_vector([1], epsilon=1, rows_per_unit=rows, ledger=path)
+    assert not path.exists()
 
 
 class Liar(Explicit):
@@ -270,7 +287,7 @@ def test_an_interruption_inside_stays_charged(kernel, monkeypatch):
 
 def test_the_debit_is_durable_before_the_data_are_touched(table, schema, tmp_path, monkeypatch):
     path = tmp_path / "visits.ledger"
-    kernel = ad.Kernel(table, schema=schema, epsilon=1, ledger=path)
+    kernel = ad.Kernel(table, schema=schema, epsilon=1, ledger=path, dataset="visits")
     seen = []
     count = type(kernel._kept[kernel.root.node].data).count
     monkeypatch.setattr(
@@ -325,13 +342,26 @@ def test_threads_share_one_budget():
     assert len(outcomes) == 240
 
 
+def test_a_frame_needs_a_name_for_its_ledger(table, schema, tmp_path):
+    with pytest.raises(BadInput, match="dataset="):
+        ad.Kernel(table, schema=schema, epsilon=1, ledger=tmp_path / "x.ledger")
+    assert not (tmp_path / "x.ledger").exists()
+
+
+def test_lineage_names_the_parts(kernel):
+    women, _ = kernel.root.split("sex")
+    assert women.where("age>50").lineage[1:] == ("split(sex = F)", 'where("age" > 50)')
+    assert kernel.root.select(["sex", "age"]).schema.names == ("sex", "age")
+
+
 def test_ledger_survives_and_refuses_strangers(table, schema, tmp_path):
     path = tmp_path / "visits.ledger"
-    ad.Kernel(table, schema=schema, epsilon=1, ledger=path, name="visits").root.count("0.75")
-    again = ad.Kernel(table, schema=schema, epsilon=1, ledger=path, name="visits")
+    ad.Kernel(table, schema=schema, epsilon=1, ledger=path, dataset="visits").root.count("0.75")
+    again = ad.Kernel(table, schema=schema, epsilon=1, ledger=path, dataset="visits")
     assert again.remaining == F(1, 4)
-    for options in ({"epsilon": 2, "name": "visits"}, {"epsilon": 1, "name": "other"}):
+    for options in ({"epsilon": 2, "dataset": "visits"}, {"epsilon": 1, "dataset": "other"}):
         with pytest.raises(AdytonError):
             ad.Kernel(table, schema=schema, ledger=path, **options)
-    with pytest.raises(BadInput, match="the same total"):
-        ad.Kernel(table, schema=schema, epsilon=2, ledger=again.ledger)
+    for options in ({"epsilon": 2}, {"epsilon": 1, "dataset": "other"}):
+        with pytest.raises(LedgerMismatch, match="Give both the same"):
+            ad.Kernel(table, schema=schema, ledger=again.ledger, **options)

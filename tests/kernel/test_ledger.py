@@ -14,34 +14,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledger_spending import TWENTIETH, filled, spend
 
 from adyton.errors import BadInput, BudgetExceeded, LedgerError
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger import file as ledger_file
-
-TWENTIETH = Fraction(1, 20)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "visits.ledger"
 
 
 @pytest.fixture(params=["file", "memory"])
 def ledger(request: pytest.FixtureRequest, path: Path):
     with Ledger.open(path if request.param == "file" else None, total="1.0", dataset="visits") as opened:
         yield opened
-
-
-def spend(ledger: Ledger, amount: Fraction | int, operator: str = "laplace") -> int:
-    return ledger.debit(amount, lineage=["root", "vectorize"], operator=operator)
-
-
-def filled(path: Path, debits: int = 3) -> Path:
-    with Ledger.open(path, total=1000, dataset="visits") as ledger:
-        for _ in range(debits):
-            spend(ledger, TWENTIETH, operator="laplace on a vector " * 10)
-    return path
 
 
 # Spending

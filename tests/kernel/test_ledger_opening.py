@@ -8,27 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from ledger_spending import filled, spend
 
 from adyton.errors import BadInput, BudgetExceeded, LedgerMismatch
 from adyton.kernel.ledger import Ledger
-
-TWENTIETH = Fraction(1, 20)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "visits.ledger"
-
-
-def spend(ledger: Ledger, amount: Fraction | int, operator: str = "laplace") -> int:
-    return ledger.debit(amount, lineage=["root", "vectorize"], operator=operator)
-
-
-def filled(path: Path, debits: int = 3) -> Path:
-    with Ledger.open(path, total=1000, dataset="visits") as ledger:
-        for _ in range(debits):
-            spend(ledger, TWENTIETH, operator="laplace on a vector " * 10)
-    return path
 
 
 def test_two_openings_of_one_file_see_each_other(path: Path):

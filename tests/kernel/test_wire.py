@@ -42,13 +42,12 @@ def test_every_operator_has_an_example():
     assert {type(example) for example in EXAMPLES} == {*TRANSFORMS, *MECHANISMS}
 
 
-@pytest.mark.parametrize("operator", EXAMPLES, ids=str)
+@pytest.mark.parametrize("operator", EXAMPLES, ids=lambda operator: type(operator).__name__)
 def test_round_trip(operator):
     text = encode(operator)
     again = decode(text)
     assert type(again) is type(operator)
     assert encode(again) == text
-    assert str(again) == str(operator)
 
 
 def test_the_weights_that_arrive_are_frozen():
@@ -86,3 +85,11 @@ def test_nonsense_is_not_received(text):
 
 def test_the_wire_is_json():
     assert json.loads(encode(Vectorize())) == {"Vectorize": {}}
+
+
+def test_the_order_of_fields_does_not_matter():
+    packed = json.loads(encode(LinearMap(Explicit.from_rows([[0, 5], [7, 0], [1, 1]]))))
+    fields = packed["LinearMap"]["queries"]["Explicit"]
+    packed["LinearMap"]["queries"]["Explicit"] = dict(reversed(fields.items()))
+    again = decode(json.dumps(packed)).queries
+    assert (again @ np.array([1, 10])).tolist() == [50, 7, 11]

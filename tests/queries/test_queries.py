@@ -69,6 +69,12 @@ def test_sensitivity_is_exact_for_the_most_negative_coefficient():
         lambda: Identity(()),
         lambda: Identity((3, -1)),
         lambda: Identity(True),
+        lambda: Identity(2.5),
+        lambda: Identity(None),
+        lambda: Identity("3"),
+        lambda: Explicit(3, [0], [0], [1], (2, 5)),
+        lambda: Partition([0, 1], groups=2.7),
+        lambda: Partition([0, 1], groups="2"),
         lambda: Prefix((2, 2)),
         lambda: Explicit.from_rows([[0.5, 1.0]]),
         lambda: Explicit.from_rows([1, 2]),
@@ -108,5 +114,5 @@ def test_what_a_query_set_holds_cannot_be_changed():
 def test_partition_groups():
     partition = Partition([1, 0, -1, 1])
     assert len(partition) == 2
-    assert partition.members(1).tolist() == [0, 3]
+    assert [part.tolist() for part in partition.parts()] == [[1], [0, 3]]
     assert partition.sizes.tolist() == [1, 2]

@@ -117,7 +117,7 @@ def _hammer(path: Path, total: Fraction, threads: int, requests: int) -> None:
 
 
 def _one_release(ledger: Ledger, total: Fraction) -> None:
-    kernel = Kernel.on_vector([3, 1, 4], epsilon=total, ledger=ledger, name="audit")
+    kernel = Kernel.on_vector([3, 1, 4], epsilon=total, ledger=ledger, dataset="audit")
     kernel.root.measure(Identity(3), Fraction(1, 1000))
 
 

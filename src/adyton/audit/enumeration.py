@@ -171,7 +171,7 @@ def _exp_and_rest(rate: Fraction) -> tuple[Decimal, Decimal]:
 
 @lru_cache(maxsize=4096)
 def _first_to_pass(passes: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
-    """The law of permute-and-flip: P(i) = p_i · ∫₀¹ Π_{j≠i} (1 - p_j·t) dt.
+    """The law of permute-and-flip: P(i) = p_i · ∫₀¹ Π_{j≠i} (1 - p_j·t) dt. Written again, as an oracle must be.
 
     Let candidates arrive at independent uniform times: in random order. Candidate i, arriving at t, is chosen if it
     passes, and each other candidate has not both arrived before t and passed.

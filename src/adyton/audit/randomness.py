@@ -10,6 +10,7 @@ from scipy import stats
 
 from adyton.audit.enumeration import Run, largest_loss
 from adyton.audit.findings import Finding
+from adyton.audit.mechanisms import EPSILONS, REACH
 from adyton.audit.pairs import vector_pairs
 from adyton.audit.statistical import Array
 from adyton.noise.goodness import laplace_fit
@@ -47,7 +48,7 @@ def audit_uniform(noise: NoiseSource, draws: int) -> Finding:
 
 
 def audit_streams(noise: NoiseSource) -> Finding:
-    """Two calls never share randomness: at this scale, equal draws have a chance below 2⁻²⁰⁰."""
+    """Two calls never share randomness: at this scale, one equal pair among 64 has a chance below 2⁻³⁵."""
     first, second = (noise.discrete_laplace(8, 2**40).tolist() for _ in range(2))
     shared = set(first) & set(second) - {0}
     detail = "two calls gave different draws." if not shared else "two calls gave the same draws: a shared stream."
@@ -57,7 +58,7 @@ def audit_streams(noise: NoiseSource) -> Finding:
 def audit_selection() -> Finding:
     """Permute-and-flip on small vectors, every branch of its own code enumerated: loss at most ε, and close to it."""
     worst = 0.0
-    for epsilon in (Fraction(1, 10), Fraction(1), Fraction(3)):
+    for epsilon in EPSILONS:
         for scores in (_cells, _opposed):
 
             def run_on(cells: Array, epsilon: Fraction = epsilon, scores: Scores = scores) -> Run:
@@ -69,7 +70,7 @@ def audit_selection() -> Finding:
             if loss > float(epsilon) * (1 + 1e-12):
                 detail = f"loses {loss:.6g} at ε = {float(epsilon):g} on “{pair.name if pair else ''}”."
                 return Finding("noise", _SELECTION, False, detail, {"loss/ε": loss / float(epsilon)})
-    return Finding("noise", _SELECTION, worst >= 0.95, f"largest loss {worst:.6g} of ε.", {"loss/ε": worst})
+    return Finding("noise", _SELECTION, worst >= REACH, f"largest loss {worst:.6g} of ε.", {"loss/ε": worst})
 
 
 _SELECTION = "permute-and-flip, enumerated"

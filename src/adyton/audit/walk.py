@@ -100,10 +100,10 @@ class Walk:
         self.losses = np.array([Fraction(0)] * CELLS)
         self.answered = self.refused = 0
 
-    def _on_vector(self, counts: Array) -> Kernel:
+    def _on_vector(self, counts: Array) -> Kernel[Any]:
         return Kernel.on_vector(counts, epsilon=self.total, rows_per_unit=self.rows_per_unit, noise=self.noise)
 
-    def _on_table(self, counts: Array) -> Kernel:
+    def _on_table(self, counts: Array) -> Kernel[Any]:
         import pyarrow
 
         cells = np.repeat(np.arange(CELLS), counts)
@@ -243,6 +243,8 @@ class Walk:
             )
         except BadInput:
             return
+        except BudgetExceeded:
+            pass  # it was taken for a budget, only too large a one
         raise DisagreementError(f"a budget of {epsilon!r} was accepted")
 
     def _attribute(self, node: Node) -> str:

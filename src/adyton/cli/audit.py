@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from adyton.cli.console import REFUSED, out, print_json, progress
+from adyton.cli.console import REFUSED, out, plain_table, print_json, progress
 
 
 def command(
@@ -18,21 +18,15 @@ def command(
 
     Ends with exit code 1 if any check failed.
     """
-    from adyton.audit.run import checks
+    from adyton.audit.run import audit, steps
 
-    parts = checks(profile)
-    findings = []
-    with progress("audit", sum(part.steps for part in parts), quiet=quiet or as_json) as advance:
-        for part in parts:
-            findings.append(part.run(lambda: advance(1)))
+    with progress("audit", steps(profile), quiet=quiet or as_json) as advance:
+        findings = list(audit(profile, lambda: advance(1)))
     failed = [finding for finding in findings if not finding.passed]
     if as_json:
         print_json({"profile": profile, "passed": not failed, "findings": [found.as_dict() for found in findings]})
     else:
-        from rich import box
-        from rich.table import Table
-
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table = plain_table()
         for column in ("", "room", "check", "what was seen"):
             table.add_column(column, overflow="fold")
         for finding in findings:

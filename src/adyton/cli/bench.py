@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.cli.console import out, print_json, progress
+from adyton.cli.console import out, plain_table, print_json, progress
 from adyton.errors import BadInput
 
 SUBJECTS = ("noise", "vectorize")
@@ -26,10 +26,7 @@ def command(
     if as_json:
         print_json(records)
         return
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = plain_table()
     for name in records[0]:
         table.add_column(name.replace("_", " "), justify="right")
     for record in records:

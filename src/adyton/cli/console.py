@@ -10,16 +10,22 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from adyton.errors import AdytonError, BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 DONE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _WIDTH_WITHOUT_TERMINAL = 120
+
+
+class InterruptedRelease(AdytonError):
+    """Ctrl-C, after something was charged."""
 
 
 def out() -> Console:
@@ -41,6 +47,26 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def as_number(value: Fraction) -> dict[str, str | float | None]:
+    """For JSON: the fraction itself, and the nearest float for programs that want one (None beyond their range).
+
+    >>> as_number(Fraction(1, 8))
+    {'exact': '1/8', 'float': 0.125}
+    """
+    try:
+        return {"exact": str(value), "float": float(value)}
+    except OverflowError:
+        return {"exact": str(value), "float": None}
+
+
+def plain_table() -> Table:
+    """A table with a line under its header and nothing else."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False)
+
+
 def printable(text: str) -> str:
     """*text* without the power to steer a terminal: control characters are spelled out.
 
@@ -57,6 +83,8 @@ def complain(message: str) -> None:
 
 def exit_code(error: AdytonError) -> int:
     """The exit code that tells a script what kind of error this was."""
+    if isinstance(error, InterruptedRelease):
+        return INTERRUPTED
     return BAD_INPUT if isinstance(error, BadInput) else REFUSED
 
 
@@ -76,10 +104,14 @@ def guard(run: Callable[[], Any]) -> int:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return REFUSED
+    except OSError as error:
+        complain(f"the output could not be written: {error.strerror or error}. What was charged stays charged.")
+        return REFUSED
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        complain(f"{error.format_message().rstrip('.')}. Try adyton --help.")
+        context = getattr(error, "ctx", None)
+        complain(f"{error.format_message().rstrip('.')}. Try {context.command_path if context else 'adyton'} --help.")
         return BAD_INPUT
     if code == INTERRUPTED:
         complain("interrupted.")

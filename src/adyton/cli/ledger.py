@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.console import out, print_json, printable
+from adyton.cli.console import as_number, out, plain_table, print_json, printable
 from adyton.errors import BadInput
 from adyton.exact import display
 
@@ -40,15 +39,15 @@ def _as_json(report: LedgerReport) -> dict[str, Any]:
     return {
         "path": report.path,
         "dataset": report.dataset,
-        "total": _number(report.total),
-        "spent": _number(report.spent),
-        "remaining": _number(report.remaining),
+        "total": as_number(report.total),
+        "spent": as_number(report.spent),
+        "remaining": as_number(report.remaining),
         "entries": [
             {
                 "number": entry.number,
                 "time": entry.time,
-                "amount": _number(entry.amount),
-                "spent_after": _number(entry.spent_after),
+                "amount": as_number(entry.amount),
+                "spent_after": as_number(entry.spent_after),
                 "lineage": list(entry.lineage),
                 "operator": entry.operator,
                 "status": entry.status,
@@ -61,14 +60,6 @@ def _as_json(report: LedgerReport) -> dict[str, Any]:
             for event in report.events
         ],
     }
-
-
-def _number(value: Fraction) -> dict[str, str | float | None]:
-    """The fraction itself, and the nearest float for programs that want one (None beyond the range of floats)."""
-    try:
-        return {"exact": str(value), "float": float(value)}
-    except OverflowError:
-        return {"exact": str(value), "float": None}
 
 
 def _print(report: LedgerReport, console: Console) -> None:
@@ -95,11 +86,9 @@ def _print(report: LedgerReport, console: Console) -> None:
 
 
 def _print_table(report: LedgerReport, console: Console) -> None:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = plain_table()
     table.add_column("entry", justify="right", no_wrap=True)
     table.add_column("time (UTC)", no_wrap=True)
     table.add_column("amount", justify="right", overflow="fold")

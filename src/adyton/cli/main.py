@@ -75,7 +75,7 @@ def start(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """Differentially private data release that picks its own algorithm."""
+    """Differentially private data release."""
     if version:
         typer.echo(f"adyton {adyton.__version__}")
         raise typer.Exit

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.console import notes, out, print_json, printable, progress
+from adyton.cli.console import as_number, notes, out, plain_table, print_json, printable, progress
 from adyton.errors import BadInput
 from adyton.exact import display, positive
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _CONFIDENCE = 0.95
 _ROWS_SHOWN = 60
+_LARGEST = 1_000_000
 
 
 def command(
@@ -38,20 +40,34 @@ def command(
     if count == (histogram is not None):
         raise BadInput("ask for one thing: --count, or --histogram with the attributes to count by.")
     from adyton.kernel.kernel import Kernel
+    from adyton.schema import Schema
 
-    kernel = Kernel(data, schema=schema, epsilon=_total(epsilon, total, ledger), ledger=ledger)
-    source = kernel.root if where is None else kernel.root.where(where)
-    share = positive(epsilon, "epsilon") / source.stability  # what a row gets, so that a person gets epsilon
-    with progress("counting", quiet=quiet or as_json):
-        if histogram is None:
-            axes: dict[str, Any] = {}
-            answer = source.count(share)
-        else:
-            from adyton.queries import Identity
+    declared = Schema.from_toml(schema)
+    names = [name.strip() for name in (histogram or "").split(",")]
+    if histogram is not None and declared.select(names).cells > _LARGEST:
+        raise BadInput(
+            f"this histogram has {declared.select(names).cells:,} cells, allowed are {_LARGEST:,}. Choose fewer "
+            "attributes, or declare fewer levels or bins; from Python there is no such limit."
+        )
+    kernel = Kernel(data, schema=declared, epsilon=_total(epsilon, total, ledger), ledger=ledger)
+    before = kernel.spent
+    try:
+        source = kernel.root if where is None else kernel.root.where(where)
+        row_epsilon = positive(epsilon, "epsilon") / source.stability  # what a row gets, so that a person gets epsilon
+        with progress("counting", quiet=quiet or as_json):
+            if histogram is None:
+                axes: dict[str, Any] = {}
+                answer = source.count(row_epsilon)
+            else:
+                from adyton.queries import Identity
 
-            vector = source.select(*(name.strip() for name in histogram.split(","))).vectorize()
-            axes = {name: attribute.labels for name, attribute in vector.schema.attributes.items()}
-            answer = vector.measure(Identity(vector.shape), share)
+                selected = source.select(names)
+                axes = {name: attribute.labels for name, attribute in selected.schema.attributes.items()}
+                answer = selected.vectorize().measure(Identity(selected.schema.shape), row_epsilon)
+    except KeyboardInterrupt:
+        charged = kernel.spent - before
+        kept = f"; ε = {display(charged)} was charged already and stays spent" if charged else ""
+        raise InterruptedRelease(f"interrupted{kept}.") from None
     if as_json:
         print_json(_as_json(kernel, axes, answer, epsilon))
     else:
@@ -60,15 +76,24 @@ def command(
             _remark(kernel, answer, ledger)
 
 
-def _total(epsilon: str, total: str | None, ledger: Path | None) -> Any:
-    """What the ledger should hold: what was asked for; else what it holds already; else this release alone."""
-    if total is not None:
-        return total
-    if ledger is not None and ledger.is_file():
+def _total(epsilon: str, total: str | None, ledger: Path | None) -> Fraction:
+    """What may be spent in all: what the ledger holds; for a new one, what was asked for; without one, this release."""
+    asked = positive(epsilon, "--epsilon")
+    given = None if total is None else positive(total, "--total")
+    if ledger is None:
+        return given or asked
+    if ledger.is_file():
         from adyton.kernel.ledger import Ledger
 
-        return Ledger.read(ledger).total
-    return positive(epsilon, "epsilon")
+        held = Ledger.read(ledger).total
+        if given not in (None, held):
+            raise BadInput(f"{ledger} has a total of {display(held)}, given --total {total}. Leave --total out.")
+        return held
+    if given is None and not ledger.exists():
+        raise BadInput(f"{ledger} does not exist yet. Say what may be spent in all, for example --total 1.")
+    if given is not None and asked > given:
+        raise BadInput(f"--epsilon {epsilon} is more than --total {total}. Ask for less, or allow more.")
+    return given or asked
 
 
 def _radius(answer: Measurement) -> int:
@@ -81,10 +106,7 @@ def _print(axes: dict[str, Any], answer: Measurement) -> None:
     if not axes:
         out().print(f"{answer.value}")
         return
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = plain_table()
     for name in axes:
         table.add_column(printable(name))
     table.add_column("count", justify="right")
@@ -96,24 +118,27 @@ def _print(axes: dict[str, Any], answer: Measurement) -> None:
         out().print(f"… and {answer.answers.size - _ROWS_SHOWN} more cells: --json prints them all.")
 
 
-def _remark(kernel: Kernel, answer: Measurement, ledger: Path | None) -> None:
+def _remark(kernel: Kernel[Any], answer: Measurement, ledger: Path | None) -> None:
     spent = f"Spent ε = {display(kernel.spent)} of {display(kernel.total)}"
     kept = f", recorded in {ledger}." if ledger else ". Nothing remembers it: give --ledger FILE to keep count."
+    radius = _radius(answer)
+    apart = f"at most {radius} apart" if radius else "equal"
     notes().print(
-        f"Each count is the true one plus noise, at most {_radius(answer)} apart in 95 of 100 cases. {spent}{kept}",
-        markup=False,
+        f"Each count is the true one plus noise; in 95 of 100 cases the two are {apart}. {spent}{kept}", markup=False
     )
 
 
-def _as_json(kernel: Kernel, axes: dict[str, Any], answer: Measurement, epsilon: str) -> dict[str, Any]:
+def _as_json(kernel: Kernel[Any], axes: dict[str, Any], answer: Measurement, epsilon: str) -> dict[str, Any]:
     shape = tuple(len(labels) for labels in axes.values())
     return {
         "dataset": kernel.ledger.dataset,
         "axes": {name: list(labels) for name, labels in axes.items()},
         "counts": answer.answers.reshape(shape).tolist() if axes else answer.value,
-        "epsilon": str(positive(epsilon, "epsilon")),
+        "epsilon": as_number(positive(epsilon, "epsilon")),
         "private": answer.private,
         "variance": float(answer.variances[0]),
         "within": {"confidence": _CONFIDENCE, "radius": _radius(answer)},
-        "budget": {"total": str(kernel.total), "spent": str(kernel.spent), "remaining": str(kernel.remaining)},
+        "total": as_number(kernel.total),
+        "spent": as_number(kernel.spent),
+        "remaining": as_number(kernel.remaining),
     }

@@ -6,26 +6,28 @@ import os
 import threading
 import weakref
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.errors import BadInput, KernelFailure, LedgerError
+from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerError, LedgerMismatch
 from adyton.exact import Rational, display, positive
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.sealed import Sealed
+from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.kernel.sources import Source, TableSource, VectorSource
 from adyton.kernel.tables import open_table
-from adyton.kernel.transforms import SourceShape, TableShape, Transform, VectorShape
+from adyton.kernel.transforms import Transform
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import admit
+from adyton.messages import shorten
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
-from adyton.whole import as_shape
+from adyton.whole import whole
 
 LARGEST_TOTAL = 1000
 
@@ -37,7 +39,11 @@ class _Kept(NamedTuple):
     stability: int
 
 
-class Kernel(Sealed):
+_HANDLES = (TableSource, VectorSource)
+Root = TypeVar("Root", bound=Source)
+
+
+class Kernel(Sealed, Generic[Root]):
     """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
 
     >>> import pandas, adyton as ad
@@ -50,23 +56,26 @@ class Kernel(Sealed):
     Fraction(3, 4)
     """
 
+    root: Root
+    """The source that everything else is derived from."""
+
     def __init__(
-        self,
+        self: Kernel[TableSource],
         data: Any,
         *,
         schema: Schema | str | os.PathLike[str],
         epsilon: Rational,
         ledger: Ledger | str | os.PathLike[str] | None = None,
-        name: str | None = None,
+        dataset: str | None = None,
         noise: NoiseSource | None = None,
     ) -> None:
         schema = schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema))
         total = _check_total(epsilon)
         table = open_table(data, schema)
-        self._open(total, name or _name_of(data), ledger, noise or ExactNoise())
-        node = self._budget.add_source(ROOT, schema.rows_per_unit)
-        kept = _Kept(TableShape(schema), table, (self._ledger.dataset,), schema.rows_per_unit)
-        self.root: Any = self._keep(node, kept)
+        if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not _is_path(data):
+            raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
+        self._open(total, ledger, dataset, _name_of(data), noise)
+        self.root = cast(TableSource, self._start(TableShape(schema), table, schema.rows_per_unit))
 
     @classmethod
     def on_vector(
@@ -76,36 +85,50 @@ class Kernel(Sealed):
         epsilon: Rational,
         rows_per_unit: int = 1,
         ledger: Ledger | str | os.PathLike[str] | None = None,
-        name: str = "vector",
+        dataset: str | None = None,
         noise: NoiseSource | None = None,
-    ) -> Self:
+    ) -> Kernel[VectorSource]:
         """A kernel over a vector of counts that somebody has made already; its root is a vector."""
-        kernel = cls.__new__(cls)
-        counts = _check_counts(x)
-        kernel._open(_check_total(epsilon), name, ledger, noise or ExactNoise())
-        stability = as_shape(rows_per_unit, "rows_per_unit")[0]
-        kept = _Kept(VectorShape(counts.shape), PrivateVector.of(counts), (kernel._ledger.dataset,), stability)
-        kernel.root = kernel._keep(kernel._budget.add_source(ROOT, stability), kept)
+        counts, total = _check_counts(x), _check_total(epsilon)
+        stability = whole(rows_per_unit, "rows_per_unit", 1)
+        kernel = cast(Kernel[VectorSource], cls.__new__(cls))
+        kernel._open(total, ledger, dataset, "vector", noise)
+        vector = PrivateVector.of(counts)
+        kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), vector, stability))
         return kernel
 
     @classmethod
-    def simulated(cls, x: npt.ArrayLike, *, epsilon: Rational, seed: int | None = None) -> Self:
+    def simulated(cls, x: npt.ArrayLike, *, epsilon: Rational, seed: int | None = None) -> Kernel[VectorSource]:
         """A kernel over a *public* vector of counts, with fast seeded noise. Its answers are marked as not private."""
-        return cls.on_vector(x, epsilon=epsilon, name="simulation", noise=SimulatedNoise(seed))
+        return cls.on_vector(x, epsilon=epsilon, dataset="simulation", noise=SimulatedNoise(seed))
 
     def _open(
-        self, total: Fraction, dataset: str, ledger: Ledger | str | os.PathLike[str] | None, noise: NoiseSource
+        self,
+        total: Fraction,
+        ledger: Ledger | str | os.PathLike[str] | None,
+        dataset: str | None,
+        otherwise: str,
+        noise: NoiseSource | None,
     ) -> None:
+        """Start with a ledger: one that is open already must have been opened for the same total and data set."""
         self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._measuring = False
         self._budget = Budget()
         self._kept: dict[int, _Kept] = {}
-        self._noise = noise
-        self._ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger, total=total, dataset=dataset)
-        if self._ledger.total != total:
-            raise BadInput(
-                f"the ledger holds a total of ε = {display(self._ledger.total)}, the kernel was asked to open with "
-                f"{display(total)}. Give the same total to both."
-            )
+        self._noise: NoiseSource = noise or ExactNoise()
+        if not isinstance(ledger, Ledger):
+            ledger = Ledger.open(ledger, total=total, dataset=dataset or otherwise)
+        for word, here, there in (("total", total, ledger.total), ("dataset", dataset, ledger.dataset)):
+            if here not in (None, there):
+                raise LedgerMismatch(
+                    f"the ledger is open for the {word} {there}, the kernel was asked for {here}. Give both the same."
+                )
+        self._ledger = ledger
+
+    def _start(self, shape: SourceShape, data: Any, stability: int) -> Source:
+        kept = _Kept(shape, data, (self._ledger.dataset,), stability)
+        return self._keep(self._budget.add_source(ROOT, stability), kept)
 
     # ---- the budget -------------------------------------------------------------------------------------------------
 
@@ -136,16 +159,12 @@ class Kernel(Sealed):
         with self._lock:
             kept = self._find(source, operator, Transform)
             outcome = operator.plan(kept.shape)
-            parent = source.node
-            if outcome.disjoint:
-                parent = self._budget.add_partition(parent)
-            parts = operator.apply(kept.shape, kept.data)
+            parts = outcome.derive(kept.data)
+            parent = self._budget.add_partition(source.node) if outcome.disjoint else source.node
             handles = []
-            for number, (shape, data) in enumerate(zip(outcome.shapes, parts, strict=True)):
-                step = f"{operator}[{number}]" if outcome.disjoint else str(operator)
-                node = self._budget.add_source(parent, outcome.stability)
-                stability = kept.stability * outcome.stability
-                handles.append(self._keep(node, _Kept(shape, data, (*kept.lineage, step), stability)))
+            for step, shape, data in zip(outcome.steps(), outcome.shapes, parts, strict=True):
+                child = _Kept(shape, data, (*kept.lineage, step), kept.stability * outcome.stability)
+                handles.append(self._keep(self._budget.add_source(parent, outcome.stability), child))
             return tuple(handles)
 
     def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
@@ -157,13 +176,15 @@ class Kernel(Sealed):
         with self._lock:
             kept = self._find(source, operator, Mechanism)
             operator.check(kept.shape)
-            quote = self._budget.quote(source.node, operator.cost(amount))
-            entry = self._ledger.debit(
-                quote.at_root, lineage=kept.lineage, operator=f"{operator}, ε = {display(amount)}"
-            )
-            self._budget.commit(quote)
-            output, problem = _run(operator, kept.data, amount, self._noise)
-            self._settle(entry, "answered" if problem is None else "failed")
+            self._measuring = True  # from the quote to the commit, not even a signal handler may come in between
+            try:
+                quote = self._budget.quote(source.node, operator.cost(amount))
+                entry = self._debit(quote.at_root, kept, f"{operator}, ε = {display(amount)}")
+                self._budget.commit(quote)
+                output, problem = _run(operator, kept.data, amount, self._noise)
+                self._settle(entry, "answered" if problem is None else "failed")
+            finally:
+                self._measuring = False
             shape = kept.shape
             del kept
         if problem is not None:
@@ -173,14 +194,23 @@ class Kernel(Sealed):
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _find(self, source: Source, operator: Any, kind: type) -> _Kept:
-        if not isinstance(source, Source) or source.kernel is not self:
-            raise BadInput("this source belongs to another kernel.")
+        """The kept data of a source, once it is sure that this operator may be tried on it, here and now."""
+        if self._process != os.getpid():
+            raise BadInput(
+                "this kernel was made in another process, whose accounts it cannot see. Open the table and the ledger "
+                "again in this process."
+            )
+        if self._measuring:
+            raise BadInput("a measurement of this kernel is under way in this very thread. Wait until it has ended.")
+        if type(source) not in _HANDLES or source.kernel is not self:
+            given = "a source of another kernel" if type(source) in _HANDLES else shorten(source)
+            raise BadInput(f"an operator needs a source of this kernel, given {given}. Start from kernel.root.")
         if not isinstance(admit(operator), kind):
             raise BadInput(f"{type(operator).__name__} is not a {kind.__name__.lower()}.")
         kept = self._kept[source.node]
         if not isinstance(kept.shape, operator.takes):
             wanted = "table" if operator.takes is TableShape else "vector"
-            raise BadInput(f"{operator} works on a {wanted}, given {source!r}.")
+            raise BadInput(f"{type(operator).__name__} works on a {wanted}, given {source!r}.")
         return kept
 
     def _keep(self, node: int, kept: _Kept) -> Source:
@@ -191,6 +221,23 @@ class Kernel(Sealed):
         )
         weakref.finalize(handle, self._kept.pop, node, None)
         return handle
+
+    def _debit(self, amount: Fraction, kept: _Kept, operator: str) -> int:
+        refusal: BudgetExceeded | None = None
+        try:
+            return self._ledger.debit(amount, lineage=kept.lineage, operator=operator)
+        except BudgetExceeded as refused:
+            refusal = refused
+        if kept.stability <= 1:
+            raise refusal
+        raise BudgetExceeded(
+            f"this request costs ε = {display(refusal.asked)}, up to {kept.stability} times what it asks for at this "
+            f"source, but {display(refusal.left)} of {display(refusal.total)} is left. Ask for at most "
+            f"{display(refusal.left / kept.stability)} here, or open a new ledger with the data owner's consent.",
+            asked=refusal.asked,
+            left=refusal.left,
+            total=refusal.total,
+        )
 
     def _settle(self, entry: int, status: Literal["answered", "failed"]) -> None:
         try:
@@ -235,8 +282,12 @@ def _check_total(epsilon: Rational) -> Fraction:
     return total
 
 
+def _is_path(data: Any) -> bool:
+    return isinstance(data, str | os.PathLike)
+
+
 def _name_of(data: Any) -> str:
     """A public name for a data set: a file's own name, else the kind of table. Never anything from its rows."""
-    if isinstance(data, str | os.PathLike):
+    if _is_path(data):
         return os.path.basename(os.fspath(data).rstrip("/")) or "table"
     return f"{type(data).__module__.split('.')[0]} {type(data).__name__}"

@@ -1,8 +1,22 @@
-"""Objects that must not give away what they hold: no iteration, no indexing, no conversion, no pickle."""
+"""What must not give away what it holds: objects without iteration, indexing or pickle, and errors without a past."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+Result = TypeVar("Result")
+
+
+def quietly(call: Callable[[], Result]) -> Result | None:
+    """What *call* returns, or None if it fails. The exception ends here: it may quote a row.
+
+    (Raising another one inside an ``except`` would carry the first along as its context.)
+    """
+    try:
+        return call()
+    except Exception:
+        return None
 
 
 class Sealed:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy.typing as npt
 
 from adyton.exact import Rational
 from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
 from adyton.kernel.sealed import Sealed
+from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.kernel.transforms import (
     GroupBy,
     LinearMap,
@@ -17,10 +18,8 @@ from adyton.kernel.transforms import (
     Select,
     SplitTable,
     SplitVector,
-    TableShape,
     Transform,
     Vectorize,
-    VectorShape,
     Where,
 )
 from adyton.queries import Measurement, Partition, Queries
@@ -30,21 +29,27 @@ if TYPE_CHECKING:
     from adyton.kernel.kernel import Kernel
 
 
+Derived = TypeVar("Derived", bound="Source")
+
+
 class Source(Sealed):
     """A handle on private data inside a kernel."""
 
     __slots__ = ("__weakref__", "_kernel", "_node", "_shape", "lineage", "stability")
 
-    def __init__(self, kernel: Kernel, node: int, shape: Any, lineage: tuple[str, ...], stability: int) -> None:
+    def __init__(
+        self, kernel: Kernel[Any], node: int, shape: SourceShape, lineage: tuple[str, ...], stability: int
+    ) -> None:
         self._kernel = kernel
         self._node = node
         self._shape = shape
         self.lineage = lineage
+        """The steps that led here, as public texts."""
         self.stability = stability
         """How many times its ε a measurement here can cost at most: the product of the stabilities on the way."""
 
     @property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> Kernel[Any]:
         """The kernel that keeps the data."""
         return self._kernel
 
@@ -53,15 +58,11 @@ class Source(Sealed):
         """The number of this source in its kernel."""
         return self._node
 
-    def _to_table(self, operator: Transform) -> TableSource:
-        (child,) = self._kernel.transform(self, operator)
-        assert isinstance(child, TableSource)
-        return child
-
-    def _to_vector(self, operator: Transform) -> VectorSource:
-        (child,) = self._kernel.transform(self, operator)
-        assert isinstance(child, VectorSource)
-        return child
+    def _derive(self, operator: Transform, kind: type[Derived]) -> tuple[Derived, ...]:
+        """The sources that a transformation yields, which must be of this kind."""
+        sources = self._kernel.transform(self, operator)
+        assert all(isinstance(source, kind) for source in sources)
+        return cast(tuple[Derived, ...], sources)
 
 
 class TableSource(Source):
@@ -75,26 +76,25 @@ class TableSource(Source):
         """What is public about the table."""
         return self._shape.schema
 
-    def select(self, *attributes: str) -> TableSource:
-        """Keep these attributes."""
-        return self._to_table(Select(attributes))
+    def select(self, *attributes: str | Sequence[str]) -> TableSource:
+        """Keep these attributes: ``select("age", "sex")`` or ``select(["age", "sex"])``."""
+        return self._derive(Select(_names(attributes)), TableSource)[0]
 
     def where(self, predicate: str) -> TableSource:
         """Keep the rows that satisfy a predicate, for example ``"age >= 65 and sex = 'F'"``."""
-        return self._to_table(Where(predicate))
+        return self._derive(Where(predicate), TableSource)[0]
 
-    def group_by(self, *keys: str, count: str = "count", max_count: int) -> TableSource:
+    def group_by(self, *keys: str | Sequence[str], count: str = "count", max_count: int) -> TableSource:
         """One row per group of equal keys, with the group's size up to *max_count*. Doubles what measurements cost."""
-        return self._to_table(GroupBy(keys, count, max_count))
+        return self._derive(GroupBy(_names(keys), count, max_count), TableSource)[0]
 
     def split(self, attribute: str, groups: Partition | None = None) -> tuple[TableSource, ...]:
         """Disjoint tables, one per cell of an attribute or group of cells. Measuring all costs as much as one."""
-        parts = self._kernel.transform(self, SplitTable(attribute, groups))
-        return tuple(part for part in parts if isinstance(part, TableSource))
+        return self._derive(SplitTable(attribute, groups), TableSource)
 
     def vectorize(self) -> VectorSource:
         """The count of every cell of the schema's domain."""
-        return self._to_vector(Vectorize())
+        return self._derive(Vectorize(), VectorSource)[0]
 
     def count(self, epsilon: Rational) -> Measurement:
         """How many rows there are, with noise; spends *epsilon* times the stability of this source."""
@@ -128,16 +128,15 @@ class VectorSource(Source):
 
     def reduce(self, partition: Partition) -> VectorSource:
         """One cell per group: the sum of its cells."""
-        return self._to_vector(Reduce(partition))
+        return self._derive(Reduce(partition), VectorSource)[0]
 
     def split(self, partition: Partition) -> tuple[VectorSource, ...]:
         """Disjoint vectors, one per group. Measuring all costs as much as one."""
-        parts = self._kernel.transform(self, SplitVector(partition))
-        return tuple(part for part in parts if isinstance(part, VectorSource))
+        return self._derive(SplitVector(partition), VectorSource)
 
     def map(self, queries: Queries) -> VectorSource:
         """One cell per query: its answer. Measurements then cost the largest L1 norm of a column times as much."""
-        return self._to_vector(LinearMap(queries))
+        return self._derive(LinearMap(queries), VectorSource)[0]
 
     def measure(
         self, queries: Queries, epsilon: Rational, weights: npt.ArrayLike | Sequence[float] | None = None
@@ -148,3 +147,8 @@ class VectorSource(Source):
 
     def __repr__(self) -> str:
         return f"<private vector: {' → '.join(self.lineage)}; shape {self.shape}>"
+
+
+def _names(given: tuple[Any, ...]) -> tuple[str, ...]:
+    """Names given one by one, or as one list."""
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given

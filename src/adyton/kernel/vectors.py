@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -54,10 +53,7 @@ class PrivateVector(Sealed):
 
     def split(self, partition: Partition) -> list[PrivateVector]:
         """One vector per group: its cells, in order."""
-        order = np.argsort(partition.labels, kind="stable")
-        ends = np.searchsorted(partition.labels[order], np.arange(partition.groups + 1))
-        members = [order[start:end] for start, end in itertools.pairwise(ends)]
-        return [PrivateVector(partial(self._part, cells)) for cells in members]
+        return [PrivateVector(partial(self._part, cells)) for cells in partition.parts()]
 
     def _part(self, cells: IntegerArray) -> IntegerArray:
         return self.values()[cells]

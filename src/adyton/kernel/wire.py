@@ -49,6 +49,7 @@ def admit(operator: Any) -> Any:
     if type(operator) not in OPERATORS:
         names = ", ".join(cls.__name__ for cls in OPERATORS)
         raise BadInput(f"the kernel does not know the operator {type(operator).__name__}. It knows {names}.")
+    _check_untouched(operator)
     for field in dataclasses.fields(operator):
         part, allowed = getattr(operator, field.name), _PARTS[field.name]
         if type(part) not in allowed or (type(part) is tuple and not all(type(item) is str for item in part)):
@@ -56,7 +57,15 @@ def admit(operator: Any) -> Any:
             raise BadInput(
                 f"{type(operator).__name__} does not know the {field.name} {type(part).__name__}. It knows {names}."
             )
+        if isinstance(part, Queries | Partition):
+            _check_untouched(part)
     return operator
+
+
+def _check_untouched(value: Any) -> None:
+    """Refuse a value on which somebody has set attributes that would hide its own methods."""
+    if vars(value).keys() - {field.name for field in dataclasses.fields(value)}:
+        raise BadInput(f"this {type(value).__name__} was changed after it was made. Make a new one.")
 
 
 _NOTHING = type(None)
@@ -96,7 +105,7 @@ def _unpack(value: Any) -> Any:
             return np.frombuffer(base64.b64decode(text, validate=True), dtype=np.int64).reshape(shape)
         case dict():
             ((name, fields),) = value.items()
-            return _CLASSES[name](*(_unpack(field) for field in fields.values()))
+            return _CLASSES[name](**{field: _unpack(part) for field, part in fields.items()})
         case list():
             return tuple(_unpack(item) for item in value)
         case _:

@@ -74,7 +74,7 @@ def _measurements() -> Callable[[float], Callable[[list[int]], list[int]]]:
         from opendp.mod import enable_features
     except ImportError:
         raise BadInput(
-            'OpenDPNoise needs the package opendp, which is not installed. Run: pip install "adyton[opendp]".'
+            "OpenDPNoise needs the package opendp, which is not installed. Run: pip install opendp."
         ) from None
     enable_features("contrib")
     domain, metric = vector_domain(atom_domain(T="i64")), l1_distance(T="i64")

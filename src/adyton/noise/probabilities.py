@@ -76,9 +76,9 @@ def discrete_laplace_radius(scale: Rational, confidence: float) -> int:
     >>> discrete_laplace_radius(10, 0.95)
     30
     """
-    rate = float(1 / positive(scale, "scale"))
-    outside = (1 - confidence) * (1 + math.exp(-rate)) / 2  # a^(k+1) must not exceed this
-    return max(0, math.ceil(-math.log(outside) / rate) - 1)
+    exactly = positive(scale, "scale")
+    outside = (1 - confidence) * (1 + math.exp(-min(float(1 / exactly), 700.0))) / 2  # a^(k+1) must not exceed this
+    return max(0, math.ceil(exactly * Fraction(-math.log(outside))) - 1)
 
 
 def permute_and_flip_probabilities(

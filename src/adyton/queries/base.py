@@ -55,6 +55,10 @@ class Queries(ABC):
         """(queries, cells)."""
         return self.count, self.cells
 
+    @abstractmethod
+    def __str__(self) -> str:
+        """What is asked, in words."""
+
     def __len__(self) -> int:
         return self.count
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.queries.base import Array, Queries
-from adyton.whole import add, as_shape, freeze, largest, widen
+from adyton.whole import add, as_shape, freeze, largest, whole, widen
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Identity(Queries):
 
     domain: tuple[int, ...]
 
-    def __init__(self, shape: int | Sequence[int]) -> None:
-        object.__setattr__(self, "domain", as_shape(shape))
+    def __init__(self, domain: int | Sequence[int]) -> None:
+        object.__setattr__(self, "domain", as_shape(domain))
 
     @property
     def count(self) -> int:
@@ -34,6 +34,9 @@ class Identity(Queries):
 
     def _apply(self, cells: Array) -> Array:
         return cells.copy()
+
+    def __str__(self) -> str:
+        return f"histogram of {self.cells:,} cells"
 
     def _absolute_transpose(self, weights: Array) -> Array:
         return weights
@@ -53,8 +56,8 @@ class Total(Queries):
 
     domain: tuple[int, ...]
 
-    def __init__(self, shape: int | Sequence[int]) -> None:
-        object.__setattr__(self, "domain", as_shape(shape))
+    def __init__(self, domain: int | Sequence[int]) -> None:
+        object.__setattr__(self, "domain", as_shape(domain))
 
     @property
     def count(self) -> int:
@@ -63,6 +66,9 @@ class Total(Queries):
 
     def _apply(self, cells: Array) -> Array:
         return np.asarray(cells.sum(keepdims=True))
+
+    def __str__(self) -> str:
+        return f"total of {self.cells:,} cells"
 
     def _absolute_transpose(self, weights: Array) -> Array:
         return np.repeat(weights, self.cells)
@@ -82,11 +88,10 @@ class Prefix(Queries):
 
     domain: tuple[int, ...]
 
-    def __init__(self, cells: int | Sequence[int]) -> None:
-        shape = as_shape(cells, "cells")
-        if len(shape) != 1:
-            raise BadInput(f"prefixes need an ordered domain of one dimension, given the shape {shape}.")
-        object.__setattr__(self, "domain", shape)
+    def __init__(self, domain: int | Sequence[int]) -> None:
+        object.__setattr__(self, "domain", as_shape(domain))
+        if len(self.domain) != 1:
+            raise BadInput(f"prefixes need an ordered domain of one dimension, given the shape {self.domain}.")
 
     @property
     def count(self) -> int:
@@ -95,6 +100,9 @@ class Prefix(Queries):
 
     def _apply(self, cells: Array) -> Array:
         return cells.cumsum()
+
+    def __str__(self) -> str:
+        return f"prefix sums of {self.cells:,} cells"
 
     def _absolute_transpose(self, weights: Array) -> Array:
         return weights[::-1].cumsum()[::-1]
@@ -126,11 +134,11 @@ class Explicit(Queries):
         coefficients: npt.ArrayLike,
         length: int,
     ) -> None:
-        object.__setattr__(self, "domain", as_shape(domain, "domain"))
+        object.__setattr__(self, "domain", as_shape(domain))
         object.__setattr__(self, "rows", freeze(rows, "rows"))
         object.__setattr__(self, "columns", freeze(columns, "columns"))
         object.__setattr__(self, "coefficients", freeze(coefficients, "coefficients"))
-        object.__setattr__(self, "length", as_shape(length, "length")[0])
+        object.__setattr__(self, "length", whole(length, "length", 1))
         if not self.rows.shape == self.columns.shape == self.coefficients.shape or self.rows.ndim != 1:
             raise BadInput("rows, columns and coefficients must be three flat lists of the same length.")
         for name, places, bound in (("rows", self.rows, self.length), ("columns", self.columns, self.cells)):
@@ -166,6 +174,9 @@ class Explicit(Queries):
         answers = np.zeros(self.length, dtype=cells.dtype)
         np.add.at(answers, self.rows, self.coefficients * cells[self.columns])
         return answers
+
+    def __str__(self) -> str:
+        return f"{self.length:,} queries on {self.cells:,} cells"
 
     def _absolute_transpose(self, weights: Array) -> Array:
         sums = np.zeros(self.cells, dtype=weights.dtype)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from adyton.errors import BadInput
+from adyton.exact import display
 from adyton.queries.base import Queries
 from adyton.whole import IntegerArray
 
+_SHOWN = 6
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Measurement:
     """Noisy answers to queries on one source.
 
     ``private`` is False when the noise was simulated: such answers protect nobody and must not leave the machine.
+
+    >>> import adyton as ad
+    >>> ad.Kernel.simulated([5, 6], epsilon=1, seed=0).root.measure(ad.workloads.Identity(2), epsilon="0.5")
+    <noisy histogram of 2 cells: 4 ± 2.8, 8 ± 2.8; ε = 0.5; simulated, NOT private>
     """
 
     queries: Queries
-    answers: IntegerArray = field(repr=False)
-    variances: npt.NDArray[np.float64] = field(repr=False)
+    answers: IntegerArray
+    variances: npt.NDArray[np.float64]
     epsilon: Fraction
     private: bool
 
@@ -29,10 +37,17 @@ class Measurement:
     def value(self) -> int:
         """The answer, where there is just one."""
         if self.answers.size != 1:
-            raise ValueError(f"there are {self.answers.size} answers: read them from .answers.")
+            raise BadInput(f"there are {self.answers.size} answers, .value is for a single one. Read .answers.")
         return int(self.answers.reshape(-1)[0])
 
     @property
     def standard_deviations(self) -> npt.NDArray[np.float64]:
         """The standard deviation of the noise in each answer."""
         return np.sqrt(self.variances)
+
+    def __repr__(self) -> str:
+        shown = zip(self.answers.reshape(-1).tolist()[:_SHOWN], self.standard_deviations.tolist(), strict=False)
+        listed = ", ".join(f"{answer} ± {deviation:.2g}" for answer, deviation in shown)
+        more = ", …" if self.answers.size > _SHOWN else ""
+        mark = "" if self.private else "; simulated, NOT private"
+        return f"<noisy {self.queries}: {listed}{more}; ε = {display(self.epsilon)}{mark}>"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
-from adyton.whole import freeze
+from adyton.whole import freeze, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class Partition:
         frozen = freeze(labels, "labels").reshape(-1)
         if not frozen.size:
             raise BadInput("a partition needs at least one cell, given no labels.")
-        count = int(frozen.max()) + 1 if groups is None else int(groups)
+        count = int(frozen.max()) + 1 if groups is None else whole(groups, "groups", 1)
         if count < 1 or int(frozen.min()) < -1 or int(frozen.max()) >= count or count > frozen.size:
             raise BadInput(
                 f"labels must lie in -1 … {count - 1} with at least one group and at most one group per cell, "
@@ -50,6 +51,12 @@ class Partition:
     def __len__(self) -> int:
         return self.groups
 
-    def members(self, group: int) -> npt.NDArray[np.int64]:
-        """The cells of one group, in order."""
-        return np.flatnonzero(self.labels == group)
+    def parts(self) -> list[npt.NDArray[np.int64]]:
+        """The cells of every group, in order.
+
+        >>> [part.tolist() for part in Partition([1, 0, -1, 1]).parts()]
+        [[1], [0, 3]]
+        """
+        order = np.argsort(self.labels, kind="stable")
+        ends = np.searchsorted(self.labels[order], np.arange(self.groups + 1))
+        return [order[start:end] for start, end in itertools.pairwise(ends)]

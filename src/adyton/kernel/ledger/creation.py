@@ -84,6 +84,7 @@ def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> 
 def _put_in_place(draft: str, path: str) -> None:
     try:
         os.link(draft, path)
+        os.unlink(draft)  # at once: a ledger with two names is refused
     except FileExistsError:
         return
     except OSError:  # a file system without hard links: reserve the name, then fill it

@@ -15,6 +15,7 @@ import os
 import sqlite3
 import stat
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -184,9 +185,23 @@ def examine(path: str, name: str) -> os.stat_result:
         raise LedgerError(f"{name} is a directory. Give the path of a file.")
     if not stat.S_ISREG(found.st_mode):
         raise LedgerError(f"{name} is not a regular file. Give the path of a file on disk.")
+    if found.st_nlink > 1 and not _alone_soon(path):
+        raise LedgerError(
+            f"{name} has a second name (a hard link), under which others could spend unseen. Remove all names but one."
+        )
     if found.st_size == 0:
         raise LedgerError(f"{name} is empty, so it is not a ledger. Restore it, or remove it if it never was one.")
     return found
+
+
+def _alone_soon(path: str) -> bool:
+    """Whether a file comes to have one name only: while a ledger is created, it has two for a moment."""
+    for _ in range(100):
+        with suppress(OSError):
+            if os.stat(path).st_nlink <= 1:
+                return True
+        time.sleep(0.01)
+    return False
 
 
 def _state(found: os.stat_result) -> tuple[int, ...]:

@@ -52,6 +52,10 @@ class Ledger:
     """
 
     def __init__(self, file: LedgerFile) -> None:
+        if not isinstance(file, LedgerFile):
+            raise BadInput(
+                "open a ledger with Ledger.open(path, total=…, dataset=…); look at one with Ledger.read(path)."
+            )
         self._file = file
 
     @classmethod
@@ -251,7 +255,8 @@ def _reconcile(
         if word not in accept:
             raise LedgerMismatch(
                 f"{name} was made for {phrase} {old}, and was opened for {phrase} {new}. Open it with what it has, or "
-                f'use another ledger; with the data owner\'s consent, accept={{"{word}"}} changes and records it.'
+                "use another ledger. (In Python, and with the data owner's consent, "
+                f'Ledger.open(…, accept={{"{word}"}}) changes and records it.)'
             )
         if word == "total" and asked.total < found.spent:
             raise LedgerMismatch(

@@ -76,20 +76,12 @@ class Event:
 
 
 @dataclass(frozen=True)
-class LedgerReport:
+class LedgerReport(Account):
     """A ledger at one moment; ``path`` is None for a ledger in memory."""
 
     path: str | None
-    dataset: str
-    total: Fraction
-    spent: Fraction
     entries: tuple[Entry, ...]
     events: tuple[Event, ...]
-
-    @property
-    def remaining(self) -> Fraction:
-        """What may still be spent."""
-        return self.total - self.spent
 
 
 class DamagedError(Exception):
@@ -154,7 +146,7 @@ def read_report(connection: sqlite3.Connection, path: str | None) -> LedgerRepor
     account = read_account(connection)
     entries = read_entries(connection)
     check(account, entries)
-    return LedgerReport(path, account.dataset, account.total, account.spent, entries, read_events(connection))
+    return LedgerReport(account.dataset, account.total, account.spent, path, entries, read_events(connection))
 
 
 def check(account: Account, entries: tuple[Entry, ...]) -> None:

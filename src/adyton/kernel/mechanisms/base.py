@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from adyton.kernel.transforms import SourceShape, TableShape, VectorShape
+from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.whole import IntegerArray
 

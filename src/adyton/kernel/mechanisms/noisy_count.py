@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
+from adyton.kernel.shapes import SourceShape, TableShape
 from adyton.kernel.tables import PrivateTable, open_table
-from adyton.kernel.transforms import SourceShape, TableShape
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement, Total

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
-from adyton.kernel.transforms import SourceShape, VectorShape
+from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries import Explicit, Identity, Measurement, Prefix, Queries, Total
-from adyton.whole import IntegerArray, add, freeze, largest, narrow, widen
+from adyton.whole import IntegerArray, add, freeze, largest, whole_array, widen
 
 LARGEST_WEIGHT = 1 << 24
 _GRID_BITS = 56
@@ -65,8 +65,7 @@ class VectorLaplace(Mechanism):
 
     def check(self, source: VectorShape) -> None:
         """The queries must ask about this vector's cells."""
-        if self.queries.cells != source.cells:
-            raise BadInput(f"this vector has {source.cells} cells, given queries over {self.queries.cells}.")
+        source.check_cells("queries", self.queries.cells)
         weights = self.weights
         if weights is not None and (
             weights.shape != (self.queries.count,)
@@ -84,7 +83,7 @@ class VectorLaplace(Mechanism):
         on_grid = None if small else _scales_on_grid(rate, weights)
         if on_grid is not None:
             return on_grid
-        numerator = narrow(np.array([rate.denominator], dtype=object))
+        numerator = whole_array([rate.denominator], (1,))
         return Ratio(numerator, widen(weights, rate.numerator) * rate.numerator)
 
     def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
@@ -123,7 +122,7 @@ class VectorLaplace(Mechanism):
         return np.asarray((rates * moved).sum(axis=1))
 
     def __str__(self) -> str:
-        return f"vector Laplace on {type(self.queries).__name__} {self.queries.count}×{self.queries.cells}"
+        return f"noisy {self.queries}"
 
 
 def _scales_on_grid(rate: Fraction, weights: npt.NDArray[np.int64]) -> Ratio | None:

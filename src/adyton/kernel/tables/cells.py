@@ -46,7 +46,7 @@ def cell_table(
     """
     import ibis
 
-    table, levels = _join_levels(table, schema, columns)
+    table, levels = _join_levels(table, schema, columns) if tries else (table, {})
     codes = []
     for name, attribute in schema.attributes.items():
         assert isinstance(attribute, CelledAttribute)
@@ -71,7 +71,8 @@ def cell_table(
 def _join_levels(table: Any, schema: Schema, columns: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
     """Join the number of the level for every categorical attribute: the join's hash table is faster than any CASE.
 
-    Levels are distinct, so that a row meets at most one of them: one row stays one row, or none.
+    Levels are distinct, so that a row meets at most one of them: one row stays one row, or none. Texts are compared by
+    their bytes, because under a collation two levels can be equal.
     """
     import ibis
     import pyarrow
@@ -82,14 +83,23 @@ def _join_levels(table: Any, schema: Schema, columns: Mapping[str, str]) -> tupl
             continue
         key, cell = f"level_{len(found)}", f"cell_{len(found)}"
         column = table[columns[name]]
-        kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "string"
+        kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "binary"
         levels = pyarrow.array(list(attribute.levels)).cast(kind)
         numbers = pyarrow.array(range(len(levels)), pyarrow.int32())
         lookup = ibis.memtable(pyarrow.table({key: levels, cell: numbers}))
         drops = attribute.outside == "drop" and attribute.nulls == "drop"
-        table = table.join(lookup, column == lookup[key], how="inner" if drops else "left")
+        value = _engine_function("encode", str, bytes)(column) if kind == "binary" else column
+        table = table.join(lookup, value == lookup[key], how="inner" if drops else "left")
         found[name] = cell
     return table, found
+
+
+def _first_level(column: Any, levels: Sequence[Any]) -> Any:
+    """The number of the first level that equals the value: one at most, whatever the engine calls equal."""
+    import ibis
+
+    cases = [(column == level, ibis.literal(number, "int32")) for number, level in enumerate(levels)]
+    return ibis.cases(*cases, else_=ibis.null("int32"))
 
 
 def _level_code(column: Any, cell: Any, attribute: CelledAttribute) -> CellCode:
@@ -101,6 +111,9 @@ def _level_code(column: Any, cell: Any, attribute: CelledAttribute) -> CellCode:
 def _code(column: Any, attribute: CelledAttribute, tries: bool) -> CellCode:
     if holds_booleans(attribute):
         base = _boolean(value_of(column, attribute), attribute)
+    elif isinstance(attribute, Categorical):
+        cell = _first_level(column, attribute.levels)
+        base = CellCode(cell, attribute.size, cell.notnull())
     elif isinstance(attribute, Integer):
         base = _integer(column, attribute.min, attribute.max, attribute.step, attribute=attribute, tries=tries)
     else:
@@ -236,14 +249,16 @@ def _shifted(value: Any, low: float) -> Any:
 
 def _floor(value: Any) -> Any:
     """⌊v⌋ as a double: Ibis's own floor converts to an integer and fails on large values."""
-    return _floor_function()(value)
+    return _engine_function("floor", float, float)(value)
 
 
 @cache
-def _floor_function() -> Any:
+def _engine_function(name: str, takes: type, gives: type) -> Any:
+    """A function of one argument that the engine has under this name."""
     import ibis
 
-    def floor(value: float) -> float:
-        raise NotImplementedError  # the engine's own function is called
+    return ibis.udf.scalar.builtin(_never_called, name=name, signature=((takes,), gives))
 
-    return ibis.udf.scalar.builtin(floor)
+
+def _never_called(value: Any) -> Any:
+    raise AssertionError(value)  # the name stands for the engine's own function

@@ -36,20 +36,21 @@ class CsvReader(Reader):
         self.columns = [Column(name.strip(), "text", text, from_text=True) for name in names]
 
     def _header_line(self) -> str:
-        raw: bytes | None = None
+        problem, raw = "", b""
         try:
             with gzip.open(self.path, "rb") if self.compressed else open(self.path, "rb") as file:
-                raw = file.readline(_LONGEST_HEADER)
-                while raw.count(b'"') % 2 and len(raw) < _LONGEST_HEADER and (more := file.readline(_LONGEST_HEADER)):
-                    raw += more
+                raw = file.readline(_LONGEST_HEADER).split(b"\r")[0]
+        except PermissionError:
+            problem = "cannot be read: permission denied. Ask for the right to read it."
         except (OSError, EOFError, ValueError):
-            raw = None
-        text = None if raw is None or len(raw) >= _LONGEST_HEADER else _decoded(raw.split(b"\r")[0])
-        if text is None or not text.strip():
-            raise SchemaError(
-                f"the first line of {self.path!r} is not a header. The first line of a CSV file names the columns, "
-                "in UTF-8."
-            )
+            problem = "cannot be read. Check that the file is complete."
+        text = _decoded(raw)
+        if not problem and text is None:
+            problem = "is not UTF-8 text. Convert it first, for example with iconv -f latin1 -t utf-8."
+        elif not problem and (not (text or "").strip() or raw.count(b'"') % 2 or len(raw) >= _LONGEST_HEADER - 1):
+            problem = "does not begin with a header: the first line of a CSV file names the columns."
+        if problem or text is None:
+            raise SchemaError(f"{self.path!r} {problem}")
         return text
 
     def read(self, wanted: Sequence[int]) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from adyton.errors import SchemaError
+from adyton.messages import listing
 from adyton.schema.files import toml_key
 
 _HEADER = """\
@@ -40,10 +42,15 @@ def draft_schema(data: Any) -> str:
     # max = 100    # fill in
     <BLANKLINE>
     """
-    from adyton.kernel.tables.readers import describe
+    from adyton.kernel.tables.readers import reader_for
 
+    columns = reader_for(data).columns
+    names = [column.name for column in columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SchemaError(f"the table has several columns called {listing(twice)}. Rename all but one.")
     parts = [_HEADER]
-    for name, engine_type, kind in describe(data):
-        lines = [f"[attributes.{toml_key(name)}]   # {' '.join(engine_type.split())}", *_BODIES[kind]]
-        parts.append("\n".join(lines) + "\n")
+    for column in columns:
+        lines = [f"[attributes.{toml_key(column.name)}]   # {' '.join(column.engine_type.split())}"]
+        parts.append("\n".join([*lines, *_BODIES[column.kind]]) + "\n")
     return "\n".join(parts)

@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from adyton.errors import SchemaError
+from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.readers import Column, Reader, TableReader, connect, take
 from adyton.messages import shorten
 
@@ -71,24 +74,19 @@ class PolarsReader(Reader):
         types = frame.collect_schema()
         self.columns = []
         for name, kind in types.items():
-            arrow = None
-            try:
-                arrow = polars.DataFrame(schema={"x": kind}).to_arrow().schema.field("x").type
-            except Exception:
-                arrow = None
+            empty = polars.DataFrame(schema={"x": kind})
+            arrow = quietly(lambda empty=empty: empty.to_arrow().schema.field("x").type)  # type: ignore[misc]
             self.columns.append(_arrow_column(name, arrow, str(kind)))
 
     def read(self, wanted: Sequence[int]) -> Any:
         """The wanted columns as Arrow."""
-        table = None
-        try:
-            chosen = self.frame.lazy().select([self.columns[index].name for index in wanted]).collect()
-            table = [_plain(column) for column in chosen.to_arrow().columns]
-        except Exception:
-            table = None
-        if table is None:
+        names = [self.columns[index].name for index in wanted]
+        arrays = quietly(
+            lambda: [_plain(column) for column in self.frame.lazy().select(names).collect().to_arrow().columns]
+        )
+        if arrays is None:
             raise SchemaError(_UNREADABLE)
-        return register(table)
+        return register(arrays)
 
 
 class PandasReader(Reader):
@@ -106,30 +104,23 @@ class PandasReader(Reader):
         values = series.dtype.categories if str(series.dtype) == "category" else series
         if values.dtype == object:
             return Column(name, "object", ibis.dtype("string"), from_text=True)
-        arrow = None
-        try:
-            arrow = pyarrow.array(values[:0], from_pandas=True).type
-        except Exception:
-            arrow = None
+        arrow = quietly(lambda: pyarrow.array(values[:0], from_pandas=True).type)
         return _arrow_column(name, arrow, str(series.dtype))
 
     def read(self, wanted: Sequence[int]) -> Any:
         """The wanted columns as Arrow; not-a-number becomes missing."""
-        import pyarrow
-
-        arrays: list[Any] = []
-        try:
-            for index in wanted:
-                series = self.frame.iloc[:, index]
-                if self.columns[index].from_text:
-                    arrays.append(pyarrow.array([_text(value) for value in series], pyarrow.large_string()))
-                else:
-                    arrays.append(_plain(pyarrow.array(series, from_pandas=True)))
-        except Exception:
-            arrays = []
-        if not arrays:
+        arrays = quietly(lambda: [self._column(index) for index in wanted])
+        if arrays is None:
             raise SchemaError(_UNREADABLE)
         return register(arrays)
+
+    def _column(self, index: int) -> Any:
+        import pyarrow
+
+        series = self.frame.iloc[:, index]
+        if self.columns[index].from_text or getattr(series.dtype, "storage", "") == "python":
+            return pyarrow.array([_text(value) for value in series], pyarrow.large_string())
+        return _plain(pyarrow.array(series, from_pandas=True))
 
 
 def register(columns: Sequence[Any]) -> Any:
@@ -158,15 +149,10 @@ def _plain(column: Any) -> Any:
 
 def _arrow_column(name: str, kind: Any, shown: str | None = None) -> Column:
     from ibis.expr import datatypes
+    from pyarrow import types
 
-    found = None
-    if kind is not None:
-        try:
-            found = datatypes.DataType.from_pyarrow(
-                getattr(kind, "value_type", kind) if "dictionary" in str(kind) else kind
-            )
-        except Exception:
-            found = None
+    value = kind.value_type if kind is not None and types.is_dictionary(kind) else kind
+    found = quietly(lambda: datatypes.DataType.from_pyarrow(value))
     empty = found is not None and found.is_null()
     return Column(name, shorten(shown or str(kind)).strip("'"), found or datatypes.unknown, from_text=empty)
 
@@ -179,7 +165,7 @@ def _text(value: object) -> str | None:
         return None
     if type(value).__name__ in ("bool", "bool_"):
         return "true" if value else "false"
-    if isinstance(value, int | float | Decimal) or type(value).__module__ == "numpy":
+    if isinstance(value, int | float | Decimal | np.integer | np.floating):
         return _number_text(value)
     return None
 

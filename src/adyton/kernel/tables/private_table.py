@@ -6,7 +6,6 @@ comes back is one number, or at most one number per cell of the declared domain.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -19,9 +18,11 @@ from adyton.kernel.tables.cells import cell_table
 from adyton.kernel.tables.columns import is_missing, read_text, value_of
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.readers import Column, connect, reader_for, wanted_columns
+from adyton.queries import Partition
 from adyton.schema import Attribute, Categorical, Identifier, Schema
 
-LARGEST_DOMAIN = 1 << 31
+LARGEST_DOMAIN = 1 << 27
+"""A vector of a gigabyte."""
 _FEW_RUNS = 8
 
 
@@ -95,21 +96,14 @@ class PrivateTable(Sealed):
         rows = projected.group_by([columns[name] for name in names]).aggregate(**{columns[count_name]: sizes})
         return PrivateTable(rows, schema, columns)
 
-    def split(self, attribute: str, groups: Sequence[int], count_of_groups: int) -> list[PrivateTable]:
-        """Tables with disjoint rows: table g has the rows whose cell of the attribute is labelled g; −1 is in none."""
+    def split(self, attribute: str, partition: Partition) -> list[PrivateTable]:
+        """Tables with disjoint rows: table g has the rows whose cell of the attribute is in group g."""
         schema = self._schema.select((attribute,))
-        labels = [int(group) for group in groups]
-        if len(labels) != schema.cells:
-            raise SchemaError(f"{attribute!r} has {schema.cells} cells, given {len(labels)} labels. Label every cell.")
-        if not all(-1 <= label < count_of_groups for label in labels):
-            raise SchemaError(f"labels of a split must lie between −1 and {count_of_groups - 1}.")
+        if partition.cells != schema.cells:
+            raise SchemaError(f"{attribute!r} has {schema.cells} cells, given a partition of {partition.cells}.")
         carried = list(dict.fromkeys(self._columns.values()))
         rows = cell_table(self._rows, schema, self._columns, tries=self._tries(), carry=carried)
-        members: list[list[int]] = [[] for _ in range(count_of_groups)]
-        for cell, label in enumerate(labels):
-            if label >= 0:
-                members[label].append(cell)
-        children = [rows.filter(_among(rows["cell"], cells)).select(*carried) for cells in members]
+        children = [rows.filter(_among(rows["cell"], part.tolist())).select(*carried) for part in partition.parts()]
         return [PrivateTable(child, self._schema, self._columns) for child in children]
 
     def count(self) -> int:
@@ -138,11 +132,14 @@ class PrivateTable(Sealed):
 
     def _run(self, expression: Any) -> Any:
         """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
+        interrupted = False
         result = None
         try:
             result = self._backend().to_pyarrow(expression)
-        except Exception:
-            logging.getLogger(__name__).debug("an engine failed")
+        except Exception as failure:
+            interrupted = type(failure).__name__ == "InterruptException"  # what DuckDB makes of Ctrl-C
+        if interrupted:
+            raise KeyboardInterrupt
         if result is None:
             raise KernelFailure
         return result
@@ -178,10 +175,12 @@ def _among(cell: Any, cells: Sequence[int]) -> Any:
 def _check_type(column: Column, attribute: Attribute) -> None:
     """An error unless the type of the column can hold what the attribute declares."""
     kind = column.type
-    if column.from_text or isinstance(attribute, Identifier):
+    if column.from_text:
         return
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
-    if isinstance(attribute, Categorical):
+    if isinstance(attribute, Identifier):
+        fits, need = number or kind.is_string() or kind.is_uuid() or kind.is_boolean(), "texts or numbers"
+    elif isinstance(attribute, Categorical):
         level = type(attribute.levels[0])
         fits = {str: kind.is_string(), int: number, bool: kind.is_boolean()}[level]
         need = {str: "a text column", int: "a column of numbers", bool: "a boolean column"}[level]
@@ -192,6 +191,8 @@ def _check_type(column: Column, attribute: Attribute) -> None:
     if fits:
         return
     advice = "Change the type in the schema, or convert the column."
+    if kind.is_string() and need == "a column of numbers":
+        advice += " (In pandas: pandas.to_numeric(column, errors='coerce').)"
     if kind.is_temporal():
         advice = "Turn dates and times into a number first, such as the year or the days since a fixed day."
     raise SchemaError(

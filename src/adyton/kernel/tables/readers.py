@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.sealed import quietly
 from adyton.messages import listing, shorten, suggestion
 
 _CSV = (".csv", ".tsv", ".tab", ".txt")
 _PARQUET = (".parquet", ".pq", ".parq")
 _DATABASE = (".duckdb", ".ddb", ".db")
+_FORGIVING = "hive_partitioning=false, utf8_validation='replace'"
+"""Bytes that are no text must not stop the engine: that would show that some row holds them."""
 _ADVICE = "Give a CSV, Parquet or DuckDB file, a pandas or polars frame, an Arrow table or an Ibis table"
 
 
@@ -57,11 +60,6 @@ class Reader(ABC):
         """An Ibis table of the wanted columns, named c0, c1, …"""
 
 
-def describe(data: Any) -> list[tuple[str, str, str]]:
-    """Name, engine type and suitable kind of every column, without reading a value."""
-    return [(column.name, column.engine_type, column.kind) for column in reader_for(data).columns]
-
-
 def reader_for(data: Any) -> Reader:
     """The reader of any kind of table that can be opened."""
     if isinstance(data, str | Path):
@@ -88,7 +86,10 @@ def _file_reader(text: str) -> Reader:
     if not _exists(text):
         raise SchemaError(f"the file {text!r} does not exist. {_ADVICE}.")
     if path.is_dir():
-        return ParquetReader(sorted(str(file) for file in path.rglob("*.parquet")), text)
+        files = sorted(str(file) for file in path.rglob("*.parquet"))
+        if not files:
+            raise SchemaError(f"{text!r} is a directory without Parquet files. {_ADVICE}.")
+        return ParquetReader(files, text)
     if path.stat().st_size == 0:
         raise SchemaError(f"the file {text!r} is empty: a table has at least a header.")
     name = text.lower().removesuffix(".gz")
@@ -134,12 +135,9 @@ def connect() -> Any:
 
 def view(connection: Any, query: str, complaint: str) -> Any:
     """A view in our own engine; *complaint* is the message if the engine refuses, whatever it says."""
-    try:
-        connection.con.execute(f"create temp view source as {query}")
-        return connection.table("source")
-    except Exception:  # the engine's message may quote the file; ours is raised outside
-        pass
-    raise SchemaError(complaint)
+    if quietly(lambda: connection.con.execute(f"create temp view source as {query}")) is None:
+        raise SchemaError(complaint)
+    return connection.table("source")
 
 
 def sql_text(text: str) -> str:
@@ -181,18 +179,15 @@ class ParquetReader(TableReader):
         complaint = f"{given!r} cannot be read as Parquet. Check that the file is complete, or write it again."
         connection = connect()
         paths = ", ".join(sql_path(file) for file in files)
-        super().__init__(view(connection, f"select * from read_parquet([{paths}], hive_partitioning=false)", complaint))
+        super().__init__(view(connection, f"select * from read_parquet([{paths}], {_FORGIVING})", complaint))
         if len(files) > 1:
             self._check_types(connection, files, given, complaint)
 
     def _check_types(self, connection: Any, files: Sequence[str], given: str, complaint: str) -> None:
         first: Any = None
         for file in files:
-            rows = None
-            try:
-                rows = connection.con.execute(f"describe select * from read_parquet({sql_path(file)})").fetchall()
-            except Exception:
-                rows = None
+            describe = f"describe select * from read_parquet({sql_path(file)})"
+            rows = quietly(connection.con.execute(describe).fetchall)
             if rows is None:
                 raise SchemaError(complaint)
             types = [row[:2] for row in rows]
@@ -210,19 +205,10 @@ class DatabaseReader(TableReader):
         if not _exists(path):
             raise SchemaError(f"the file {path!r} does not exist. {_ADVICE}.")
         connection = connect()
-        tables: list[str] | None = None
-        try:
-            connection.con.execute(f"attach {sql_text(path)} as stored (read_only)")
-            found = connection.con.execute(
-                "select table_name from information_schema.tables "
-                "where table_catalog = 'stored' and table_schema = 'main'"
-            ).fetchall()
-            tables = sorted(row[0] for row in found)
-        except Exception:
-            tables = None
+        tables = quietly(lambda: _attach(connection, path))
         if tables is None:
             raise SchemaError(
-                f"{path!r} cannot be opened as a DuckDB file. Close its other users, or give an Ibis table."
+                f"{path!r} cannot be opened: it is not a DuckDB file, or another program has it open for writing."
             )
         if not table and len(tables) == 1:
             table = tables[0]
@@ -235,9 +221,24 @@ class DatabaseReader(TableReader):
         )
 
 
+def _attach(connection: Any, path: str) -> list[str]:
+    """Attach a database file for reading, and list its tables."""
+    connection.con.execute(f"attach {sql_text(path)} as stored (read_only)")
+    found = connection.con.execute(
+        "select table_name from information_schema.tables where table_catalog = 'stored' and table_schema = 'main'"
+    ).fetchall()
+    return sorted(row[0] for row in found)
+
+
 def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
     """Where the named columns are; an error that lists the columns there are if one is missing or there twice."""
     present = [column.name for column in reader.columns]
+    headed = all(column.engine_type == "text" for column in reader.columns)
+    if headed and not set(names) & set(present):  # this may be the first row of a file without a header: do not show it
+        raise SchemaError(
+            f"none of the schema's attributes ({listing(names)}) is a column of the table. Check the names, and that "
+            "the first line of a CSV file names the columns."
+        )
     for name in names:
         times = present.count(name)
         if times == 0:

@@ -1,0 +1,38 @@
+"""What is public about a private source: its schema, or the shape of its vector."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from adyton.errors import BadInput
+from adyton.schema import Schema
+
+
+@dataclass(frozen=True)
+class TableShape:
+    """What is public about a private table."""
+
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class VectorShape:
+    """What is public about a private vector: the shape of its domain, and the attributes along its axes if any."""
+
+    shape: tuple[int, ...]
+    schema: Schema | None = None
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return math.prod(self.shape)
+
+    def check_cells(self, what: str, given: int) -> None:
+        """An error unless *what* was made for as many cells as there are."""
+        if given != self.cells:
+            raise BadInput(f"this vector has {self.cells} cells, given {what} over {given}.")
+
+
+SourceShape: TypeAlias = TableShape | VectorShape

@@ -1,0 +1,30 @@
+"""Transformations: private → private operators, each with its stability."""
+
+from adyton.kernel.transforms.base import Outcome, Transform
+from adyton.kernel.transforms.tables import GroupBy, Select, SplitTable, Vectorize, Where
+from adyton.kernel.transforms.vectors import LinearMap, Reduce, SplitVector
+
+TRANSFORMS: tuple[type[Transform], ...] = (
+    Select,
+    Where,
+    GroupBy,
+    SplitTable,
+    Vectorize,
+    Reduce,
+    SplitVector,
+    LinearMap,
+)
+
+__all__ = [
+    "TRANSFORMS",
+    "GroupBy",
+    "LinearMap",
+    "Outcome",
+    "Reduce",
+    "Select",
+    "SplitTable",
+    "SplitVector",
+    "Transform",
+    "Vectorize",
+    "Where",
+]

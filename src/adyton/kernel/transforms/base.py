@@ -1,0 +1,47 @@
+"""The contract of a transformation.
+
+A transformation is a plain, frozen value. :meth:`Transform.plan` checks it against what is public about a source, and
+says what comes out, how stable it is, and how the private data are to be transformed; only the kernel does that.
+Nothing is read from the data until a measurement has been paid for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a transformation yields.
+
+    ``step`` is a public text for the lineage; ``shapes`` what is public about each result; ``derive`` makes the private
+    results, lazily, from the private input; ``disjoint`` says that no row is in two of them.
+    """
+
+    step: str
+    shapes: tuple[SourceShape, ...]
+    derive: Callable[[Any], Sequence[Any]]
+    stability: int = 1
+    disjoint: bool = False
+    parts: tuple[str, ...] = ()
+
+    def steps(self) -> tuple[str, ...]:
+        """The text for each result; disjoint ones are told apart by the names of the parts, or by number."""
+        if not self.disjoint:
+            return (self.step,)
+        return self.parts or tuple(f"{self.step}[{number}]" for number in range(len(self.shapes)))
+
+
+class Transform(ABC):
+    """A private → private operator."""
+
+    takes: ClassVar[type[TableShape] | type[VectorShape]]
+
+    @abstractmethod
+    def plan(self, source: Any) -> Outcome:
+        """Check against the public shape of the source; say what comes out, and with what stability."""

@@ -1,0 +1,100 @@
+"""Transformations of tables, as in PINQ (McSherry, SIGMOD 2009) and εKTELO."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from adyton.errors import BadInput
+from adyton.kernel.shapes import TableShape, VectorShape
+from adyton.kernel.tables.predicates import parse_predicate
+from adyton.kernel.tables.private_table import check_domain
+from adyton.kernel.transforms.base import Outcome, Transform
+from adyton.kernel.vectors import PrivateVector
+from adyton.queries import Partition
+
+
+@dataclass(frozen=True)
+class Select(Transform):
+    """Keep some attributes. One row stays one row: stability 1."""
+
+    takes = TableShape
+    attributes: tuple[str, ...]
+
+    def plan(self, source: TableShape) -> Outcome:
+        """The same rows over a smaller schema."""
+        shape = TableShape(source.schema.select(self.attributes))
+        step = f"select({', '.join(self.attributes)})"
+        return Outcome(step, (shape,), lambda table: [table.select(self.attributes)])
+
+
+@dataclass(frozen=True)
+class Where(Transform):
+    """Keep the rows that satisfy a predicate. One row becomes one row or none: stability 1."""
+
+    takes = TableShape
+    predicate: str
+
+    def plan(self, source: TableShape) -> Outcome:
+        """The same schema."""
+        predicate = parse_predicate(self.predicate, source.schema)
+        return Outcome(f"where({predicate})", (source,), lambda table: [table.where(predicate)])
+
+
+@dataclass(frozen=True)
+class GroupBy(Transform):
+    """One row per non-empty group of equal keys, with the size of the group, clamped to 1 … max_count.
+
+    One row more in the input changes one group: its old row goes and its new row comes. Stability 2.
+    """
+
+    takes = TableShape
+    keys: tuple[str, ...]
+    count: str
+    max_count: int
+
+    def plan(self, source: TableShape) -> Outcome:
+        """The keys and the count."""
+        shape = TableShape(source.schema.grouped(self.keys, self.count, self.max_count))
+        step = f"group_by({', '.join(self.keys)}; {self.count} ≤ {self.max_count})"
+        return Outcome(
+            step, (shape,), lambda table: [table.group_by(self.keys, self.count, self.max_count)], stability=2
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SplitTable(Transform):
+    """Disjoint tables, one per cell of an attribute or group of cells. A row goes to one or none: stability 1."""
+
+    takes = TableShape
+    attribute: str
+    groups: Partition | None = None
+
+    def plan(self, source: TableShape) -> Outcome:
+        """One table of the same schema per group."""
+        cells = source.schema.select((self.attribute,)).cells
+        partition = Partition(np.arange(cells)) if self.groups is None else self.groups
+        if partition.cells != cells:
+            raise BadInput(f"{self.attribute!r} has {cells} cells, given a partition of {partition.cells}.")
+        labels = source.schema.attributes[self.attribute].labels if self.groups is None else ()
+        return Outcome(
+            f"split({self.attribute})",
+            (source,) * partition.groups,
+            lambda table: table.split(self.attribute, partition),
+            disjoint=True,
+            parts=tuple(f"split({self.attribute} = {label})" for label in labels),
+        )
+
+
+@dataclass(frozen=True)
+class Vectorize(Transform):
+    """Count the rows of every cell of the domain. One row more adds 1 to one cell: stability 1 in L1."""
+
+    takes = TableShape
+
+    def plan(self, source: TableShape) -> Outcome:
+        """A vector with one axis per attribute, counted inside the engine when first needed."""
+        check_domain(source.schema)
+        vector = VectorShape(source.schema.shape, source.schema)
+        return Outcome("vectorize", (vector,), lambda table: [PrivateVector(table.vectorize)])

@@ -1,0 +1,66 @@
+"""Transformations of vectors: all linear, so that inference can map measurements back to the original domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from adyton.errors import BadInput
+from adyton.kernel.shapes import VectorShape
+from adyton.kernel.transforms.base import Outcome, Transform
+from adyton.queries import Partition, Queries
+
+
+@dataclass(frozen=True, eq=False)
+class Reduce(Transform):
+    """Sum the cells of each group. A cell counts in one group at most: stability 1."""
+
+    takes = VectorShape
+    partition: Partition
+
+    def plan(self, source: VectorShape) -> Outcome:
+        """One cell per group."""
+        source.check_cells("a partition", self.partition.cells)
+        groups = self.partition.groups
+        return Outcome(f"reduce({groups} groups)", (VectorShape((groups,)),), lambda x: [x.reduce(self.partition)])
+
+
+@dataclass(frozen=True, eq=False)
+class SplitVector(Transform):
+    """Disjoint vectors, one per group. A cell goes to one of them or to none: stability 1."""
+
+    takes = VectorShape
+    partition: Partition
+
+    def plan(self, source: VectorShape) -> Outcome:
+        """One vector per group; every group needs a cell."""
+        source.check_cells("a partition", self.partition.cells)
+        sizes = self.partition.sizes
+        if not sizes.all():
+            empty = int(np.flatnonzero(sizes == 0)[0])
+            raise BadInput(f"group {empty} of the partition has no cells. Number the groups without gaps.")
+        shapes = tuple(VectorShape((int(size),)) for size in sizes)
+        step = f"split({self.partition.groups} groups)"
+        return Outcome(step, shapes, lambda x: x.split(self.partition), disjoint=True)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMap(Transform):
+    """Replace the vector x by M·x. ‖M·x − M·x′‖₁ ≤ max_i ‖column i of M‖₁ · ‖x − x′‖₁: that norm is the stability.
+
+    The norm is computed here, exactly, from the coefficients that are applied; nobody declares it.
+    """
+
+    takes = VectorShape
+    queries: Queries
+
+    def plan(self, source: VectorShape) -> Outcome:
+        """One cell per query."""
+        source.check_cells("queries", self.queries.cells)
+        return Outcome(
+            f"map({self.queries})",
+            (VectorShape((self.queries.count,)),),
+            lambda x: [x.map(self.queries)],
+            stability=self.queries.sensitivity(),
+        )
