@@ -90,7 +90,7 @@ def test_messages_never_show_a_score():
 
 def test_opendp_that_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp.measurements", None)
-    with pytest.raises(BadInput, match=r"pip install .adyton\[opendp\]"):
+    with pytest.raises(BadInput, match="pip install opendp"):
         OpenDPNoise()
 
 

@@ -60,6 +60,8 @@ def audit_crashes(kills: int, seed: int = 0, advance: Callable[[], None] = lambd
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "crash.ledger")
         total = Fraction(1000)
+        with Ledger.open(None, total=total, dataset="audit") as rehearsal:
+            _one_release(rehearsal, total)  # loads all that a release needs, so that kills hit the release itself
         Ledger.open(path, total=total, dataset="audit").close()
         seen = settled = 0
         for number in range(kills):

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.console import as_number, notes, out, plain_table, print_json, printable, progress
+from adyton.cli.console import (
+    InterruptedRelease,
+    as_number,
+    notes,
+    out,
+    plain_table,
+    print_json,
+    printable,
+    progress,
+)
 from adyton.errors import BadInput
 from adyton.exact import display, positive
 
