@@ -10,7 +10,7 @@ from functools import partial
 from adyton.audit.accounting import audit_accounting, audit_group_by
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.findings import Finding
-from adyton.audit.mechanisms import EPSILONS, audit_mechanism
+from adyton.audit.mechanisms import attacks, audit_mechanism
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MECHANISMS, AuditCase
@@ -30,7 +30,7 @@ class Profile:
 
 
 PROFILES = {
-    "quick": Profile(pairs=30, draws=8_000, strong_draws=400_000, noise_draws=200_000, sequences=150, kills=20),
+    "quick": Profile(pairs=30, draws=8_000, strong_draws=1_000_000, noise_draws=200_000, sequences=150, kills=20),
     "full": Profile(
         pairs=40, draws=200_000, strong_draws=4_000_000, noise_draws=5_000_000, sequences=100_000, kills=200
     ),
@@ -73,7 +73,7 @@ def checks(profile: str) -> list[Check]:
     statistical = [
         Check(
             case.name,
-            (size.pairs + 1) * len(EPSILONS),
+            attacks(size.pairs),
             partial(_attack, case, size),
         )
         for mechanism in MECHANISMS
