@@ -18,6 +18,8 @@ _ROOMS = {
     "Numeric": "adyton.schema",
     "Schema": "adyton.schema",
     "Kernel": "adyton.kernel.kernel",
+    "Measurement": "adyton.queries",
+    "Partition": "adyton.queries",
     "Ledger": "adyton.kernel.ledger",
     "draft_schema": "adyton.kernel.tables.draft",
 }
@@ -29,7 +31,9 @@ __all__ = [
     "Integer",
     "Kernel",
     "Ledger",
+    "Measurement",
     "Numeric",
+    "Partition",
     "Schema",
     "draft_schema",
     "errors",
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
     from adyton.kernel.kernel import Kernel as Kernel
     from adyton.kernel.ledger import Ledger as Ledger
     from adyton.kernel.tables.draft import draft_schema as draft_schema
+    from adyton.queries import Measurement as Measurement
+    from adyton.queries import Partition as Partition
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical
     from adyton.schema import Identifier as Identifier

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from noise_tapes import poor_words, tape_of
 
-from adyton.noise import kernels, laplace, selection
+from adyton.noise import compiled, laplace, selection
 from adyton.noise.laplace import laplace_compiled, laplace_in_python
 from adyton.noise.scales import read_scales
 from adyton.noise.selection import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
@@ -117,11 +117,11 @@ def test_no_floating_point_in_the_compiled_code():
     """Mixing signed and unsigned 64-bit integers by mistake would make Numba compute in doubles."""
     words, integers, one = np.zeros(4, dtype=np.uint64), np.ones(4, dtype=np.int64), np.uint64(1)
     for kernel, arguments in [
-        (kernels.upper_word, (one, one)),
-        (kernels.odd_run, (words, 4, one)),
-        (kernels.geometric, (words, 4, one, one, 0)),
-        (kernels.laplace_kernel, (words, 4, integers, 0, integers, integers, 0)),
-        (kernels.flip_kernel, (words, 4, integers, integers[:1] - 1, 1, one, one, 0)),
+        (compiled.upper_word, (one, one)),
+        (compiled.odd_run, (words, 4, one)),
+        (compiled.geometric, (words, 4, one, one, 0)),
+        (compiled.draw_laplace, (words, 4, integers, 0, integers, integers, 0)),
+        (compiled.flip_in_turn, (words, 4, integers, integers[:1] - 1, 1, one, one, 0)),
     ]:
         fresh = numba.njit(kernel.py_func)  # code that was loaded from the cache cannot be inspected
         fresh(*arguments)
@@ -135,7 +135,7 @@ def test_upper_word_against_python():
     edges = [0, 1, 2**32 - 1, 2**32, 2**64 - 1]
     for a in [*edges, *generator.integers(0, 2**64, 40, dtype=np.uint64).tolist()]:
         for b in [*edges, *generator.integers(0, 2**57, 40, dtype=np.uint64).tolist()]:
-            assert kernels.upper_word(np.uint64(a), np.uint64(b)) == a * b >> 64
+            assert compiled.upper_word(np.uint64(a), np.uint64(b)) == a * b >> 64
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -162,3 +162,16 @@ def test_selection_hands_over_flips(monkeypatch):
     gaps[1234] = 0
     assert permute_and_flip_compiled(tape_of([]), gaps, Fraction(1), restarts=0) == 1234
     assert len(flips) > 10
+
+
+def test_a_place_without_a_writable_cache(monkeypatch):
+    """On a read-only installation Numba finds no place for its cache: the samplers are compiled all the same."""
+    honest = compiled.numba.njit
+
+    def njit(**options):
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return honest(**options)
+
+    monkeypatch.setattr(compiled.numba, "njit", njit)
+    assert compiled.compiled(lambda value: value + 1)(2) == 3

@@ -14,7 +14,7 @@ From E follow exactly, for rational s and γ: ⌊s·E⌋ is geometric, P(⌊s·E
 probability e^(-γ). A question about E is answered from the digits known so far if they settle it, else after drawing
 more.
 
-How words become numbers (the compiled twin in ``kernels`` reads them in the same way): a candidate U₁ takes a word,
+How words become numbers (the compiled twin in ``compiled`` reads them in the same way): a candidate U₁ takes a word,
 63 bits for its first digits and the lowest bit for a coin that is independent of everything else; then each word
 holds the first 32 digits of two challengers, upper half first. The run is thus of odd length exactly when it ends on
 an upper half.

@@ -50,14 +50,14 @@ def laplace_compiled(
 
     A draw that it does not settle is drawn in Python from the same words. The limits change the speed, never a result.
     """
-    from adyton.noise.kernels import DONE, SHORT, laplace_kernel
+    from adyton.noise.compiled import DONE, SHORT, draw_laplace
 
     numerators, denominators = scales.within(numerator_limit, denominator_limit)
     output = np.empty(count, dtype=np.int64)
     large: dict[int, int] = {}
     element = 0
     while True:
-        status, element, tape.position = laplace_kernel(
+        status, element, tape.position = draw_laplace(
             tape.words, tape.position, output, element, numerators, denominators, restarts
         )
         if status == DONE:

@@ -21,7 +21,7 @@ def compiled_pays(draws: int) -> bool:
     global _drawn_in_python
     if draws < SMALLEST_COMPILED_SAMPLE:
         return False
-    if "adyton.noise.kernels" not in sys.modules:
+    if "adyton.noise.compiled" not in sys.modules:
         _drawn_in_python += draws
         return _drawn_in_python > DRAWS_BEFORE_LOADING
     return True

@@ -90,7 +90,7 @@ def permute_and_flip_compiled(tape: Tape, gaps: Gaps, sharpness: Fraction, *, re
 
     A flip that it does not settle is made in Python, from the same words.
     """
-    from adyton.noise.kernels import DONE, SHORT, flip_kernel
+    from adyton.noise.compiled import DONE, SHORT, flip_in_turn
 
     order = np.arange(gaps.size, dtype=np.int64)
     untried = gaps.size
@@ -98,7 +98,7 @@ def permute_and_flip_compiled(tape: Tape, gaps: Gaps, sharpness: Fraction, *, re
     # a coin with P(heads) = e^(-gap·sharpness) is ⌊E/sharpness⌋ ≥ gap
     numerator, denominator = np.uint64(sharpness.denominator), np.uint64(sharpness.numerator)
     while True:
-        status, candidate, untried, tape.position = flip_kernel(
+        status, candidate, untried, tape.position = flip_in_turn(
             tape.words, tape.position, gaps, order, untried, numerator, denominator, restarts
         )
         if status == DONE:

@@ -31,8 +31,11 @@ NOTHING = np.int64(0)
 
 
 def compiled(function: Function) -> Function:
-    """Compile with Numba, keep the machine code on disk, and let other threads run meanwhile."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    """Compile with Numba and let other threads run meanwhile; keep the machine code on disk where there is a place."""
+    try:
+        return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # neither the package's directory nor the user's cache can be written
+        return cast(Function, numba.njit(nogil=True)(function))
 
 
 @compiled
@@ -97,7 +100,7 @@ def geometric(
 
 
 @compiled
-def laplace_kernel(
+def draw_laplace(
     words: Words,
     position: int,
     output: Integers,
@@ -133,7 +136,7 @@ def laplace_kernel(
 
 
 @compiled
-def flip_kernel(
+def flip_in_turn(
     words: Words,
     position: int,
     gaps: Integers,
