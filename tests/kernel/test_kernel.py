@@ -342,6 +342,18 @@ def test_threads_share_one_budget():
     assert len(outcomes) == 240
 
 
+def test_two_kernels_at_once_on_one_ledger(table, schema, tmp_path):
+    path = tmp_path / "visits.ledger"
+    first, second = (ad.Kernel(table, schema=schema, epsilon=1, ledger=path, dataset="visits") for _ in range(2))
+    first.root.count("0.75")
+    assert second.remaining == F(1, 4)
+    with pytest.raises(BudgetExceeded, match=r"asks for ε = 0.5, but 0.25 of 1 is left in visits.ledger"):
+        second.root.count("0.5")
+    second.root.count("0.25")
+    assert first.spent == second.spent == 1
+    assert [entry.status for entry in first.ledger.entries()] == ["answered", "answered"]
+
+
 def test_a_frame_needs_a_name_for_its_ledger(table, schema, tmp_path):
     with pytest.raises(BadInput, match="dataset="):
         ad.Kernel(table, schema=schema, epsilon=1, ledger=tmp_path / "x.ledger")

@@ -68,7 +68,7 @@ class Total(Queries):
         return np.asarray(cells.sum(keepdims=True))
 
     def __str__(self) -> str:
-        return f"total of {self.cells:,} cells"
+        return "total"
 
     def _absolute_transpose(self, weights: Array) -> Array:
         return np.repeat(weights, self.cells)
