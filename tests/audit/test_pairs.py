@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton.audit.pairs import count_pairs, vector_pairs
+from adyton.audit.pairs import vector_pairs
 from adyton.errors import BadInput
 
 
@@ -45,13 +45,6 @@ def test_far_pairs_mix_additions_with_removals():
     changes = [pair.right - pair.left for pair in vector_pairs(8, 80, distance=5)]
     assert any(change.min() < 0 < change.max() for change in changes)
     assert any(np.count_nonzero(change) == 1 for change in changes)
-
-
-@pytest.mark.parametrize("distance", [1, 3])
-def test_count_pairs(distance):
-    pairs = count_pairs(distance=distance)
-    assert [int(pair.left) for pair in pairs][:3] == [0, 1, 5]
-    assert all(int(pair.right) - int(pair.left) == distance == pair.distance for pair in pairs)
 
 
 @pytest.mark.parametrize(("shape", "count", "distance"), [(0, 30, 1), (4, 0, 1), (4, 30, 0)])

@@ -55,7 +55,13 @@ def audit_mechanism(
                 f"{certificate.event}."
             )
             return Finding("mechanisms", case.name, False, detail, {"certified/ε": ratio})
-    figures = {"certified/ε": round(reached, 4), "largest/ε": round(worst, 4), "pairs": pairs, "draws": strong_draws}
+    figures = {
+        "claim": case.mechanism.claim(),
+        "certified/ε": round(reached, 4),
+        "largest/ε": round(worst, 4),
+        "pairs": pairs,
+        "draws": strong_draws,
+    }
     if case.reaches_epsilon and reached < REACH:
         return Finding("mechanisms", case.name, False, f"the audit reached only {reached:.3f} of ε: no power.", figures)
     return Finding("mechanisms", case.name, True, f"never above ε; {reached:.3f} of ε certified.", figures)

@@ -53,16 +53,6 @@ def vector_pairs(shape: int | tuple[int, ...], count: int = 40, seed: int = 0, *
     return [Pair(pair.name, pair.left.reshape(shape), pair.right.reshape(shape)) for pair in chosen.values()][:count]
 
 
-def count_pairs(*, distance: int = 1) -> list[Pair]:
-    """Pairs of single counts (arrays of no dimension): 0|1, 1|2, 5|6, 100|101, 10⁶|10⁶ + 1 and 2⁵³|2⁵³ + 1.
-
-    The last is where a float stops telling neighbours apart.
-    """
-    _check_distance(distance)
-    starts = (0, 1, 5, 100, _LARGE, 2**53)
-    return [Pair(f"{n}|{n + distance}", _scalar(n), _scalar(n + distance)) for n in starts]
-
-
 def _known(size: int, distance: int) -> Iterator[Pair]:
     places = {"first": 0, "middle": size // 2, "last": size - 1}
     cells = np.arange(size)
@@ -113,10 +103,6 @@ def _changed(name: str, background: npt.NDArray[Any], cell: int, change: int) ->
 def _key(pair: Pair) -> tuple[bytes, ...]:
     """The same for a pair and its mirror image: audits test both directions anyway."""
     return tuple(sorted((pair.left.tobytes(), pair.right.tobytes())))
-
-
-def _scalar(value: int) -> Counts:
-    return np.array(value, dtype=np.int64)
 
 
 def _check_distance(distance: int) -> None:

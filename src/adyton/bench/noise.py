@@ -43,11 +43,6 @@ class NoiseComparison:
         """How many times faster than OpenDP."""
         return self.opendp_seconds / self.seconds
 
-    @property
-    def scaled(self) -> bool:
-        """Whether OpenDP's time was scaled up from fewer draws."""
-        return self.opendp_draws != self.draws
-
 
 def compare(
     draws: int = 1_000_000,

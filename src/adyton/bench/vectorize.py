@@ -61,13 +61,6 @@ class VectorizeComparison:
         """How many times the plain SQL takes."""
         return self.adyton_seconds / self.sql_seconds
 
-    def __str__(self) -> str:
-        return (
-            f"{self.rows:,} rows into {self.cells:,} cells: {self.adyton_seconds:.3f} s, "
-            f"plain SQL {self.sql_seconds:.3f} s, ratio {self.ratio:.2f}; extra memory {self.memory_few_rows:.0f} MB "
-            f"for {self.rows // 10:,} rows, {self.memory_many_rows:.0f} MB for {self.rows:,}"
-        )
-
 
 def compare(rows: int = 20_000_000, cells: int = 100_000, repeats: int = 7) -> VectorizeComparison:
     """Run both in turn, *repeats* times; *cells* must be a multiple of 100."""
