@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -17,6 +18,28 @@ def quietly(call: Callable[[], Result]) -> Result | None:
         return call()
     except Exception:
         return None
+
+
+def interruptible(call: Callable[[], Result], stop: Callable[[], None] | None) -> Result | None:
+    """Like :func:`quietly`, in a thread of its own, so that Ctrl-C is noticed at once: *stop* then ends the call."""
+    results: list[Result | None] = []
+    done = threading.Event()  # Thread.join believes, once interrupted, that the thread has ended
+
+    def work() -> None:
+        try:
+            results.append(quietly(call))
+        finally:
+            done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        done.wait()
+    except BaseException:
+        if stop is not None:
+            stop()
+            done.wait()
+        raise
+    return results[0] if results else None
 
 
 class Sealed:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import KernelFailure, SchemaError
-from adyton.kernel.sealed import Sealed
+from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table
 from adyton.kernel.tables.columns import is_missing, read_text, value_of
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
@@ -132,14 +132,9 @@ class PrivateTable(Sealed):
 
     def _run(self, expression: Any) -> Any:
         """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
-        interrupted = False
-        result = None
-        try:
-            result = self._backend().to_pyarrow(expression)
-        except Exception as failure:
-            interrupted = type(failure).__name__ == "InterruptException"  # what DuckDB makes of Ctrl-C
-        if interrupted:
-            raise KeyboardInterrupt
+        backend = self._backend()
+        stop = backend.con.interrupt if backend.name == "duckdb" else None
+        result = interruptible(lambda: backend.to_pyarrow(expression), stop)
         if result is None:
             raise KernelFailure
         return result
