@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
 Result = TypeVar("Result")
@@ -22,14 +23,13 @@ def quietly(call: Callable[[], Result]) -> Result | None:
 
 def interruptible(call: Callable[[], Result], stop: Callable[[], None] | None) -> Result | None:
     """Like :func:`quietly`, in a thread of its own, so that Ctrl-C is noticed at once: *stop* then ends the call."""
-    results: list[Result | None] = []
+    results: list[Result] = []
     done = threading.Event()  # Thread.join believes, once interrupted, that the thread has ended
 
     def work() -> None:
-        try:
-            results.append(quietly(call))
-        finally:
-            done.set()
+        with suppress(BaseException):
+            results.append(call())
+        done.set()
 
     threading.Thread(target=work, daemon=True).start()
     try:
