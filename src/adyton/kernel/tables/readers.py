@@ -62,8 +62,8 @@ class Reader(ABC):
 
 def reader_for(data: Any) -> Reader:
     """The reader of any kind of table that can be opened."""
-    if isinstance(data, str | Path):
-        return _file_reader(str(data))
+    if isinstance(data, str | os.PathLike):
+        return _file_reader(os.fsdecode(data))
     from adyton.kernel.tables.frame_readers import frame_reader
 
     reader = frame_reader(data)
