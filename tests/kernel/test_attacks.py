@@ -1,5 +1,7 @@
 """Attacks that once worked, or nearly: each must fail for good."""
 
+import contextlib
+import copy
 import os
 import signal
 import subprocess
@@ -17,6 +19,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput, LedgerError
+from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.mechanisms import VectorLaplace
 from adyton.kernel.sources import VectorSource
 from adyton.workloads import Explicit, Identity, Partition
@@ -63,7 +66,7 @@ def test_a_signal_handler_between_quote_and_commit(monkeypatch):
 
     monkeypatch.setattr(kernel, "_debit", slow)
     right.measure(ONE, 1)
-    assert nested == ["a measurement of this kernel is under way in this very thread. Wait until it has ended."]
+    assert nested == ["an operator of this kernel is under way in this very thread. Wait until it has ended."]
 
 
 def test_levels_that_a_collation_calls_equal(tmp_path):
@@ -81,6 +84,84 @@ def test_levels_that_a_collation_calls_equal(tmp_path):
         kernel = ad.Kernel(data, schema=schema, epsilon=1000)
         assert kernel.root.vectorize().measure(Identity(4), SHARP).answers.tolist() == [1, 1, 1, 1]
         assert [part.count(SHARP).value for part in kernel.root.split("x")] == [1, 1, 1, 1]
+
+
+def test_groups_under_a_collation():
+    """'a' and 'A' are one group to a case-blind column, and which spelling stands for it is a race: group by bytes."""
+    loose = ibis.duckdb.connect()
+    loose.raw_sql("create table t(id bigint, x varchar collate nocase)")
+    loose.raw_sql("insert into t select i % 1000, case when i % 3 = 0 then 'a' else 'A' end from range(30000) r(i)")
+    schema = ad.Schema({"id": ad.Integer(0, 999), "x": ad.Categorical(["a", "A"], nulls="level")})
+    kernel = ad.Kernel(loose.table("t"), schema=schema, epsilon=1000)
+    groups = kernel.root.group_by("id", "x", count="n", max_count=100)
+    assert groups.schema.names == ("id", "x", "n")
+    assert groups.select("x").vectorize().measure(Identity(3), SHARP).answers.tolist() == [1000, 1000, 0]
+    assert groups.select("n").vectorize().measure(Identity(100), SHARP).answers.sum() == 2000
+
+
+def test_a_commit_that_is_interrupted_halfway():
+    """Credit must never appear at a node before it has appeared above it, or it can be spent again and again."""
+    budget = Budget()
+    outer = budget.add_partition(budget.add_source(ROOT, 1))
+    first, second = budget.add_source(outer, 1), budget.add_source(outer, 1)
+    inner = budget.add_partition(first)
+    left = budget.add_source(inner, 1)
+    budget.commit(budget.quote(second, F(1)))
+    quote = budget.quote(left, F(9, 10))
+    for stop in range(len(quote.increases) + 1):
+        order = []
+
+        class Watched(list):
+            """Nodes that raise once enough of them were touched."""
+
+            def __getitem__(self, node, order=order, stop=stop):
+                if len(order) == stop:
+                    raise KeyboardInterrupt
+                order.append(node)
+                return list.__getitem__(self, node)
+
+        trial = copy.deepcopy(budget)
+        trial._nodes = Watched(trial._nodes)
+        with contextlib.suppress(KeyboardInterrupt):
+            trial.commit(quote)
+        nodes = list(trial._nodes)
+        spent = [node.spent for node in nodes]
+        assert spent[inner] >= spent[left]
+        assert spent[first] >= spent[inner]
+        assert spent[outer] >= spent[first]
+
+
+def test_a_ledger_that_is_mounted_by_itself(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    ad.Ledger.open(path, total=1, dataset="x").close()
+    monkeypatch.setattr("adyton.kernel.ledger.file._is_mount_point", lambda found: found == str(path))
+    with pytest.raises(LedgerError, match="Mount its directory"):
+        ad.Ledger.open(path, total=1, dataset="x")
+
+
+def test_a_transaction_left_open_by_an_interruption(tmp_path):
+    with ad.Ledger.open(tmp_path / "a", total=1, dataset="x") as ledger:
+        ledger._file._connected().execute("BEGIN IMMEDIATE")
+        ledger.debit(F(1, 2), lineage=["x"], operator="o")
+        assert ledger.spent == F(1, 2)
+
+
+def test_two_interruptions_close_together(monkeypatch):
+    """The second comes while the first is being dealt with; neither may carry the frames of the other along."""
+    import adyton.kernel.kernel as module
+
+    def twice(*_):
+        try:
+            raise KeyboardInterrupt("secret 42")
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt from None
+
+    monkeypatch.setattr(module, "_run", twice)
+    kernel = ad.Kernel.on_vector([1000, 7], epsilon=1)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        kernel.root.measure(Identity(2), 1)
+    assert caught.value.__context__ is None
+    assert kernel.spent == 1
 
 
 def test_a_ledger_with_two_names(tmp_path):

@@ -66,8 +66,11 @@ class Budget:
         return Quote(amount, tuple(increases))
 
     def commit(self, quote: Quote) -> None:
-        """Record a request whose debit the ledger has accepted."""
-        for node, increase in quote.increases:
+        """Record a request whose debit the ledger has accepted.
+
+        From the root downwards: should an interruption come in between, no node has more credit than those above it.
+        """
+        for node, increase in reversed(quote.increases):
             self._nodes[node].spent += increase
 
     def spent(self, node: int = ROOT) -> Fraction:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
@@ -16,6 +18,7 @@ from adyton.exact import Rational, display, positive
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.mechanisms import Mechanism
+from adyton.kernel.process import this_process
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.kernel.sources import Source, TableSource, VectorSource
@@ -112,8 +115,8 @@ class Kernel(Sealed, Generic[Root]):
     ) -> None:
         """Start with a ledger: one that is open already must have been opened for the same total and data set."""
         self._lock = threading.RLock()
-        self._process = os.getpid()
-        self._measuring = False
+        self._process = this_process()
+        self._busy = False
         self._budget = Budget()
         self._kept: dict[int, _Kept] = {}
         self._noise: NoiseSource = noise or ExactNoise()
@@ -158,14 +161,15 @@ class Kernel(Sealed, Generic[Root]):
         """Derive sources: one, or one per part for a split. Costs nothing and reads nothing."""
         with self._lock:
             kept = self._find(source, operator, Transform)
-            outcome = operator.plan(kept.shape)
-            parts = outcome.derive(kept.data)
-            parent = self._budget.add_partition(source.node) if outcome.disjoint else source.node
-            handles = []
-            for step, shape, data in zip(outcome.steps(), outcome.shapes, parts, strict=True):
-                child = _Kept(shape, data, (*kept.lineage, step), kept.stability * outcome.stability)
-                handles.append(self._keep(self._budget.add_source(parent, outcome.stability), child))
-            return tuple(handles)
+            with self._alone():
+                outcome = operator.plan(kept.shape)
+                parts = outcome.derive(kept.data)
+                parent = self._budget.add_partition(source.node) if outcome.disjoint else source.node
+                handles = []
+                for step, shape, data in zip(outcome.steps(), outcome.shapes, parts, strict=True):
+                    child = _Kept(shape, data, (*kept.lineage, step), kept.stability * outcome.stability)
+                    handles.append(self._keep(self._budget.add_source(parent, outcome.stability), child))
+                return tuple(handles)
 
     def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
         """Run a mechanism with *epsilon* on a source.
@@ -176,17 +180,20 @@ class Kernel(Sealed, Generic[Root]):
         with self._lock:
             kept = self._find(source, operator, Mechanism)
             operator.check(kept.shape)
-            self._measuring = True  # from the quote to the commit, not even a signal handler may come in between
-            try:
+            with self._alone():
                 quote = self._budget.quote(source.node, operator.cost(amount))
                 entry = self._debit(quote.at_root, kept, f"{operator}, ε = {display(amount)}")
                 self._budget.commit(quote)
-                output, problem = _run(operator, kept.data, amount, self._noise)
+                output: Any = None
+                problem: type[BaseException] | None = None
+                try:
+                    output, problem = _run(operator, kept.data, amount, self._noise)
+                except BaseException as second:  # a second interruption, while the first was being dealt with
+                    problem = type(second)
                 self._settle(entry, "answered" if problem is None else "failed")
-            finally:
-                self._measuring = False
             shape = kept.shape
             del kept
+            self._check_process()  # a fork in the middle of a measurement would give two answers for one debit
         if problem is not None:
             raise problem()
         return operator.publish(output, shape, amount, self._noise.private)
@@ -195,13 +202,9 @@ class Kernel(Sealed, Generic[Root]):
 
     def _find(self, source: Source, operator: Any, kind: type) -> _Kept:
         """The kept data of a source, once it is sure that this operator may be tried on it, here and now."""
-        if self._process != os.getpid():
-            raise BadInput(
-                "this kernel was made in another process, whose accounts it cannot see. Open the table and the ledger "
-                "again in this process."
-            )
-        if self._measuring:
-            raise BadInput("a measurement of this kernel is under way in this very thread. Wait until it has ended.")
+        self._check_process()
+        if self._busy:
+            raise BadInput("an operator of this kernel is under way in this very thread. Wait until it has ended.")
         if type(source) not in _HANDLES or source.kernel is not self:
             given = "a source of another kernel" if type(source) in _HANDLES else shorten(source)
             raise BadInput(f"an operator needs a source of this kernel, given {given}. Start from kernel.root.")
@@ -212,6 +215,23 @@ class Kernel(Sealed, Generic[Root]):
             wanted = "table" if operator.takes is TableShape else "vector"
             raise BadInput(f"{type(operator).__name__} works on a {wanted}, given {source!r}.")
         return kept
+
+    def _check_process(self) -> None:
+        if self._process != this_process():
+            raise BadInput(
+                "this kernel was made in another process, whose accounts it cannot see. Open the table and the ledger "
+                "again in this process."
+            )
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While an operator changes the accounts, nobody comes in between: not even a signal handler, for which the
+        lock is open because it runs in the same thread."""
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
 
     def _keep(self, node: int, kept: _Kept) -> Source:
         """Keep data behind a new handle; they go when the handle goes."""

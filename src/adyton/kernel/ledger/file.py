@@ -24,6 +24,7 @@ from pathlib import Path
 from adyton.errors import LedgerError
 from adyton.kernel.ledger.creation import APPLICATION, FORMAT, connect, create, reason, write_first
 from adyton.kernel.ledger.records import DamagedError
+from adyton.kernel.process import this_process
 
 _in_use = threading.RLock()
 """Held while any connection of this process opens, closes or works, and while the process forks."""
@@ -48,7 +49,7 @@ class LedgerFile:
         self._absolute = None if path is None else os.path.realpath(path)
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
-        self._process = os.getpid()
+        self._process = this_process()
         self._closed = False
         self.name = "the ledger in memory" if path is None else path
 
@@ -69,8 +70,8 @@ class LedgerFile:
         """One transaction: durable when the block ends, undone when it raises. Writers queue, across processes too."""
         with _in_use, self._plainly():
             connection = self._connected()
-            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
+                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -119,7 +120,7 @@ class LedgerFile:
 
     def disconnect(self) -> None:
         """Drop this process's connection; for a file, the next transaction makes another."""
-        if self._connection is not None and self._process == os.getpid():
+        if self._connection is not None and self._process == this_process():
             with suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
@@ -131,11 +132,13 @@ class LedgerFile:
     def _connected(self) -> sqlite3.Connection:
         if self._closed:
             raise LedgerError(f"{self.name} was closed. Open it again to use it.")
-        if self._connection is not None and self._process != os.getpid():
+        if self._connection is not None and self._process != this_process():
             raise LedgerError(
-                f"{self.name} was opened by process {self._process} and cannot be used in process {os.getpid()}, "
+                f"{self.name} was opened by process {self._process[0]} and cannot be used in process {os.getpid()}, "
                 "which was forked from it. Give the ledger a file, and open it in each process."
             )
+        if self._connection is not None and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")  # left open by an interruption: the lock says that it is nobody's
         if self._absolute is None:
             assert self._connection is not None
             return self._connection
@@ -151,7 +154,7 @@ class LedgerFile:
             except BaseException:
                 connection.close()
                 raise
-            self._connection, self._process = connection, os.getpid()
+            self._connection, self._process = connection, this_process()
             self._identity = (found.st_dev, found.st_ino)
         return self._connection
 
@@ -189,6 +192,10 @@ def examine(path: str, name: str) -> os.stat_result:
         raise LedgerError(
             f"{name} has a second name (a hard link), under which others could spend unseen. Remove all names but one."
         )
+    if _is_mount_point(path):
+        raise LedgerError(
+            f"{name} is mounted here by itself, so others could spend under its first name unseen. Mount its directory."
+        )
     if found.st_size == 0:
         raise LedgerError(f"{name} is empty, so it is not a ledger. Restore it, or remove it if it never was one.")
     return found
@@ -202,6 +209,16 @@ def _alone_soon(path: str) -> bool:
                 return True
         time.sleep(0.01)
     return False
+
+
+def _is_mount_point(path: str) -> bool:
+    """Whether a file is a mount point: SQLite would keep a write-ahead log beside each of its names."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+            points = [line.split()[4] for line in mounts]
+    except (OSError, IndexError):
+        return os.path.ismount(path)
+    return path.replace(" ", "\\040") in points
 
 
 def _state(found: os.stat_result) -> tuple[int, ...]:

@@ -88,10 +88,14 @@ def _join_levels(table: Any, schema: Schema, columns: Mapping[str, str]) -> tupl
         numbers = pyarrow.array(range(len(levels)), pyarrow.int32())
         lookup = ibis.memtable(pyarrow.table({key: levels, cell: numbers}))
         drops = attribute.outside == "drop" and attribute.nulls == "drop"
-        value = _engine_function("encode", str, bytes)(column) if kind == "binary" else column
-        table = table.join(lookup, value == lookup[key], how="inner" if drops else "left")
+        table = table.join(lookup, same_bytes(column, True) == lookup[key], how="inner" if drops else "left")
         found[name] = cell
     return table, found
+
+
+def same_bytes(column: Any, ours: bool) -> Any:
+    """A text as its bytes, where the engine is DuckDB: under a collation, texts that differ can be equal."""
+    return _engine_function("encode", str, bytes)(column) if ours and column.type().is_string() else column
 
 
 def _first_level(column: Any, levels: Sequence[Any]) -> Any:

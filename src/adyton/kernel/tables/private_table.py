@@ -6,6 +6,7 @@ comes back is one number, or at most one number per cell of the declared domain.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -14,13 +15,15 @@ import numpy.typing as npt
 
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.sealed import Sealed, interruptible
-from adyton.kernel.tables.cells import cell_table
+from adyton.kernel.tables.cells import cell_table, same_bytes
 from adyton.kernel.tables.columns import is_missing, read_text, value_of
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.readers import Column, connect, reader_for, wanted_columns
 from adyton.queries import Partition
 from adyton.schema import Attribute, Categorical, Identifier, Schema
 
+_one_at_a_time = threading.RLock()
+"""Tables may share a connection, and a connection runs one query at a time."""
 LARGEST_DOMAIN = 1 << 27
 """A vector of a gigabyte."""
 _FEW_RUNS = 8
@@ -92,9 +95,12 @@ class PrivateTable(Sealed):
         *names, _ = schema.names
         columns = {name: f"c{index}" for index, name in enumerate(schema.names)}
         projected = self._rows.select(**{columns[name]: self._value(name) for name in names})
-        sizes = projected.count().cast("int64")
-        rows = projected.group_by([columns[name] for name in names]).aggregate(**{columns[count_name]: sizes})
-        return PrivateTable(rows, schema, columns)
+        keys_of = {columns[name]: same_bytes(projected[columns[name]], self._tries()) for name in names}
+        texts = {key: projected[key].arbitrary() for key, text in keys_of.items() if text is not projected[key]}
+        grouped = projected.group_by(**{f"key_{key}": value for key, value in keys_of.items()})
+        rows = grouped.aggregate(**{columns[count_name]: projected.count().cast("int64")}, **texts)
+        plain = {key: rows[f"key_{key}"] for key in keys_of if key not in texts}
+        return PrivateTable(rows.mutate(**plain).select(*columns.values()), schema, columns)
 
     def split(self, attribute: str, partition: Partition) -> list[PrivateTable]:
         """Tables with disjoint rows: table g has the rows whose cell of the attribute is in group g."""
@@ -134,7 +140,8 @@ class PrivateTable(Sealed):
         """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
         backend = self._backend()
         stop = backend.con.interrupt if backend.name == "duckdb" else None
-        result = interruptible(lambda: backend.to_pyarrow(expression), stop)
+        with _one_at_a_time:
+            result = interruptible(lambda: backend.to_pyarrow(expression), stop)
         if result is None:
             raise KernelFailure
         return result
