@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from scipy import stats
 
 from adyton.audit.enumeration import Run, largest_loss
 from adyton.audit.findings import Finding
 from adyton.audit.mechanisms import EPSILONS, REACH
 from adyton.audit.pairs import vector_pairs
 from adyton.audit.statistical import Array
-from adyton.noise.goodness import laplace_fit
+from adyton.noise.goodness import counts_fit, laplace_fit
 from adyton.noise.selection import permute_and_flip
 from adyton.noise.source import NoiseSource
 
@@ -40,7 +40,9 @@ def audit_uniform(noise: NoiseSource, draws: int) -> Finding:
         sample = noise.uniform_integers(draws, bound)
         parts = min(bound, 24)
         classes = np.array([int(value) * parts // bound for value in sample.tolist()])
-        values[str(bound)] = float(stats.chisquare(np.bincount(classes, minlength=parts)).pvalue)
+        starts = [-(-part * bound // parts) for part in range(parts + 1)]  # class c holds starts[c] … starts[c + 1] - 1
+        sizes = np.array([(end - start) / bound for start, end in itertools.pairwise(starts)])
+        values[str(bound)] = counts_fit(np.bincount(classes, minlength=parts), sizes)
     worst = min(values, key=lambda bound: values[bound])
     passed = values[worst] >= FALSE_ALARM
     detail = f"smallest p-value {values[worst]:.3g}, for the bound {worst}."
