@@ -1,5 +1,39 @@
 """The query sets that a person can ask for."""
 
-from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
+from adyton.queries import (
+    AllRange,
+    Explicit,
+    Grid,
+    Haar,
+    Hierarchy,
+    Identity,
+    Kronecker,
+    Marginals,
+    Partition,
+    Prefix,
+    Queries,
+    RandomRanges,
+    Ranges,
+    Stack,
+    Total,
+    Weighted,
+)
 
-__all__ = ["Explicit", "Identity", "Partition", "Prefix", "Queries", "Total"]
+__all__ = [
+    "AllRange",
+    "Explicit",
+    "Grid",
+    "Haar",
+    "Hierarchy",
+    "Identity",
+    "Kronecker",
+    "Marginals",
+    "Partition",
+    "Prefix",
+    "Queries",
+    "RandomRanges",
+    "Ranges",
+    "Stack",
+    "Total",
+    "Weighted",
+]

@@ -102,7 +102,7 @@ def test_what_a_query_set_holds_cannot_be_changed():
     queries = Explicit(3, [0, 0, 0], [0, 1, 2], coefficients, 1)
     coefficients[:] = 100
     assert queries.sensitivity() == 3
-    for array in (queries.coefficients, queries.rows, Partition([0, 1]).labels):
+    for array in (queries.coefficients, queries.places, Partition([0, 1]).labels):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 9
         with pytest.raises(ValueError, match="WRITEABLE"):

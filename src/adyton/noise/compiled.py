@@ -8,17 +8,13 @@ same stream, so its distribution is the same whatever the limits are, and a test
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from adyton.compiling import compiled
 from adyton.noise.bits import Words
 
 Integers = npt.NDArray[np.int64]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 DONE, SHORT, UNSETTLED = 0, 1, 2
 """All drawn; the words ran out in mid-draw; 64 bits do not settle this draw."""
@@ -28,14 +24,6 @@ HALF = np.uint64(32)
 LOWER_HALF = np.uint64(0xFFFF_FFFF)
 ZERO = np.uint64(0)
 NOTHING = np.int64(0)
-
-
-def compiled(function: Function) -> Function:
-    """Compile with Numba and let other threads run meanwhile; keep the machine code on disk where there is a place."""
-    try:
-        return cast(Function, numba.njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # neither the package's directory nor the user's cache can be written
-        return cast(Function, numba.njit(nogil=True)(function))
 
 
 @compiled

@@ -1,8 +1,37 @@
 """Queries, partitions and measurements: the public side of every question."""
 
 from adyton.queries.base import Queries
-from adyton.queries.basic import Explicit, Identity, Prefix, Total
+from adyton.queries.basic import Identity, Prefix, Total
+from adyton.queries.combined import Kronecker, Stack, Weighted
+from adyton.queries.explicit import Explicit
+from adyton.queries.haar import Haar
+from adyton.queries.hierarchy import Hierarchy
+from adyton.queries.marginals import Grid, Marginals
 from adyton.queries.measurement import Measurement
 from adyton.queries.partition import Partition
+from adyton.queries.product import Cells, Product, Reduction
+from adyton.queries.random_ranges import RandomRanges
+from adyton.queries.ranges import AllRange, Ranges
 
-__all__ = ["Explicit", "Identity", "Measurement", "Partition", "Prefix", "Queries", "Total"]
+__all__ = [
+    "AllRange",
+    "Cells",
+    "Explicit",
+    "Grid",
+    "Haar",
+    "Hierarchy",
+    "Identity",
+    "Kronecker",
+    "Marginals",
+    "Measurement",
+    "Partition",
+    "Prefix",
+    "Product",
+    "Queries",
+    "RandomRanges",
+    "Ranges",
+    "Reduction",
+    "Stack",
+    "Total",
+    "Weighted",
+]

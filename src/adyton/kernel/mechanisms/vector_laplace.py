@@ -94,8 +94,11 @@ class VectorLaplace(Mechanism):
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Measurement:
         """The answers with their variances."""
-        variances = np.broadcast_to(discrete_laplace_variance(self.scales(epsilon)), (self.queries.count,))
-        return Measurement(self.queries, output, variances, epsilon, private)
+        return Measurement(self.queries, output, self.variances(epsilon), epsilon, private)
+
+    def variances(self, epsilon: Fraction) -> npt.NDArray[np.float64]:
+        """The variance of the noise in each answer: public, known before anything is measured."""
+        return np.broadcast_to(discrete_laplace_variance(self.scales(epsilon)), (self.queries.count,))
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:

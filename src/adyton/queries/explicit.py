@@ -1,0 +1,105 @@
+"""Any list of integer queries, kept as their non-zero coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.queries.base import Array, Queries, scatter
+from adyton.whole import add, as_shape, freeze, largest, whole, widen
+
+
+@dataclass(frozen=True, eq=False)
+class Explicit(Queries):
+    """Any integer queries, kept as their non-zero coefficients (row, column, coefficient).
+
+    >>> Explicit.from_rows([[1, 1, 0], [0, 1, -2]]) @ [4, 5, 6]
+    array([ 9, -7])
+    """
+
+    domain: tuple[int, ...]
+    places: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int64]
+    coefficients: npt.NDArray[np.int64]
+    length: int
+
+    def __init__(
+        self,
+        domain: int | Sequence[int],
+        places: npt.ArrayLike,
+        columns: npt.ArrayLike,
+        coefficients: npt.ArrayLike,
+        length: int,
+    ) -> None:
+        object.__setattr__(self, "domain", as_shape(domain))
+        object.__setattr__(self, "places", freeze(places, "places"))
+        object.__setattr__(self, "columns", freeze(columns, "columns"))
+        object.__setattr__(self, "coefficients", freeze(coefficients, "coefficients"))
+        object.__setattr__(self, "length", whole(length, "length", 1))
+        if not self.places.shape == self.columns.shape == self.coefficients.shape or self.places.ndim != 1:
+            raise BadInput("places (rows), columns and coefficients must be three flat lists of the same length.")
+        for name, numbers, bound in (("places", self.places, self.length), ("columns", self.columns, self.cells)):
+            if numbers.size and not 0 <= int(numbers.min()) <= int(numbers.max()) < bound:
+                raise BadInput(
+                    f"{name} must lie in 0 … {bound - 1}, given {int(numbers.min())} … {int(numbers.max())}."
+                )
+        entries = add(widen(self.places, self.cells) * self.cells, self.columns)
+        if np.unique(entries).size != entries.size:
+            raise BadInput("a coefficient is given twice for the same row and column. Add them up first.")
+
+    @classmethod
+    def from_rows(cls, matrix: Any, domain: int | Sequence[int] | None = None) -> Explicit:
+        """From a dense or scipy.sparse matrix of whole numbers, one row per query."""
+        from scipy import sparse
+
+        if not sparse.issparse(matrix):
+            matrix = np.asarray(matrix)
+            if matrix.ndim != 2 or 0 in matrix.shape or matrix.dtype.kind not in "biu":
+                raise BadInput(
+                    f"queries must be a table of whole numbers, one row per query, given {matrix.dtype} of shape "
+                    f"{matrix.shape}. Scale fractions up to whole numbers."
+                )
+        entries = sparse.coo_array(matrix)
+        entries.sum_duplicates()
+        whole = entries.data.astype(np.int64) if entries.data.dtype.kind == "b" else entries.data
+        return cls(entries.shape[1] if domain is None else domain, entries.row, entries.col, whole, entries.shape[0])
+
+    @property
+    def count(self) -> int:
+        """The number of rows, empty ones included."""
+        return self.length
+
+    def _apply(self, cells: Array) -> Array:
+        return self._gather(cells, self.columns, self.places, self.length, self.coefficients)
+
+    def _transpose(self, answers: Array) -> Array:
+        return self._gather(answers, self.places, self.columns, self.cells, self.coefficients)
+
+    def _absolute_transpose(self, weights: Array) -> Array:
+        absolute = np.abs(self.coefficients.astype(object if weights.dtype == object else np.int64))
+        return self._gather(weights, self.places, self.columns, self.cells, absolute)
+
+    @staticmethod
+    def _gather(values: Array, source: Array, target: Array, length: int, coefficients: Array) -> Array:
+        """result[target] += coefficient · value[source], in the number type of the values."""
+        return scatter(coefficients.astype(values.dtype) * values[..., source], target, length)
+
+    def __str__(self) -> str:
+        return f"{self.length:,} queries on {self.cells:,} cells"
+
+    def largest_row_sum(self) -> int:
+        """A bound: the largest coefficient times the most coefficients in a row."""
+        return self.largest_coefficient() * int(np.bincount(self.places, minlength=1).max())
+
+    def largest_coefficient(self) -> int:
+        """The largest absolute coefficient."""
+        return max(1, largest(self.coefficients))
+
+    def squared_norm(self) -> float:
+        """The sum of the squared coefficients."""
+        return float(np.square(self.coefficients.astype(np.float64)).sum())

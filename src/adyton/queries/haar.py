@@ -1,0 +1,103 @@
+"""The Haar queries: the total, and the difference between the two halves of every dyadic block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adyton.errors import BadInput
+from adyton.queries.base import Array, Queries, Reals
+from adyton.whole import as_shape
+
+
+@dataclass(frozen=True)
+class Haar(Queries):
+    """The total, then for every dyadic block from the whole domain down to pairs: its left half minus its right half.
+
+    A domain that is no power of two is continued with cells that are always empty; blocks that hold no real cell are
+    left out.
+
+    >>> Haar(4) @ [1, 2, 3, 5]
+    array([11, -5, -1, -2])
+    """
+
+    domain: tuple[int, ...]
+
+    def __init__(self, domain: int | Sequence[int]) -> None:
+        object.__setattr__(self, "domain", as_shape(domain))
+        if len(self.domain) != 1:
+            raise BadInput(f"Haar queries need one dimension, given the shape {self.domain}. Use Kronecker for more.")
+
+    @property
+    def levels(self) -> int:
+        """How often the padded domain can be halved."""
+        return (self.cells - 1).bit_length()
+
+    @property
+    def blocks(self) -> list[int]:
+        """How many blocks of each level hold a real cell, from the whole domain down to pairs."""
+        return [-(-self.cells >> level) for level in range(self.levels, 0, -1)]
+
+    @property
+    def count(self) -> int:
+        """One for the total and one for each block."""
+        return 1 + sum(self.blocks)
+
+    def _apply(self, cells: Array) -> Array:
+        sums = cells
+        parts = []
+        for _ in range(self.levels):
+            left, right = _halves(sums)
+            parts.append(left - right)
+            sums = left + right
+        return np.concatenate([sums, *reversed(parts)], axis=-1)
+
+    def _transpose(self, answers: Array) -> Array:
+        return self._spread(answers, signed=True)
+
+    def _absolute_transpose(self, weights: Array) -> Array:
+        return self._spread(weights, signed=False)
+
+    def _spread(self, answers: Array, *, signed: bool) -> Array:
+        values, start = answers[..., :1], 1
+        for level, blocks in zip(range(self.levels, 0, -1), self.blocks, strict=True):
+            own = answers[..., start : start + blocks]
+            start += blocks
+            halves = np.stack([values + own, values - own if signed else values + own], axis=-1)
+            values = halves.reshape(*answers.shape[:-1], 2 * blocks)[..., : -(-self.cells >> (level - 1))]
+        return np.ascontiguousarray(values)
+
+    def inverse(self, answers: Reals) -> Reals:
+        """The cells of the padded domain that have these answers, cut to the real cells.
+
+        A block's halves are (sum ± difference) / 2.
+        """
+        return self._spread(answers / self.sizes, signed=True)
+
+    def inverse_transpose(self, cells: Reals) -> Reals:
+        """(A⁻¹)ᵀ·q for coefficients q over the cells: what each answer contributes to a query."""
+        return self._apply(cells) / self.sizes
+
+    @property
+    def sizes(self) -> Reals:
+        """The number of (padded) cells that each query counts: its squared norm."""
+        levels = [self.levels, *range(self.levels, 0, -1)]
+        return np.repeat(np.exp2(levels), [1, *self.blocks])
+
+    def __str__(self) -> str:
+        return f"Haar wavelet of {self.cells:,} cells"
+
+    def largest_row_sum(self) -> int:
+        """The whole domain."""
+        return self.cells
+
+
+def _halves(values: Array) -> tuple[Array, Array]:
+    """The even and the odd entries; an odd number of them is continued with a zero."""
+    left, right = values[..., ::2], values[..., 1::2]
+    if left.shape[-1] > right.shape[-1]:
+        empty = np.zeros((*values.shape[:-1], 1), dtype=values.dtype)
+        right = np.concatenate([right, empty], axis=-1)
+    return left, right

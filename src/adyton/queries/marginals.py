@@ -1,0 +1,157 @@
+"""Marginals: counts over some attributes, summed over the others; and grids of equal boxes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.queries.base import Array, Queries
+from adyton.whole import as_shape, freeze, whole
+
+
+@dataclass(frozen=True)
+class Marginals(Queries):
+    """One histogram for each set of axes, summed over all other axes: ``Marginals(shape, way=2)`` for all pairs.
+
+    >>> Marginals((2, 3), way=1) @ [[1, 2, 3], [4, 5, 6]]
+    array([ 6, 15,  5,  7,  9])
+    """
+
+    domain: tuple[int, ...]
+    axes: tuple[tuple[int, ...], ...]
+
+    def __init__(
+        self,
+        domain: int | Sequence[int],
+        axes: Sequence[Sequence[int]] | None = None,
+        *,
+        way: int | None = None,
+    ) -> None:
+        object.__setattr__(self, "domain", as_shape(domain))
+        dimensions = len(self.domain)
+        if (axes is None) == (way is None):
+            raise BadInput("say which marginals: either way=k for all sets of k axes, or axes=[(0, 1), …].")
+        if way is not None:
+            size = whole(way, "way", 0)
+            if size > dimensions:
+                raise BadInput(f"the domain has {dimensions} axes, given way = {size}.")
+            sets = tuple(itertools.combinations(range(dimensions), size))
+        else:
+            assert axes is not None
+            sets = tuple(tuple(whole(axis, "axes", 0) for axis in chosen) for chosen in axes)
+            for chosen in sets:
+                if list(chosen) != sorted(set(chosen)) or (chosen and chosen[-1] >= dimensions):
+                    raise BadInput(f"axes are numbered 0 … {dimensions - 1} in ascending order, given {chosen}.")
+        if not sets:
+            raise BadInput("marginals need at least one set of axes, given none.")
+        object.__setattr__(self, "axes", sets)
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many cells each marginal has."""
+        return [math.prod(self.domain[axis] for axis in chosen) for chosen in self.axes]
+
+    @property
+    def count(self) -> int:
+        """The cells of all the marginals."""
+        return sum(self.sizes)
+
+    def _apply(self, cells: Array) -> Array:
+        table = cells.reshape(*cells.shape[:-1], *self.domain)
+        parts = [table.sum(axis=self._others(chosen, cells.ndim - 1)) for chosen in self.axes]
+        return np.concatenate([part.reshape(*cells.shape[:-1], -1) for part in parts], axis=-1)
+
+    def _transpose(self, answers: Array) -> Array:
+        leading = answers.shape[:-1]
+        table = np.zeros((*leading, *self.domain), dtype=answers.dtype)
+        start = 0
+        for chosen, size in zip(self.axes, self.sizes, strict=True):
+            kept = (side if axis in chosen else 1 for axis, side in enumerate(self.domain))
+            table += answers[..., start : start + size].reshape(*leading, *kept)
+            start += size
+        return table.reshape(*leading, self.cells)
+
+    def _others(self, chosen: tuple[int, ...], leading: int) -> tuple[int, ...]:
+        return tuple(leading + axis for axis in range(len(self.domain)) if axis not in chosen)
+
+    def __str__(self) -> str:
+        return f"{len(self.axes):,} marginals of {' × '.join(f'{side:,}' for side in self.domain)} cells"
+
+    def largest_row_sum(self) -> int:
+        """As many cells as the smallest marginal sums up in one of its own."""
+        return self.cells // min(self.sizes)
+
+    def squared_norm(self) -> float:
+        """Every marginal counts every cell once."""
+        return float(self.cells * len(self.axes))
+
+
+@dataclass(frozen=True, eq=False)
+class Grid(Queries):
+    """The sums over a grid of boxes: along each axis, blocks that start where its ``edges`` say.
+
+    >>> Grid.of_blocks((2, 4), (1, 2)) @ [[1, 2, 3, 4], [5, 6, 7, 8]]
+    array([14, 22])
+    """
+
+    domain: tuple[int, ...]
+    edges: tuple[npt.NDArray[np.int64], ...]
+    """For each axis the first cell of each block, and the number of cells at the end."""
+
+    def __init__(self, domain: int | Sequence[int], edges: Sequence[npt.ArrayLike]) -> None:
+        object.__setattr__(self, "domain", as_shape(domain))
+        frozen = tuple(freeze(axis, "edges").reshape(-1) for axis in edges)
+        if len(frozen) != len(self.domain) or any(
+            axis.size < 2 or axis[0] != 0 or axis[-1] != side or (np.diff(axis) < 1).any()
+            for axis, side in zip(frozen, self.domain, strict=False)
+        ):
+            raise BadInput(f"edges rise from 0 to the side along each axis of the domain {self.domain}.")
+        object.__setattr__(self, "edges", frozen)
+
+    @classmethod
+    def of_blocks(cls, domain: int | Sequence[int], blocks: Sequence[int]) -> Grid:
+        """A grid with this many blocks along each axis, as equal as they can be; at most one block per cell."""
+        sides = as_shape(domain)
+        if len(blocks) != len(sides):
+            raise BadInput(f"the domain {sides} needs one number of blocks per axis, given {list(blocks)}.")
+        pairs = [(side, min(side, whole(number, "blocks", 1))) for side, number in zip(sides, blocks, strict=True)]
+        return cls(sides, [np.arange(number + 1) * side // number for side, number in pairs])
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """How many blocks there are along each axis."""
+        return tuple(axis.size - 1 for axis in self.edges)
+
+    @property
+    def count(self) -> int:
+        """How many boxes there are."""
+        return math.prod(self.blocks)
+
+    def _apply(self, cells: Array) -> Array:
+        table = cells.reshape(*cells.shape[:-1], *self.domain)
+        for axis, starts in enumerate(self.edges, start=cells.ndim - 1):
+            table = np.add.reduceat(table, starts[:-1], axis=axis)
+        return table.reshape(*cells.shape[:-1], self.count)
+
+    def _transpose(self, answers: Array) -> Array:
+        table = answers.reshape(*answers.shape[:-1], *self.blocks)
+        for axis, starts in enumerate(self.edges, start=answers.ndim - 1):
+            table = np.repeat(table, np.diff(starts), axis=axis)
+        return table.reshape(*answers.shape[:-1], self.cells)
+
+    def __str__(self) -> str:
+        return f"grid of {' × '.join(f'{number:,}' for number in self.blocks)} boxes"
+
+    def largest_row_sum(self) -> int:
+        """The largest box."""
+        return math.prod(int(np.diff(axis).max()) for axis in self.edges)
+
+    def squared_norm(self) -> float:
+        """Every cell is in one box."""
+        return float(self.cells)

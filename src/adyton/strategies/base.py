@@ -1,0 +1,41 @@
+"""A strategy: the queries to measure and their weights, with the error that least squares will have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adyton.exact import Rational, positive
+from adyton.queries import Measurement, Queries
+from adyton.queries.base import Reals
+
+if TYPE_CHECKING:
+    from adyton.inference.solvers import Solver
+    from adyton.kernel.sources import VectorSource
+
+
+@dataclass(frozen=True, eq=False)
+class Strategy:
+    """Queries to measure. A query of twice the weight gets half the noise scale; None weighs all alike."""
+
+    queries: Queries
+    weights: Reals | None = None
+
+    def measure(self, x: VectorSource, epsilon: Rational) -> Measurement:
+        """Noisy answers from a source, for *epsilon* in all."""
+        return x.measure(self.queries, epsilon, self.weights)
+
+    def variances(self, epsilon: Rational) -> Reals:
+        """The variance of the noise in each answer, as the kernel will draw it."""
+        from adyton.kernel.mechanisms import VectorLaplace
+
+        noise = VectorLaplace.weighted(self.queries, self.weights)
+        return np.asarray(noise.variances(positive(epsilon, "epsilon")))
+
+    def solver(self, epsilon: Rational) -> Solver:
+        """Least squares for such answers, prepared once."""
+        from adyton.inference.solvers import solver
+
+        return solver(self.queries, self.variances(epsilon))
