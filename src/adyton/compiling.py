@@ -1,5 +1,4 @@
-"""Compilation of hot loops. Only modules that are imported when their loops are needed import this one: Numba is slow to
-load."""
+"""Compilation of hot loops. Numba is slow to load: a module that imports this one is imported when its loops run."""
 
 from __future__ import annotations
 

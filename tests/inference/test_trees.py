@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.inference.energies import _energies_by_rows, tree_energies
+from adyton.inference.energies import _energies_by_rows, _energies_of_boxes, tree_energies
 from adyton.inference.trees import TreeSolver
 from adyton.queries import AllRange, Explicit, Hierarchy, Identity, Prefix, RandomRanges, Stack, Total
+from adyton.queries.orders import block_tree
 
 
 def dense(queries):
@@ -79,3 +80,15 @@ def test_a_million_cells_are_solved_in_linear_time():
     solver = TreeSolver(tree, 1.0)
     x = np.random.default_rng(0).poisson(3, cells)
     np.testing.assert_allclose(solver.solve(tree @ x), x, atol=1e-6)
+
+
+@pytest.mark.parametrize("domain", [(1, 1), (8, 8), (5, 3), (1, 7)])
+def test_energies_of_boxes_are_those_of_the_rows(domain):
+    order, levels = block_tree(domain)
+    workload = RandomRanges(domain, 40, seed=2)
+    even = np.full(order.size, 0.3)
+    assert _energies_of_boxes(workload, levels, even, order) is not None
+    for profile in (even, np.linspace(1, 2, order.size)):
+        expected = _energies_by_rows(workload, levels, profile, order)
+        for got, want in zip(tree_energies(workload, levels, profile, order), expected, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-9)

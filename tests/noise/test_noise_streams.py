@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from noise_tapes import poor_words, tape_of
 
+from adyton import compiling
 from adyton.noise import compiled, laplace, selection
 from adyton.noise.laplace import laplace_compiled, laplace_in_python
 from adyton.noise.scales import read_scales
@@ -166,12 +167,12 @@ def test_selection_hands_over_flips(monkeypatch):
 
 def test_a_place_without_a_writable_cache(monkeypatch):
     """On a read-only installation Numba finds no place for its cache: the samplers are compiled all the same."""
-    honest = compiled.numba.njit
+    honest = compiling.numba.njit
 
     def njit(**options):
         if options.pop("cache", False):
             raise RuntimeError("cannot cache function: no locator available")
         return honest(**options)
 
-    monkeypatch.setattr(compiled.numba, "njit", njit)
-    assert compiled.compiled(lambda value: value + 1)(2) == 3
+    monkeypatch.setattr(compiling.numba, "njit", njit)
+    assert compiling.compiled(lambda value: value + 1)(2) == 3

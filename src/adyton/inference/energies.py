@@ -18,6 +18,7 @@ from adyton.queries.hierarchy import block_sums, spread
 
 Levels = list[npt.NDArray[np.int64]]
 Order = npt.NDArray[np.int64] | None
+_EVEN = 1e-9
 
 
 def tree_energies(workload: Queries, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
@@ -28,9 +29,40 @@ def tree_energies(workload: Queries, levels: Levels, profile: Reals, order: Orde
     >>> tree_energies(Identity(4), [np.array([0, 2, 4])], np.ones(4), None)
     [array([0.5, 0.5])]
     """
+    if isinstance(workload, Ranges) and len(workload.domain) == 2:
+        boxes = _energies_of_boxes(workload, levels, profile, order)
+        if boxes is not None:
+            return boxes
     in_order = order is None or isinstance(workload, Identity | Total | Stack)
     method = _energies if in_order else _energies_by_rows
     return method(workload, levels, profile, order)
+
+
+def _energies_of_boxes(workload: Ranges, levels: Levels, profile: Reals, order: Order) -> list[Reals] | None:
+    """Ranges over blocks that are boxes with even profiles: α is the product of what the range covers of both sides.
+
+    None where some block is no box, or some profile uneven.
+    """
+    if np.ptp(profile) > _EVEN * profile[0]:
+        return None
+    cells = np.arange(profile.size) if order is None else order
+    places = np.unravel_index(cells, workload.domain)
+    results = []
+    for level in levels:
+        sides, area = [], np.ones(level.size - 1)
+        for axis, place in enumerate(places):
+            ends = np.minimum.reduceat(place, level[:-1]), np.maximum.reduceat(place, level[:-1])
+            area = area * (ends[1] - ends[0] + 1)
+            intervals, which = np.unique(np.stack(ends), axis=1, return_inverse=True)
+            lower = np.maximum(workload.lower[:, axis, None], intervals[0])
+            upper = np.minimum(workload.upper[:, axis, None], intervals[1])
+            covered = np.maximum(0, upper - lower + 1) / (intervals[1] - intervals[0] + 1)
+            sides.append((np.square(covered), which.reshape(-1)))
+        if (area != np.diff(level)).any():
+            return None
+        (rows, row), (columns, column) = sides
+        results.append((rows.T @ columns)[row, column])
+    return results
 
 
 def _energies_by_rows(workload: Queries, levels: Levels, profile: Reals, order: Order) -> list[Reals]:

@@ -29,6 +29,8 @@ from adyton.queries.hierarchy import block_sums, spread
 class TreeSolver:
     """Least squares for one hierarchy and one set of variances, prepared once for any number of answers."""
 
+    exact = True
+
     def __init__(self, tree: Hierarchy, variances: npt.ArrayLike) -> None:
         self.tree = tree
         own = np.zeros(tree.blocks)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerError, LedgerMismatch
 from adyton.exact import Rational, display, positive
 from adyton.kernel.budget import ROOT, Budget
-from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.process import this_process
 from adyton.kernel.sealed import Sealed
@@ -101,14 +101,29 @@ class Kernel(Sealed, Generic[Root]):
         return kernel
 
     @classmethod
-    def simulated(cls, x: npt.ArrayLike, *, epsilon: Rational, seed: int | None = None) -> Kernel[VectorSource]:
-        """A kernel over a *public* vector of counts, with fast seeded noise. Its answers are marked as not private."""
-        return cls.on_vector(x, epsilon=epsilon, dataset="simulation", noise=SimulatedNoise(seed))
+    def simulated(
+        cls,
+        x: npt.ArrayLike,
+        *,
+        epsilon: Rational,
+        seed: int | np.random.SeedSequence | None = None,
+        trials: int | None = None,
+    ) -> Kernel[VectorSource]:
+        """A kernel over a *public* vector of counts, with fast seeded noise. Its answers are marked as not private.
+
+        With *trials*, each measurement yields that many independent answers, along a first axis.
+        """
+        counts, total = _check_counts(x), _check_total(epsilon)
+        kernel = cast(Kernel[VectorSource], cls.__new__(cls))
+        kernel._open(total, Tally(total, "simulation"), None, "simulation", SimulatedNoise(seed))
+        kernel._trials = None if trials is None else whole(trials, "trials", 1)
+        kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1))
+        return kernel
 
     def _open(
         self,
         total: Fraction,
-        ledger: Ledger | str | os.PathLike[str] | None,
+        ledger: Ledger | Tally | str | os.PathLike[str] | None,
         dataset: str | None,
         otherwise: str,
         noise: NoiseSource | None,
@@ -120,14 +135,15 @@ class Kernel(Sealed, Generic[Root]):
         self._budget = Budget()
         self._kept: dict[int, _Kept] = {}
         self._noise: NoiseSource = noise or ExactNoise()
-        if not isinstance(ledger, Ledger):
+        self._trials: int | None = None
+        if not isinstance(ledger, Ledger | Tally):
             ledger = Ledger.open(ledger, total=total, dataset=dataset or otherwise)
         for word, here, there in (("total", total, ledger.total), ("dataset", dataset, ledger.dataset)):
             if here not in (None, there):
                 raise LedgerMismatch(
                     f"the ledger is open for the {word} {there}, the kernel was asked for {here}. Give both the same."
                 )
-        self._ledger = ledger
+        self._ledger: Ledger | Tally = ledger
 
     def _start(self, shape: SourceShape, data: Any, stability: int) -> Source:
         kept = _Kept(shape, data, (self._ledger.dataset,), stability)
@@ -136,8 +152,8 @@ class Kernel(Sealed, Generic[Root]):
     # ---- the budget -------------------------------------------------------------------------------------------------
 
     @property
-    def ledger(self) -> Ledger:
-        """The durable record of every debit."""
+    def ledger(self) -> Ledger | Tally:
+        """The durable record of every debit; a plain tally in a simulation."""
         return self._ledger
 
     @property
@@ -187,7 +203,7 @@ class Kernel(Sealed, Generic[Root]):
                 output: Any = None
                 problem: type[BaseException] | None = None
                 try:
-                    output, problem = _run(operator, kept.data, amount, self._noise)
+                    output, problem = _run(operator, kept.data, amount, self._noise, self._trials)
                 except BaseException as second:  # a second interruption, while the first was being dealt with
                     problem = type(second)
                 self._settle(entry, "answered" if problem is None else "failed")
@@ -273,12 +289,17 @@ class Kernel(Sealed, Generic[Root]):
 
 
 def _run(
-    operator: Mechanism, data: Any, epsilon: Fraction, noise: NoiseSource
+    operator: Mechanism, data: Any, epsilon: Fraction, noise: NoiseSource, trials: int | None
 ) -> tuple[Any, type[BaseException] | None]:
-    """One output, or the kind of failure. No exception from here may travel on: it could carry data with it."""
+    """One output, or the kind of failure. No exception from here may travel on: it could carry data with it.
+
+    Many outputs for one debit are there in simulations only: noise that is private is drawn once.
+    """
     try:
         with np.errstate(all="ignore"):
-            return operator.draw(data, epsilon, noise, 1)[0], None
+            if trials is None or noise.private:
+                return operator.draw(data, epsilon, noise, 1)[0], None
+            return operator.draw(data, epsilon, noise, trials), None
     except (KeyboardInterrupt, SystemExit) as interruption:
         return None, type(interruption)
     except BaseException:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from adyton.errors import BadInput
+from adyton.queries import Product, Queries
 from adyton.schema import Schema
 
 
@@ -19,10 +20,20 @@ class TableShape:
 
 @dataclass(frozen=True)
 class VectorShape:
-    """What is public about a private vector: the shape of its domain, and the attributes along its axes if any."""
+    """What is public about a private vector: the shape of its domain, and the attributes along its axes if any.
+
+    ``mapping`` are the queries whose answers on the first vector are this vector's cells, for one that was derived
+    from another: with it, what is measured here can be read as a measurement there.
+    """
 
     shape: tuple[int, ...]
     schema: Schema | None = None
+    mapping: Queries | None = None
+
+    def derive(self, queries: Queries) -> VectorShape:
+        """The vector of these queries' answers on this one."""
+        mapping = queries if self.mapping is None else Product(queries, self.mapping)
+        return VectorShape((queries.count,), mapping=mapping)
 
     @property
     def cells(self) -> int:

@@ -15,9 +15,43 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MECHANISMS, Mechanism
 from adyton.kernel.transforms import TRANSFORMS, Transform
-from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
+from adyton.queries import (
+    AllRange,
+    Cells,
+    Explicit,
+    Grid,
+    Haar,
+    Hierarchy,
+    Identity,
+    Kronecker,
+    Marginals,
+    Partition,
+    Prefix,
+    Product,
+    Queries,
+    Ranges,
+    Reduction,
+    Stack,
+    Total,
+)
 
-QUERIES: tuple[type[Queries], ...] = (Identity, Total, Prefix, Explicit)
+QUERIES: tuple[type[Queries], ...] = (
+    Identity,
+    Total,
+    Prefix,
+    AllRange,
+    Ranges,
+    Haar,
+    Hierarchy,
+    Marginals,
+    Grid,
+    Kronecker,
+    Stack,
+    Product,
+    Reduction,
+    Cells,
+    Explicit,
+)
 OPERATORS: tuple[type[Transform] | type[Mechanism], ...] = (*TRANSFORMS, *MECHANISMS)
 _CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (*OPERATORS, *QUERIES, Partition)}
 
@@ -58,8 +92,27 @@ def admit(operator: Any) -> Any:
                 f"{type(operator).__name__} does not know the {field.name} {type(part).__name__}. It knows {names}."
             )
         if isinstance(part, Queries | Partition):
-            _check_untouched(part)
+            _check_parts(part, 0)
     return operator
+
+
+def _check_parts(value: Any, depth: int) -> None:
+    """The fields of a query set, and of the sets that it is made of, hold plain values and nothing else."""
+    if depth > _DEEPEST:
+        raise BadInput(f"these queries are made of queries more than {_DEEPEST} deep. Write them out.")
+    _check_untouched(value)
+    for field in dataclasses.fields(value):
+        part = getattr(value, field.name)
+        for item in part if type(part) is tuple else (part,):
+            if type(item) in _CLASSES.values():
+                _check_parts(item, depth + 1)
+            elif type(item) is tuple:
+                if not all(type(number) is int for number in item):
+                    raise BadInput(f"{type(value).__name__} holds a {field.name} that the kernel does not know.")
+            elif type(item) not in (int, np.ndarray, _NOTHING):
+                raise BadInput(
+                    f"{type(value).__name__} is made of {type(item).__name__}, which the kernel does not know."
+                )
 
 
 def _check_untouched(value: Any) -> None:
@@ -69,6 +122,7 @@ def _check_untouched(value: Any) -> None:
 
 
 _NOTHING = type(None)
+_DEEPEST = 20
 _PARTS: dict[str, tuple[type, ...]] = {
     "attribute": (str,),
     "attributes": (tuple,),
@@ -93,7 +147,7 @@ def _pack(value: Any) -> Any:
         case np.ndarray():
             return {"array": base64.b64encode(value.tobytes()).decode("ascii"), "shape": list(value.shape)}
         case _ if type(value) is _CLASSES.get(type(value).__name__):
-            fields = dataclasses.fields(value)
+            fields = [field for field in dataclasses.fields(value) if field.init]
             return {type(value).__name__: {field.name: _pack(getattr(value, field.name)) for field in fields}}
         case _:
             raise BadInput(f"a {type(value).__name__} cannot be sent to a kernel.")

@@ -14,10 +14,12 @@ from adyton.exact import positive
 from adyton.noise.source import Ratio, Scale
 from adyton.whole import IntegerArray, whole_array
 
+_SMALL = 1 << 56
+
 
 @dataclass(frozen=True, eq=False)
 class Scales:
-    """Flat arrays of numerators and denominators in lowest terms; element i has scale number i modulo their length."""
+    """Flat arrays of numerators and denominators; element i has scale number i modulo their length."""
 
     numerators: IntegerArray
     denominators: IntegerArray
@@ -65,7 +67,7 @@ def read_scales(scale: Scale, shape: tuple[int, ...], name: str = "scale") -> Sc
 
 
 def read_ratio(scale: Scale, name: str = "scale") -> Ratio:
-    """Positive fractions in lowest terms, in the shape they were given in."""
+    """Positive fractions, in the shape they were given in."""
     if isinstance(scale, np.ndarray) and scale.dtype.kind in "iu":
         scale = Ratio(scale, np.ones(1, dtype=np.int64))
     if isinstance(scale, Ratio):
@@ -86,6 +88,7 @@ def _read_each(given: list[object], shape: tuple[int, ...], name: str) -> Ratio:
 
 
 def _lowest_terms(ratio: Ratio, name: str) -> Ratio:
+    """In lowest terms where that could make the numbers fit 64 bits; small ones are taken as they are."""
     try:
         shape = ratio.shape
     except ValueError:
@@ -93,6 +96,8 @@ def _lowest_terms(ratio: Ratio, name: str) -> Ratio:
     numerator, denominator = (
         np.broadcast_to(_positive_integers(part, name), shape) for part in (ratio.numerator, ratio.denominator)
     )
+    if object not in (numerator.dtype, denominator.dtype) and int(numerator.max(initial=0)) < _SMALL:
+        return Ratio(numerator, denominator)
     common = np.gcd(numerator, denominator)
     return Ratio(np.asarray(numerator // common), np.asarray(denominator // common))
 

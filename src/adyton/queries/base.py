@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.queries.columns import column_products, group_columns
 from adyton.queries.partition import Partition
-from adyton.whole import IntegerArray, narrow, whole, widen
+from adyton.whole import IntegerArray, maybe_whole, narrow, whole, whole_array, widen
 
 Array = npt.NDArray[Any]
 Reals = npt.NDArray[np.float64]
@@ -20,7 +21,6 @@ Reals = npt.NDArray[np.float64]
 _CHUNK = 1 << 22
 """How many coefficients are written out at a time, where rows have to be."""
 _LARGEST_GRAM = 1 << 14
-_HASHES = 2
 
 
 class Queries(ABC):
@@ -89,10 +89,8 @@ class Queries(ABC):
         else:
             raise BadInput(f"these queries ask about a domain of shape {self.domain}, given an array of {array.shape}.")
         if flat.dtype.kind == "f":
-            return self._apply(flat)
-        if flat.dtype.kind not in "biuO":
-            raise BadInput(f"queries are applied to numbers, given an array of {flat.dtype}.")
-        return narrow(self._apply(widen(flat, self.largest_row_sum())))
+            return self._apply(flat.astype(np.float64, copy=False))
+        return narrow(self._apply(widen(_whole_numbers(flat, "cells"), self.largest_row_sum())))
 
     def transpose(self, answers: npt.ArrayLike) -> Array:
         """Wᵀ·y: for each cell the sum of the answers of the queries that count it, times their coefficients."""
@@ -100,26 +98,49 @@ class Queries(ABC):
         if not array.ndim or array.shape[-1] != self.count:
             raise BadInput(f"there are {self.count} queries, given answers of shape {array.shape}: give one per query.")
         if array.dtype.kind == "f":
-            return self._transpose(array)
-        return narrow(self._transpose(widen(array, max(1, self.count * self.largest_coefficient()))))
+            return self._transpose(array.astype(np.float64, copy=False))
+        return narrow(self._transpose(widen(_whole_numbers(array, "answers"), self._reach())))
 
     def column_sums(self, weights: IntegerArray | None = None) -> IntegerArray:
         """For each cell i, Σ_q weight_q·|q_i|, exactly; weights are whole numbers of at least 0, 1 by default."""
         rows = np.ones(self.count, dtype=np.int64) if weights is None else np.asarray(weights)
         if rows.shape != (self.count,):
             raise BadInput(f"there are {self.count} queries, given weights of shape {rows.shape}: give one per query.")
-        return narrow(self._absolute_transpose(widen(rows, max(1, self.count * self.largest_coefficient()))))
+        if rows.dtype.kind not in "biuO" or _whole_numbers(rows, "weights").min() < 0:
+            raise BadInput("weights must be whole numbers of at least 0. Scale fractions up to whole numbers.")
+        return narrow(self._absolute_transpose(widen(_whole_numbers(rows, "weights"), self._reach())))
 
     def sensitivity(self, weights: IntegerArray | None = None) -> int:
-        """The largest (weighted) L1 norm of a column: how far one row more or less can move all the answers."""
-        return int(self.column_sums(weights).max())
+        """The largest (weighted) L1 norm of a column: how far one row more or less can move all the answers.
+
+        Refused where a coefficient need not be whole, because then it is only known up to rounding.
+        """
+        if not self.whole:
+            raise BadInput("weighted queries are answered from an estimate. Measure them plain, with weights beside.")
+        return self._plain_sensitivity() if weights is None else int(self.column_sums(weights).max())
+
+    def _plain_sensitivity(self) -> int:
+        return int(self.column_sums().max())
+
+    @property
+    def whole(self) -> bool:
+        """Whether all coefficients are whole numbers: only such queries can be measured."""
+        return self._whole_form() is self
+
+    def _whole_form(self) -> Queries:
+        """Queries with whole coefficients that tell apart all cells that these do: themselves, if they are whole."""
+        return self
+
+    def _reach(self) -> int:
+        """How far a cell of Wᵀ·y can exceed the largest of the answers y."""
+        return max(1, self.count * self.largest_coefficient())
 
     def row(self, query: int) -> Array:
         """The coefficients of one query, in the shape of the domain."""
         number = whole(query, "query", 0)
         if number >= self.count:
             raise BadInput(f"there are {self.count} queries, numbered from 0, given {number}.")
-        return self._rows(number, number + 1).reshape(self.domain)
+        return self._rows(np.array([number])).reshape(self.domain)
 
     def column(self, cell: int) -> Array:
         """The coefficient of one cell, given by its number in row-major order, in every query."""
@@ -134,12 +155,13 @@ class Queries(ABC):
         """All the coefficients, some rows at a time: never the whole matrix, if it is large."""
         step = max(1, _CHUNK // self.cells)
         for start in range(0, self.count, step):
-            yield self._rows(start, min(self.count, start + step))
+            yield self._rows(np.arange(start, min(self.count, start + step)))
 
-    def _rows(self, start: int, stop: int) -> Reals:
-        units = np.zeros((stop - start, self.count))
-        units[np.arange(stop - start), np.arange(start, stop)] = 1
-        return np.asarray(self._transpose(units), dtype=np.float64)
+    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+        """The coefficients of the queries with these numbers; Wᵀ·e_q for those that have no shorter way."""
+        step = max(1, _CHUNK // self.count)
+        parts = [numbers[start : start + step] for start in range(0, numbers.size, step)]
+        return np.concatenate([self._transpose(_units(part, self.count)) for part in parts])
 
     def gram(self) -> Reals:
         """WᵀW as a table of cells × cells; only for domains that are small enough to have one."""
@@ -148,10 +170,10 @@ class Queries(ABC):
         return self._gram()
 
     def _gram(self) -> Reals:
-        total = np.zeros((self.cells, self.cells))
-        for rows in self.rows():
-            total += rows.T @ rows
-        return total
+        step = max(1, _CHUNK // max(self.cells, self.count))
+        starts = range(0, self.cells, step)
+        units = (_units(np.arange(start, min(self.cells, start + step)), self.cells) for start in starts)
+        return np.concatenate([self._transpose(self._apply(some)) for some in units])
 
     def squared_norm(self) -> float:
         """‖W‖²_F, the sum of all squared coefficients."""
@@ -160,30 +182,47 @@ class Queries(ABC):
     def column_groups(self) -> Partition:
         """Cells that every query treats alike, as groups numbered in the order of their first cells.
 
-        Columns are compared by random projections v·W in whole numbers modulo 2^64, so W is never written out:
-        two columns whose coefficients differ collide with a probability of about 2^-128.
+        W is never written out (see :func:`adyton.queries.columns.column_products`). Where coefficients need not be
+        whole, the groups can be smaller than they have to be, never larger.
         """
-        random = np.random.default_rng(np.random.SeedSequence(self.count))
-        words = random.integers(0, 1 << 64, (_HASHES, self.count), dtype=np.uint64)
-        hashes = self._hash_columns(words)
-        _, first, labels = np.unique(hashes, axis=1, return_index=True, return_inverse=True)
-        rank = np.empty(first.size, dtype=np.int64)
-        rank[np.argsort(first)] = np.arange(first.size)
-        return Partition(rank[labels.reshape(-1)])
+        return group_columns(self._whole_form())
 
-    def _hash_columns(self, words: Array) -> Array:
-        """v·W modulo 2^64 for each row v of the words."""
-        with np.errstate(over="ignore"):
-            return self._transpose(words)
+    def column_products(self) -> Iterator[IntegerArray]:
+        """Random products v·W, exactly: cells with equal columns, and only such cells, agree in all of them."""
+        return column_products(self._whole_form())
 
 
 def scatter(values: Array, places: npt.NDArray[np.int64], length: int) -> Array:
-    """For each of *length* places the sum of the values that go there; -1 is the last place.
+    """For each of *length* places the sum of the values that go there, along the last axis.
 
     >>> scatter(np.array([1, 2, 4]), np.array([1, 0, 1]), 2)
     array([2, 5])
     """
     sums = np.zeros((*values.shape[:-1], length), dtype=values.dtype)
-    index: Any = (..., places)
-    np.add.at(sums, index, values)
+    add_at(sums, places, values)
     return sums
+
+
+def add_at(sums: Array, places: npt.NDArray[np.int64], values: Array) -> None:
+    """Add each value to the sum at its place, along the last axis of a contiguous array of sums."""
+    if values.ndim > 1:
+        starts = np.arange(0, sums.size, sums.shape[-1])  # one flat index is many times faster than one per axis
+        places = (starts[:, None] + places).reshape(-1)
+    np.add.at(sums.reshape(-1), places, values.reshape(-1))
+
+
+def _units(places: npt.NDArray[np.int64], length: int) -> Reals:
+    """One row per place, 1 there and 0 elsewhere."""
+    units = np.zeros((places.size, length))
+    units[np.arange(places.size), places] = 1
+    return units
+
+
+def _whole_numbers(values: Array, name: str) -> IntegerArray:
+    """Whole numbers of any type, those in an array of objects as Python integers; an error for anything else."""
+    if values.dtype.kind in "biu":
+        return values
+    numbers = [maybe_whole(value) for value in values.flat] if values.dtype.kind == "O" else [None]
+    if any(number is None for number in numbers):
+        raise BadInput(f"{name} must be whole numbers or floats, given an array of {values.dtype}.")
+    return whole_array(cast(list[int], numbers), values.shape)

@@ -9,6 +9,7 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.queries.base import Array, Queries, Reals
+from adyton.queries.partition import Partition
 from adyton.whole import as_shape
 
 
@@ -39,9 +40,16 @@ class Identity(Queries):
     def __str__(self) -> str:
         return f"histogram of {self.cells:,} cells"
 
+    def _plain_sensitivity(self) -> int:
+        return 1
+
     def largest_row_sum(self) -> int:
         """One cell, once."""
         return 1
+
+    def column_groups(self) -> Partition:
+        """Every cell for itself."""
+        return Partition(np.arange(self.cells))
 
     def _gram(self) -> Reals:
         return np.eye(self.cells)
@@ -78,9 +86,16 @@ class Total(Queries):
     def __str__(self) -> str:
         return "total"
 
+    def _plain_sensitivity(self) -> int:
+        return 1
+
     def largest_row_sum(self) -> int:
         """Every cell, once."""
         return self.cells
+
+    def squared_norm(self) -> float:
+        """One for each cell."""
+        return float(self.cells)
 
 
 @dataclass(frozen=True)
@@ -115,6 +130,10 @@ class Prefix(Queries):
     def largest_row_sum(self) -> int:
         """The last prefix holds every cell."""
         return self.cells
+
+    def column_groups(self) -> Partition:
+        """Every cell for itself: each is told from the next by the prefix that ends between them."""
+        return Partition(np.arange(self.cells))
 
     def _gram(self) -> Reals:
         """Cells i and j are both counted by the prefixes from max(i, j) on."""

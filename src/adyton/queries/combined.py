@@ -1,12 +1,13 @@
-"""Query sets made of others: products over several axes, one below the other, reweighted."""
+"""Query sets made of others: products over several axes, and one set below the other."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Array, Queries, Reals
+from adyton.queries.basic import Identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,7 @@ class Kronecker(Queries):
     array([5, 7, 9])
     """
 
-    domain: tuple[int, ...]
+    domain: tuple[int, ...] = field(init=False)
     factors: tuple[Queries, ...]
 
     def __init__(self, factors: Sequence[Queries]) -> None:
@@ -47,17 +49,39 @@ class Kronecker(Queries):
         steps = [factor._absolute_transpose for factor in self.factors]
         return self._along([factor.count for factor in self.factors], weights, steps)
 
-    @staticmethod
-    def _along(sides: list[int], values: Array, steps: Sequence[Callable[[Array], Array]]) -> Array:
-        """Each step along its own axis, the last axis first."""
-        table = values.reshape(*values.shape[:-1], *sides)
-        leading = values.ndim - 1
-        for axis, step in enumerate(steps, start=leading):
-            table = np.moveaxis(step(np.ascontiguousarray(np.moveaxis(table, axis, -1))), -1, axis)
-        return np.ascontiguousarray(table).reshape(*values.shape[:-1], -1)
+    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+        """The outer products of the factors' rows."""
+        places = np.unravel_index(numbers, [factor.count for factor in self.factors])
+        rows = np.ones((numbers.size, 1))
+        for factor, place in zip(self.factors, places, strict=True):
+            rows = (rows[:, :, None] * factor._rows(place)[:, None, :]).reshape(numbers.size, -1)
+        return rows
+
+    def _whole_form(self) -> Queries:
+        forms = [factor._whole_form() for factor in self.factors]
+        return self if all(map(operator.is_, forms, self.factors)) else Kronecker(forms)
+
+    def _along(self, sides: list[int], values: Array, steps: Sequence[Callable[[Array], Array]]) -> Array:
+        """Each step along its own axis; a step that shortens its axis comes before one that lengthens it."""
+        leading, shape = values.shape[:-1], list(sides)
+        growth = [factor.count / factor.cells for factor in self.factors]
+        if sides != [factor.cells for factor in self.factors]:
+            growth = [1 / ratio for ratio in growth]
+        for axis in sorted(range(len(steps)), key=growth.__getitem__):
+            if not isinstance(self.factors[axis], Identity):
+                before, after = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+                table = values.reshape(*leading, before, shape[axis], after)
+                done = steps[axis](np.ascontiguousarray(np.swapaxes(table, -1, -2)))
+                shape[axis] = done.shape[-1]
+                values = np.ascontiguousarray(np.swapaxes(done, -1, -2))
+        return np.array(values).reshape(*leading, math.prod(shape))
 
     def __str__(self) -> str:
         return " × ".join(str(factor) for factor in self.factors)
+
+    def _plain_sensitivity(self) -> int:
+        """Column norms multiply, and the factors' cells are combined freely."""
+        return math.prod(factor.sensitivity() for factor in self.factors)
 
     def largest_row_sum(self) -> int:
         """Products of sums of absolute values."""
@@ -84,7 +108,7 @@ class Stack(Queries):
     array([7, 3, 4])
     """
 
-    domain: tuple[int, ...]
+    domain: tuple[int, ...] = field(init=False)
     parts: tuple[Queries, ...]
 
     def __init__(self, parts: Sequence[Queries]) -> None:
@@ -110,6 +134,20 @@ class Stack(Queries):
         pieces = self.split(weights)
         return np.asarray(sum(part._absolute_transpose(piece) for part, piece in zip(self.parts, pieces, strict=True)))
 
+    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+        rows = np.empty((numbers.size, self.cells))
+        start = 0
+        for part in self.parts:
+            own = (numbers >= start) & (numbers < start + part.count)
+            if own.any():
+                rows[own] = part._rows(numbers[own] - start)
+            start += part.count
+        return rows
+
+    def _whole_form(self) -> Queries:
+        forms = [part._whole_form() for part in self.parts]
+        return self if all(map(operator.is_, forms, self.parts)) else Stack(forms)
+
     def split(self, answers: Array) -> list[Array]:
         """The answers of each part."""
         ends = list(itertools.accumulate(part.count for part in self.parts))
@@ -134,69 +172,9 @@ class Stack(Queries):
         return sum(part.squared_norm() for part in self.parts)
 
 
-@dataclass(frozen=True, eq=False)
-class Weighted(Queries):
-    """The same queries, each multiplied by a weight: for workloads in which some queries matter more.
-
-    Weights can be any finite numbers, so such a set is answered from an estimate and is never measured itself.
-
-    >>> from adyton.queries import Identity
-    >>> Weighted(Identity(2), [0.5, 2]) @ [4, 5]
-    array([ 2., 10.])
-    """
-
-    domain: tuple[int, ...]
-    queries: Queries
-    weights: Reals
-
-    def __init__(self, queries: Queries, weights: npt.ArrayLike) -> None:
-        (inner,) = check_queries([queries], "queries")
-        values = np.array(weights, dtype=np.float64)
-        if values.shape not in ((), (inner.count,)) or not np.isfinite(values).all():
-            raise BadInput(f"weights must be {inner.count} finite numbers, one per query, or one number for all.")
-        values = np.broadcast_to(values, (inner.count,)).copy()
-        values.flags.writeable = False
-        object.__setattr__(self, "domain", inner.domain)
-        object.__setattr__(self, "queries", inner)
-        object.__setattr__(self, "weights", values)
-
-    @property
-    def count(self) -> int:
-        """As many as there were."""
-        return self.queries.count
-
-    def _apply(self, cells: Array) -> Array:
-        return np.asarray(self.queries._apply(cells) * self.weights, dtype=np.float64)
-
-    def _transpose(self, answers: Array) -> Array:
-        return self.queries._transpose(np.asarray(answers * self.weights, dtype=np.float64))
-
-    def _absolute_transpose(self, weights: Array) -> Array:
-        return self.queries._absolute_transpose(np.asarray(weights * np.abs(self.weights), dtype=np.float64))
-
-    def sensitivity(self, weights: Array | None = None) -> int:
-        """Not known exactly: weights are rounded numbers."""
-        raise BadInput("weighted queries are answered from an estimate. Measure the queries, with the weights beside.")
-
-    def __str__(self) -> str:
-        return f"weighted {self.queries}"
-
-    def largest_row_sum(self) -> int:
-        """A bound."""
-        return self.queries.largest_row_sum() * math.ceil(float(np.abs(self.weights).max()))
-
-    def largest_coefficient(self) -> int:
-        """A bound."""
-        return self.queries.largest_coefficient() * math.ceil(float(np.abs(self.weights).max()))
-
-    def _hash_columns(self, words: Array) -> Array:
-        """A query of weight 0 tells nothing apart; any other tells as much as with weight 1."""
-        return self.queries._hash_columns(words * (self.weights != 0).astype(np.uint64))
-
-
 def check_queries(given: Sequence[Queries], name: str) -> tuple[Queries, ...]:
     """Query sets, at least one, or an error."""
-    parts = tuple(given)
+    parts = tuple(given) if isinstance(given, Iterable) else ()
     if not parts or not all(isinstance(part, Queries) for part in parts):
         raise BadInput(f"{name} must be query sets, at least one, given {shorten(given)}.")
     return parts

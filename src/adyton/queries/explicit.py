@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.queries.base import Array, Queries, scatter
-from adyton.whole import add, as_shape, freeze, largest, whole, widen
+from adyton.whole import as_shape, freeze, largest, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,14 @@ class Explicit(Queries):
                 raise BadInput(
                     f"{name} must lie in 0 … {bound - 1}, given {int(numbers.min())} … {int(numbers.max())}."
                 )
-        entries = add(widen(self.places, self.cells) * self.cells, self.columns)
-        if np.unique(entries).size != entries.size:
+        self._sort()
+
+    def _sort(self) -> None:
+        """Row by row, and in a row from the first cell to the last; each coefficient once."""
+        order = np.lexsort((self.columns, self.places))
+        for name in ("places", "columns", "coefficients"):
+            object.__setattr__(self, name, freeze(getattr(self, name)[order], name))
+        if ((np.diff(self.places) == 0) & (np.diff(self.columns) == 0)).any():
             raise BadInput("a coefficient is given twice for the same row and column. Add them up first.")
 
     @classmethod
@@ -75,19 +81,27 @@ class Explicit(Queries):
         return self.length
 
     def _apply(self, cells: Array) -> Array:
-        return self._gather(cells, self.columns, self.places, self.length, self.coefficients)
+        if cells.dtype == object:
+            return scatter(self.coefficients.astype(object) * cells[..., self.columns], self.places, self.length)
+        return _along_last(self._sparse(self.coefficients, cells.dtype), cells)
 
     def _transpose(self, answers: Array) -> Array:
-        return self._gather(answers, self.places, self.columns, self.cells, self.coefficients)
+        return self._weigh(answers, self.coefficients)
 
     def _absolute_transpose(self, weights: Array) -> Array:
-        absolute = np.abs(self.coefficients.astype(object if weights.dtype == object else np.int64))
-        return self._gather(weights, self.places, self.columns, self.cells, absolute)
+        return self._weigh(weights, np.abs(self.coefficients.astype(weights.dtype)))
 
-    @staticmethod
-    def _gather(values: Array, source: Array, target: Array, length: int, coefficients: Array) -> Array:
-        """result[target] += coefficient · value[source], in the number type of the values."""
-        return scatter(coefficients.astype(values.dtype) * values[..., source], target, length)
+    def _weigh(self, answers: Array, coefficients: Array) -> Array:
+        """For each cell the sum of coefficient · answer, in the number type of the answers."""
+        if answers.dtype == object:
+            return scatter(coefficients.astype(object) * answers[..., self.places], self.columns, self.cells)
+        return _along_last(self._sparse(coefficients, answers.dtype).T, answers)
+
+    def _sparse(self, coefficients: Array, kind: Any) -> Any:
+        from scipy import sparse
+
+        starts = np.searchsorted(self.places, np.arange(self.length + 1))
+        return sparse.csr_array((coefficients.astype(kind), self.columns, starts), shape=(self.length, self.cells))
 
     def __str__(self) -> str:
         return f"{self.length:,} queries on {self.cells:,} cells"
@@ -103,3 +117,10 @@ class Explicit(Queries):
     def squared_norm(self) -> float:
         """The sum of the squared coefficients."""
         return float(np.square(self.coefficients.astype(np.float64)).sum())
+
+
+def _along_last(matrix: Any, values: Array) -> Array:
+    """matrix · v for every vector v along the last axis."""
+    flat = values.reshape(-1, values.shape[-1])
+    result = matrix @ flat[0] if len(flat) == 1 else np.ascontiguousarray((matrix @ flat.T).T)
+    return np.asarray(result).reshape(*values.shape[:-1], matrix.shape[0])

@@ -67,7 +67,7 @@ class Haar(Queries):
             start += blocks
             halves = np.stack([values + own, values - own if signed else values + own], axis=-1)
             values = halves.reshape(*answers.shape[:-1], 2 * blocks)[..., : -(-self.cells >> (level - 1))]
-        return np.ascontiguousarray(values)
+        return np.array(values)
 
     def inverse(self, answers: Reals) -> Reals:
         """The cells of the padded domain that have these answers, cut to the real cells.
@@ -89,9 +89,17 @@ class Haar(Queries):
     def __str__(self) -> str:
         return f"Haar wavelet of {self.cells:,} cells"
 
+    def _plain_sensitivity(self) -> int:
+        """A cell is in the total and in one block of each level."""
+        return self.levels + 1
+
     def largest_row_sum(self) -> int:
         """The whole domain."""
         return self.cells
+
+    def squared_norm(self) -> float:
+        """The total and every level count every cell once."""
+        return float(self.cells * (self.levels + 1))
 
 
 def _halves(values: Array) -> tuple[Array, Array]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.messages import shorten
 from adyton.queries.base import Array, Queries
-from adyton.whole import as_shape, freeze
+from adyton.whole import as_shape, freeze, whole
+
+_SHORT = 8
+"""Blocks of at most this many cells are summed cell by cell for all blocks at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,8 @@ class Hierarchy(Queries):
     order: npt.NDArray[np.int64] | None = None
     measured: npt.NDArray[np.int64] | None = None
     """The numbers of the blocks that are queries, ascending; None for all."""
+    children: tuple[npt.NDArray[np.int64], ...] = field(init=False)
+    """For each level but the finest, the first child of each block, and at the end the number of blocks below."""
 
     def __init__(
         self,
@@ -46,10 +52,13 @@ class Hierarchy(Queries):
         for level in levels:
             if level.size < 2 or level[0] != 0 or level[-1] != self.cells or (np.diff(level) < 1).any():
                 raise BadInput(f"the boundaries of a level rise from 0 to the number of cells, {self.cells}.")
-        for coarse, fine in itertools.pairwise(levels):
-            if not np.isin(coarse, fine, assume_unique=True).all():
-                raise BadInput("every boundary of a level must be a boundary of the levels below it.")
+        children = [np.searchsorted(fine, coarse) for coarse, fine in itertools.pairwise(levels)]
+        if not all(
+            np.array_equal(levels[number][first], levels[number - 1]) for number, first in enumerate(children, 1)
+        ):
+            raise BadInput("every boundary of a level must be a boundary of the levels below it.")
         object.__setattr__(self, "boundaries", levels)
+        object.__setattr__(self, "children", tuple(freeze(first, "children") for first in children))
         places = None if order is None else freeze(order, "order").reshape(-1)
         if places is not None and not np.array_equal(np.sort(places), np.arange(self.cells)):
             raise BadInput(f"an order lists each of the {self.cells} cells once.")
@@ -69,12 +78,16 @@ class Hierarchy(Queries):
         >>> Hierarchy.of_blocks(5, [2, 1]).boundaries
         (array([0, 5]), array([0, 2, 4, 5]), array([0, 1, 2, 3, 4, 5]))
         """
-        return cls(cells, block_boundaries(cells, sizes, root=root))
+        blocks = [whole(size, "sizes", 1) for size in sizes]
+        return cls(cells, block_boundaries(whole(cells, "cells", 1), blocks, root=root))
 
     def of_levels(self, levels: Sequence[int]) -> Hierarchy:
-        """The same tree, with only the blocks of these levels (0 is the coarsest) as queries."""
+        """The same tree, with all the blocks of these levels (0 is the coarsest) as queries, and no others."""
         starts = self.level_starts
-        numbers = [np.arange(starts[level], starts[level + 1]) for level in sorted(levels)]
+        chosen = sorted({whole(level, "levels", 0) for level in levels})
+        if not chosen or chosen[-1] >= len(self.boundaries):
+            raise BadInput(f"levels are at least one of 0 … {len(self.boundaries) - 1}, given {shorten(levels)}.")
+        numbers = [np.arange(starts[level], starts[level + 1]) for level in chosen]
         return Hierarchy(self.domain, self.boundaries, self.order, np.concatenate(numbers))
 
     @property
@@ -110,32 +123,29 @@ class Hierarchy(Queries):
         return result
 
     def _apply(self, cells: Array) -> Array:
-        sums = self.ordered(cells)
-        finer = np.arange(self.cells + 1)
-        levels = []
-        for level in reversed(self.boundaries):
-            if level.size != finer.size:
-                sums = block_sums(sums, np.searchsorted(finer, level))
-            finer = level
-            levels.append(sums)
+        levels = [block_sums(self.ordered(cells), self.boundaries[-1])]
+        for starts in reversed(self.children):
+            levels.append(block_sums(levels[-1], starts))
         every = np.concatenate(levels[::-1], axis=-1)
         return every if self.measured is None else every[..., self.measured]
 
     def _transpose(self, answers: Array) -> Array:
+        every = answers
         if self.measured is not None:
             every = np.zeros((*answers.shape[:-1], self.blocks), dtype=answers.dtype)
             every[..., self.measured] = answers
-        else:
-            every = answers
-        values = np.zeros((*answers.shape[:-1], 1), dtype=answers.dtype)
-        coarser = np.array([0, self.cells])
-        for start, level in zip(self.level_starts, self.boundaries, strict=False):
-            values = spread(values, np.searchsorted(level, coarser)) + every[..., start : start + level.size - 1]
-            coarser = level
-        return np.ascontiguousarray(self.unordered(spread(values, coarser)))
+        levels = np.split(every, self.level_starts[1:-1], axis=-1)
+        values = levels[0]
+        for starts, own in zip(self.children, levels[1:], strict=True):
+            values = spread(values, starts) + own
+        return np.ascontiguousarray(self.unordered(spread(values, self.boundaries[-1])))
 
     def __str__(self) -> str:
         return f"hierarchy of {self.count:,} blocks of {self.cells:,} cells"
+
+    def _plain_sensitivity(self) -> int:
+        """A cell is in one block of each level."""
+        return len(self.boundaries) if self.measured is None else super()._plain_sensitivity()
 
     def largest_row_sum(self) -> int:
         """The coarsest block is at most the whole domain."""
@@ -149,12 +159,20 @@ class Hierarchy(Queries):
 
 def block_sums(values: Array, starts: Array) -> Array:
     """The sums over blocks that begin at *starts* (the end of the last one listed too), along the last axis."""
-    size, rest = divmod(values.shape[-1], starts.size - 1)
-    if not rest and (np.diff(starts) == size).all():
-        if size == 1:
-            return values
-        return np.asarray(values.reshape(*values.shape[:-1], -1, size).sum(axis=-1))
-    return np.add.reduceat(values, starts[:-1], axis=-1)
+    size, blocks = int(starts[1]), starts.size - 1
+    full = blocks if starts[-1] == size * blocks else blocks - 1
+    if starts[-1] > size * blocks or not np.array_equal(starts[:-1], np.arange(blocks) * size):
+        return np.add.reduceat(values, starts[:-1], axis=-1)
+    if size == 1:
+        return values
+    equal, rest = values[..., : size * full], values[..., size * full :]
+    if size <= _SHORT:
+        sums = equal[..., ::size] + equal[..., 1::size]
+        for place in range(2, size):
+            sums += equal[..., place::size]
+    else:
+        sums = equal.reshape(*values.shape[:-1], full, size).sum(axis=-1)
+    return sums if full == blocks else np.concatenate([sums, rest.sum(axis=-1, keepdims=True)], axis=-1)
 
 
 def spread(values: Array, starts: Array) -> Array:

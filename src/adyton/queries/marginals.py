@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.messages import shorten
 from adyton.queries.base import Array, Queries
 from adyton.whole import as_shape, freeze, whole
 
@@ -44,6 +45,8 @@ class Marginals(Queries):
             sets = tuple(itertools.combinations(range(dimensions), size))
         else:
             assert axes is not None
+            if not all(isinstance(chosen, Sequence) for chosen in axes):
+                raise BadInput(f"axes must be a list of sets of axes, like [(0, 1), (2,)], given {shorten(axes)}.")
             sets = tuple(tuple(whole(axis, "axes", 0) for axis in chosen) for chosen in axes)
             for chosen in sets:
                 if list(chosen) != sorted(set(chosen)) or (chosen and chosen[-1] >= dimensions):
@@ -64,8 +67,9 @@ class Marginals(Queries):
 
     def _apply(self, cells: Array) -> Array:
         table = cells.reshape(*cells.shape[:-1], *self.domain)
-        parts = [table.sum(axis=self._others(chosen, cells.ndim - 1)) for chosen in self.axes]
-        return np.concatenate([part.reshape(*cells.shape[:-1], -1) for part in parts], axis=-1)
+        parts = [np.asarray(table.sum(axis=self._others(chosen, cells.ndim - 1))) for chosen in self.axes]
+        pairs = zip(parts, self.sizes, strict=True)
+        return np.concatenate([part.reshape(*cells.shape[:-1], size) for part, size in pairs], axis=-1)
 
     def _transpose(self, answers: Array) -> Array:
         leading = answers.shape[:-1]
@@ -115,12 +119,12 @@ class Grid(Queries):
         object.__setattr__(self, "edges", frozen)
 
     @classmethod
-    def of_blocks(cls, domain: int | Sequence[int], blocks: Sequence[int]) -> Grid:
+    def of_blocks(cls, domain: int | Sequence[int], blocks: int | Sequence[int]) -> Grid:
         """A grid with this many blocks along each axis, as equal as they can be; at most one block per cell."""
-        sides = as_shape(domain)
-        if len(blocks) != len(sides):
-            raise BadInput(f"the domain {sides} needs one number of blocks per axis, given {list(blocks)}.")
-        pairs = [(side, min(side, whole(number, "blocks", 1))) for side, number in zip(sides, blocks, strict=True)]
+        sides, numbers = as_shape(domain), as_shape(blocks, "blocks")
+        if len(numbers) != len(sides):
+            raise BadInput(f"the domain {sides} needs one number of blocks per axis, given {numbers}.")
+        pairs = [(side, min(side, number)) for side, number in zip(sides, numbers, strict=True)]
         return cls(sides, [np.arange(number + 1) * side // number for side, number in pairs])
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.queries.base import Queries
+from adyton.queries.product import Product
 from adyton.whole import IntegerArray
 
 _SHOWN = 6
@@ -29,9 +32,16 @@ class Measurement:
 
     queries: Queries
     answers: IntegerArray
-    variances: npt.NDArray[np.float64]
+    noise: Callable[[], npt.NDArray[np.float64]]
+    """Computes the variance of the noise in each answer, which not every use of the answers asks for."""
     epsilon: Fraction
     private: bool
+    mapping: Queries | None = None
+    """The queries on the first vector whose answers were the cells that were measured; None for that vector itself."""
+
+    def on_first_vector(self) -> Queries:
+        """The queries, asked of the vector that the measured one was derived from."""
+        return self.queries if self.mapping is None else Product(self.queries, self.mapping)
 
     @property
     def value(self) -> int:
@@ -39,6 +49,11 @@ class Measurement:
         if self.answers.size != 1:
             raise BadInput(f"there are {self.answers.size} answers, .value is for a single one. Read .answers.")
         return int(self.answers.reshape(-1)[0])
+
+    @cached_property
+    def variances(self) -> npt.NDArray[np.float64]:
+        """The variance of the noise in each answer."""
+        return self.noise()
 
     @property
     def standard_deviations(self) -> npt.NDArray[np.float64]:

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
-from adyton.whole import as_shape
+from adyton.whole import as_shape, whole
 
 Places = npt.NDArray[np.int64]
 
 
-def block_tree(domain: Sequence[int], branching: int = 2) -> tuple[Places, list[Places]]:
+def block_tree(domain: int | Sequence[int], branching: int = 2) -> tuple[Places, list[Places]]:
     """Cut every axis into *branching* nearly equal parts, and each part again, down to cells.
 
     Returns the order of the cells (the n-dimensional Morton order, for powers of two) in which every block is an
@@ -24,7 +24,8 @@ def block_tree(domain: Sequence[int], branching: int = 2) -> tuple[Places, list[
     >>> order.tolist(), [level.tolist() for level in levels]
     ([0, 1, 4, 5, 2, 3, 6, 7], [[0, 8], [0, 4, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8]])
     """
-    sides = as_shape(tuple(domain))
+    sides = as_shape(domain)
+    branching = whole(branching, "branching", 2)
     codes = [_axis_codes(side, branching) for side in sides]
     depth = max(code.shape[0] for code in codes)
     keys = []
@@ -60,7 +61,7 @@ def _axis_codes(side: int, branching: int) -> Places:
     return np.asarray(place // powers[:, None] % branching)
 
 
-def hilbert_order(domain: Sequence[int]) -> Places:
+def hilbert_order(domain: int | Sequence[int]) -> Places:
     """The cells of a two-dimensional domain along a Hilbert curve, on which neighbours stay neighbours.
 
     The curve of the smallest square of side 2^k that holds the domain is drawn, and cells outside are left out.
@@ -68,7 +69,7 @@ def hilbert_order(domain: Sequence[int]) -> Places:
     >>> hilbert_order((2, 2)).tolist()
     [0, 1, 3, 2]
     """
-    sides = as_shape(tuple(domain))
+    sides = as_shape(domain)
     if len(sides) != 2:
         raise BadInput(f"a Hilbert curve needs a domain of two dimensions, given the shape {sides}.")
     row, column = (axis.reshape(-1) for axis in np.indices(sides))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Array, Queries, scatter
+from adyton.queries.base import Array, Queries, Reals, scatter
 from adyton.queries.combined import check_queries
 from adyton.queries.partition import Partition
 from adyton.whole import as_shape, freeze
@@ -41,7 +41,8 @@ class Reduction(Queries):
         return self.partition.groups
 
     def _apply(self, cells: Array) -> Array:
-        return scatter(cells, self.partition.labels, self.count + 1)[..., :-1]  # the label -1 adds to the last
+        labels = self.partition.labels
+        return scatter(cells, np.where(labels < 0, self.count, labels), self.count + 1)[..., :-1]
 
     def _transpose(self, answers: Array) -> Array:
         nothing = np.zeros((*answers.shape[:-1], 1), dtype=answers.dtype)
@@ -111,7 +112,7 @@ class Product(Queries):
     array([ 9, 15])
     """
 
-    domain: tuple[int, ...]
+    domain: tuple[int, ...] = field(init=False)
     outer: Queries
     inner: Queries
 
@@ -136,6 +137,15 @@ class Product(Queries):
 
     def _absolute_transpose(self, weights: Array) -> Array:
         return self.inner._absolute_transpose(self.outer._absolute_transpose(weights))
+
+    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+        return self.inner._transpose(self.outer._rows(numbers))
+
+    def _whole_form(self) -> Queries:
+        """Cells that all inner queries treat alike are alike in the product too."""
+        if not self.inner.whole:
+            return self.inner._whole_form()
+        return self if self.outer.whole else Product(self.outer._whole_form(), self.inner)
 
     def __str__(self) -> str:
         return f"{self.outer} of {self.inner}"

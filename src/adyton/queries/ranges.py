@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
-from adyton.queries.base import Array, Queries, Reals, scatter
+from adyton.queries.base import Array, Queries, Reals, add_at
 from adyton.queries.partition import Partition
 from adyton.whole import as_shape, freeze, narrow, widen
 
@@ -67,7 +67,7 @@ class Ranges(Queries):
         padded[(slice(None),) * leading + (slice(1, None),) * len(self.domain)] = table
         for axis in range(leading, padded.ndim):
             np.cumsum(padded, axis=axis, out=padded)
-        flat = padded.reshape(*cells.shape[:-1], -1)
+        flat = padded.reshape(*cells.shape[:-1], math.prod(side + 1 for side in self.domain))
         answers = np.zeros((*cells.shape[:-1], self.count), dtype=cells.dtype)
         for negative, corner in self._corners():
             if negative:
@@ -80,20 +80,30 @@ class Ranges(Queries):
         sides = tuple(side + 1 for side in self.domain)
         flat = np.zeros((*answers.shape[:-1], math.prod(sides)), dtype=answers.dtype)
         for negative, corner in self._corners():
-            corners = scatter(answers, corner, flat.shape[-1])
-            flat = flat - corners if negative else flat + corners
+            add_at(flat, corner, -answers if negative else answers)
         table = flat.reshape(*answers.shape[:-1], *sides)
         for axis in range(answers.ndim - 1, table.ndim):
             np.cumsum(np.flip(table, axis), axis=axis, out=np.flip(table, axis))
         inside = (slice(None),) * (answers.ndim - 1) + (slice(1, None),) * len(self.domain)
         return np.ascontiguousarray(table[inside]).reshape(*answers.shape[:-1], self.cells)
 
+    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+        """Each box is the product of its sides."""
+        rows = np.ones((numbers.size, 1), dtype=bool)
+        for axis, side in enumerate(self.domain):
+            low, high = self.lower[numbers, axis, None], self.upper[numbers, axis, None]
+            inside = (np.arange(side) >= low) & (np.arange(side) <= high)
+            rows = (rows[:, :, None] & inside[:, None, :]).reshape(numbers.size, -1)
+        return rows.astype(np.float64)
+
     def _corners(self) -> Iterator[tuple[bool, Array]]:
         """Inclusion and exclusion: the corners of the boxes in the padded summed-area table, with their signs."""
-        sides = tuple(side + 1 for side in self.domain)
         for corner in itertools.product((False, True), repeat=len(self.domain)):
-            places = np.where(corner, self.lower, self.upper + 1)
-            yield bool(sum(corner) % 2), np.ravel_multi_index(tuple(places.T), sides)
+            places = np.zeros(self.count, dtype=np.int64)
+            for axis, low in enumerate(corner):
+                places *= self.domain[axis] + 1
+                places += self.lower[:, axis] if low else self.upper[:, axis] + 1
+            yield bool(sum(corner) % 2), places
 
     def __str__(self) -> str:
         return f"{self.count:,} ranges on {' × '.join(f'{side:,}' for side in self.domain)} cells"
@@ -138,6 +148,13 @@ class AllRange(Queries):
             begin, end = end, end + self.cells - start
             result[..., start:] += answers[..., begin:end][..., ::-1].cumsum(axis=-1)[..., ::-1]
         return result
+
+    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+        firsts = np.concatenate([[0], np.cumsum(np.arange(self.cells, 0, -1))])
+        starts = np.searchsorted(firsts, numbers, side="right") - 1
+        ends = starts + numbers - firsts[starts]
+        places = np.arange(self.cells)
+        return np.asarray((places >= starts[:, None]) & (places <= ends[:, None]), dtype=np.float64)
 
     def column_sums(self, weights: Array | None = None) -> Array:
         """Cell i lies in (i + 1)(n − i) intervals."""

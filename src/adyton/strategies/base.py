@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +37,12 @@ class Strategy:
         return np.asarray(noise.variances(positive(epsilon, "epsilon")))
 
     def solver(self, epsilon: Rational) -> Solver:
-        """Least squares for such answers, prepared once."""
-        from adyton.inference.solvers import solver
+        """Least squares for such answers, prepared once for each epsilon."""
+        return _prepare(self, positive(epsilon, "epsilon"))
 
-        return solver(self.queries, self.variances(epsilon))
+
+@lru_cache(maxsize=64)
+def _prepare(strategy: Strategy, epsilon: Fraction) -> Solver:
+    from adyton.inference.solvers import solver
+
+    return solver(strategy.queries, strategy.variances(epsilon))

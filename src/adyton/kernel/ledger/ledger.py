@@ -15,7 +15,7 @@ from fractions import Fraction
 from types import TracebackType
 from typing import NoReturn, TypeVar, get_args
 
-from adyton.errors import BadInput, BudgetExceeded, LedgerError, LedgerMismatch
+from adyton.errors import BadInput, LedgerError, LedgerMismatch
 from adyton.exact import Rational, display, positive
 from adyton.kernel.ledger import arguments
 from adyton.kernel.ledger.file import ChangedError, LedgerFile
@@ -130,7 +130,7 @@ class Ledger:
             account = read_account(connection)
             spent = account.spent + asked
             if spent > account.total:
-                self._refuse(asked, account)
+                account.refuse(asked, self._file.name if self.path is None else os.path.basename(self.path))
             if not fits(spent):
                 raise BadInput("the budget asked for cannot be added exactly. Write it with fewer digits.")
             number = connection.execute(
@@ -218,18 +218,6 @@ class Ledger:
 
     def _account(self) -> Account:
         return self._read(read_account)
-
-    def _refuse(self, asked: Fraction, account: Account) -> NoReturn:
-        left, total = account.remaining, account.total
-        name = self._file.name if self.path is None else os.path.basename(self.path)
-        advice = "Open" if left == 0 else f"Ask for at most {display(left)}, or open"
-        raise BudgetExceeded(
-            f"this request asks for ε = {display(asked)}, but {display(left)} of {display(total)} is left in {name}. "
-            f"{advice} a new ledger with the data owner's consent.",
-            asked=asked,
-            left=left,
-            total=total,
-        )
 
 
 def _write_account(connection: sqlite3.Connection, terms: Account) -> None:

@@ -11,7 +11,10 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NoReturn, TypeAlias, get_args
+
+from adyton.errors import BudgetExceeded
+from adyton.exact import display
 
 Settled: TypeAlias = Literal["answered", "failed"]
 Status: TypeAlias = Literal["debited", "answered", "failed"]
@@ -47,6 +50,18 @@ class Account:
     def remaining(self) -> Fraction:
         """What may still be spent."""
         return self.total - self.spent
+
+    def refuse(self, asked: Fraction, name: str) -> NoReturn:
+        """The error for a debit that does not fit."""
+        left = display(self.remaining)
+        advice = "Open" if self.remaining == 0 else f"Ask for at most {left}, or open"
+        raise BudgetExceeded(
+            f"this request asks for ε = {display(asked)}, but {left} of {display(self.total)} is left in {name}. "
+            f"{advice} a new ledger with the data owner's consent.",
+            asked=asked,
+            left=self.remaining,
+            total=self.total,
+        )
 
 
 @dataclass(frozen=True)

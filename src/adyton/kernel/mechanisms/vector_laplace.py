@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +95,8 @@ class VectorLaplace(Mechanism):
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Measurement:
         """The answers with their variances."""
-        return Measurement(self.queries, output, self.variances(epsilon), epsilon, private)
+        assert isinstance(source, VectorShape)
+        return Measurement(self.queries, output, partial(self.variances, epsilon), epsilon, private, source.mapping)
 
     def variances(self, epsilon: Fraction) -> npt.NDArray[np.float64]:
         """The variance of the noise in each answer: public, known before anything is measured."""

@@ -9,7 +9,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.transforms.base import Outcome, Transform
-from adyton.queries import Partition, Queries
+from adyton.queries import Cells, Partition, Queries, Reduction
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +22,8 @@ class Reduce(Transform):
     def plan(self, source: VectorShape) -> Outcome:
         """One cell per group."""
         source.check_cells("a partition", self.partition.cells)
-        groups = self.partition.groups
-        return Outcome(f"reduce({groups} groups)", (VectorShape((groups,)),), lambda x: [x.reduce(self.partition)])
+        sums = source.derive(Reduction(self.partition, source.shape))
+        return Outcome(f"reduce({self.partition.groups} groups)", (sums,), lambda x: [x.reduce(self.partition)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class SplitVector(Transform):
         if not sizes.all():
             empty = int(np.flatnonzero(sizes == 0)[0])
             raise BadInput(f"group {empty} of the partition has no cells. Number the groups without gaps.")
-        shapes = tuple(VectorShape((int(size),)) for size in sizes)
+        shapes = tuple(source.derive(Cells(source.shape, part)) for part in self.partition.parts())
         step = f"split({self.partition.groups} groups)"
         return Outcome(step, shapes, lambda x: x.split(self.partition), disjoint=True)
 
@@ -60,7 +60,7 @@ class LinearMap(Transform):
         source.check_cells("queries", self.queries.cells)
         return Outcome(
             f"map({self.queries})",
-            (VectorShape((self.queries.count,)),),
+            (source.derive(self.queries),),
             lambda x: [x.map(self.queries)],
             stability=self.queries.sensitivity(),
         )

@@ -1,0 +1,104 @@
+"""Does the noise of every plan's measurements pay for what they reveal? Recomputed exactly, query by query.
+
+A plan is run on public data with a noise source that writes down the scales it is asked for. Of each measurement the
+coefficients are read row by row, and Σ_q |q_i| / scale_q is added up for every cell in fractions: that is what one row
+in cell i costs, whatever the query sets say of their own sensitivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from adyton.audit.findings import Finding
+from adyton.exact import Rational
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.mechanisms import Mechanism
+from adyton.kernel.sources import Source, VectorSource
+from adyton.noise import SimulatedNoise
+from adyton.noise.scales import read_ratio
+from adyton.noise.source import Scale, Size
+from adyton.plans import algorithms, plan_named
+from adyton.plans.base import Plan
+from adyton.queries import Identity, Prefix, Queries, RandomRanges
+from adyton.whole import IntegerArray
+
+EPSILONS = (Fraction(1), Fraction(1, 10), Fraction(22, 7))
+DOMAINS: tuple[tuple[int, ...], ...] = ((1,), (7,), (16,), (33,), (4, 4), (5, 3))
+
+
+class Witness(SimulatedNoise):
+    """Simulated noise that remembers the scales of every draw."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.scales: list[list[Fraction]] = []
+
+    def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
+        """Draw, and write down the scale of each answer."""
+        draws = super().discrete_laplace(size, scale)
+        ratio = read_ratio(scale)
+        pairs = np.broadcast_arrays(ratio.numerator, ratio.denominator)
+        each = [Fraction(int(above), int(below)) for above, below in zip(*(p.ravel() for p in pairs), strict=True)]
+        self.scales.append(each * (draws.size // len(each)))
+        return draws
+
+
+class Listener(Kernel[VectorSource]):
+    """A kernel that remembers the queries of every measurement, as queries about its root."""
+
+    asked: list[Queries]
+
+    def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
+        """Measure, and write down what was asked."""
+        answer = super().measure(source, operator, epsilon)
+        self.asked = [*getattr(self, "asked", []), answer.on_first_vector()]
+        return answer
+
+
+def audit_certificates(advance: Callable[[], None] = lambda: None) -> Finding:
+    """Every plan whose measurements do not depend on the data, on small domains, workloads and budgets."""
+    checked, tightest = 0, Fraction(0)
+    for plan, workload in cases():
+        for epsilon in EPSILONS:
+            cost = cost_of(plan, workload, epsilon)
+            checked += 1
+            if cost > epsilon:
+                detail = f"{plan.name} on {workload} costs {float(cost / epsilon):.6f} times its ε = {epsilon}."
+                return Finding("plans", "certificates", False, detail)
+            tightest = max(tightest, cost / epsilon)
+        advance()
+    figures = {"runs": checked, "largest cost/ε": float(tightest)}
+    return Finding("plans", "certificates", True, f"{checked} runs, none above its ε.", figures)
+
+
+def cases() -> Iterator[tuple[Plan, Queries]]:
+    """Every data-independent plan with every small workload that it serves."""
+    for name in algorithms():
+        plan = plan_named(name)
+        if plan.serves.data_dependent:
+            continue
+        for domain in DOMAINS:
+            if plan.serves.serves(len(domain)):
+                yield plan, Identity(domain)
+                yield plan, RandomRanges(domain, 9, seed=1)
+                if len(domain) == 1:
+                    yield plan, Prefix(domain)
+
+
+def cost_of(plan: Plan, workload: Queries, epsilon: Fraction) -> Fraction:
+    """What the measurements of one run cost the row that they tell most about."""
+    witness = Witness()
+    kernel = Listener.on_vector(np.full(workload.domain, 3), epsilon=epsilon, dataset="certificate", noise=witness)
+    assert isinstance(kernel, Listener)
+    plan.estimate(kernel.root, workload, epsilon)
+    costs = [Fraction(0)] * workload.cells
+    for queries, scales in zip(kernel.asked, witness.scales, strict=True):
+        rows = (row for chunk in queries.rows() for row in chunk)
+        for row, scale in zip(rows, scales, strict=True):
+            for cell in np.flatnonzero(row).tolist():
+                costs[cell] += abs(Fraction(row[cell])) / scale
+    return max(costs)

@@ -1,0 +1,167 @@
+"""A plan: one algorithm, as a short program of operators, with what it serves and what error to expect."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.exact import Rational, positive
+
+# LATER from adyton.inference.projections import project_to_simplex, project_to_total
+from adyton.kernel.sources import VectorSource
+from adyton.messages import shorten
+
+from adyton.partitions import lift, reduce_workload, workload_partition
+from adyton.queries import Queries
+from adyton.queries.base import Reals
+from adyton.strategies.base import Strategy
+
+Estimate: TypeAlias = Reals
+"""An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tasks:
+    """What a plan can be asked for."""
+
+    dimensions: tuple[int, ...] | None = None
+    """The numbers of dimensions that it serves; None for any."""
+    data_dependent: bool = False
+    """Whether what it measures depends on the data."""
+
+    def serves(self, ndim: int) -> bool:
+        """Whether a domain of this many dimensions is served."""
+        return self.dimensions is None or ndim in self.dimensions
+
+    def __str__(self) -> str:
+        return "any number of" if self.dimensions is None else " or ".join(str(number) for number in self.dimensions)
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """The error to expect, before anything is spent: the square root of E‖W·x̂ − W·x‖².
+
+    ``kind`` says what the figure is: ``exact``; an ``estimate`` (by random probes); an ``upper mark`` where the
+    post-processing improves on it by an amount that depends on the data; or ``noise only`` where a bias comes on top
+    that depends on the data.
+    """
+
+    total: float
+    queries: int
+    kind: Literal["exact", "estimate", "upper mark", "noise only"]
+
+    @property
+    def per_query(self) -> float:
+        """The root mean square error of one answer."""
+        return self.total / math.sqrt(self.queries)
+
+    def __float__(self) -> float:
+        return self.total
+
+    def __str__(self) -> str:
+        return f"{self.total:.4g} in all, {self.per_query:.4g} a query ({self.kind})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(ABC):
+    """An algorithm. Subclasses are frozen values: their fields are the options, :meth:`run` is the program."""
+
+    name: ClassVar[str]
+    serves: ClassVar[Tasks]
+    simulates_many: ClassVar[bool] = True
+    """Whether :meth:`run` works on many simulated trials at once; if not, they run one after the other."""
+
+    nonnegative: bool = False
+    """Make the estimate non-negative, keeping its total."""
+    total: int | None = None
+    """The number of rows, where it is public: the estimate then adds up to it."""
+    reduce: bool = False
+    """Merge the cells that the workload cannot tell apart, and answer on the groups."""
+
+    def estimate(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Estimate:
+        """Run on a source, spending *epsilon*, and return the estimate in the shape of the domain."""
+        amount = positive(epsilon, "epsilon")
+        self.check(workload)
+        if workload.domain != x.shape:
+            raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
+        groups = workload_partition(workload) if self.reduce else None
+        if groups is None or groups.groups == groups.cells:
+            cells = self.run(x, workload, amount)
+        else:
+            cells = lift(self.run(x.reduce(groups), reduce_workload(workload, groups), amount), groups)
+        return self._finish(cells).reshape(*cells.shape[:-1], *workload.domain)
+
+    @abstractmethod
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """The program: spends exactly *epsilon* and returns the cells, flat."""
+
+    def check(self, workload: Queries) -> None:
+        """Refuse what the plan does not serve, and options that make no sense."""
+        if not isinstance(workload, Queries):
+            raise BadInput(f"a workload is a query set such as ad.workloads.Prefix(n), given {shorten(workload)}.")
+        ndim = len(workload.domain)
+        if not self.serves.serves(ndim):
+            raise BadInput(
+                f"{self.name} serves {self.serves} dimensions, the domain {workload.domain} has {ndim}. "
+                f"ad.algorithms(ndim={ndim}) lists the algorithms that serve it."
+            )
+
+    def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
+        """The error to expect on a workload; for biased plans exactly so only on public data *x*."""
+        raise BadInput(f"the error of {self.name} depends on the data and has no closed form. Simulate it.")
+
+    def _finish(self, cells: Reals) -> Reals:
+        if self.total is not None:
+            cells = project_to_total(cells, float(self.total))
+        if self.nonnegative:
+            cells = project_to_simplex(cells, np.maximum(0.0, cells.sum(axis=-1)))
+        return cells
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrategyPlan(Plan):
+    """A plan that measures one strategy with the whole budget and solves for the cells by least squares."""
+
+    @abstractmethod
+    def strategy(self, workload: Queries) -> Strategy:
+        """The queries to measure."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure, then least squares."""
+        strategy = self.strategy(workload)
+        return strategy.solver(epsilon).solve(strategy.measure(x, epsilon).answers)
+
+    def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
+        """In closed form, 2/ε²·‖W·A⁺·D‖²_F with the variances of the discrete noise, plus the bias on *x* if any."""
+        self.check(workload)
+        groups = workload_partition(workload) if self.reduce else None
+        if groups is not None:
+            workload = reduce_workload(workload, groups)
+        strategy = self.strategy(workload)
+        solver = strategy.solver(epsilon)
+        squared = solver.total_variance(workload)
+        if x is not None and not solver.complete:
+            counts = np.asarray(x, dtype=np.float64).reshape(-1)
+            counts = counts if groups is None else np.bincount(groups.labels, counts, groups.groups)
+            squared += float(np.square(workload @ (solver.solve(strategy.queries @ counts) - counts)).sum())
+        kind: Literal["exact", "estimate", "noise only"] = "exact" if solver.exact else "estimate"
+        if x is None and not solver.complete and solver.exact:
+            kind = "noise only"
+        return ExpectedError(math.sqrt(squared), workload.count, kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenoisingPlan(StrategyPlan):
+    """A strategy plan with free, non-linear post-processing after (or instead of) least squares."""
+
+    def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
+        """What least squares alone would have: an upper mark."""
+        linear = super().expected_error(workload, epsilon, x)
+        return ExpectedError(linear.total, linear.queries, "upper mark")

@@ -1,0 +1,124 @@
+"""Hierarchies of blocks that depend on the domain alone: H2, HB, the quadtree, and the wavelet of Privelet."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from adyton.inference.energies import tree_energies
+from adyton.queries import AllRange, Grid, Haar, Hierarchy, Identity, Kronecker, Total
+from adyton.queries.orders import block_tree
+from adyton.strategies.base import Strategy
+
+_TALLEST_QUADTREE = 10
+_REMEMBERED = 32
+_TALLER = 1.05**2
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def identity(domain: tuple[int, ...]) -> Strategy:
+    """Every cell."""
+    return Strategy(Identity(domain))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def total(domain: tuple[int, ...]) -> Strategy:
+    """The total alone."""
+    return Strategy(Total(domain))
+
+
+def uniform_grid(domain: tuple[int, ...], blocks: tuple[int, ...]) -> Strategy:
+    """The boxes of a grid with this many blocks along each axis."""
+    return Strategy(Grid.of_blocks(domain, blocks))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def h2(domain: tuple[int, ...]) -> Strategy:
+    """A binary tree with all of its levels (Hay et al., "Boosting the accuracy of differentially private histograms
+    through consistency", PVLDB 2010)."""
+    return Strategy(_tree(domain, 2))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def hb(domain: tuple[int, ...]) -> Strategy:
+    """A tree without its root, with the branching that suits the domain (Qardaji et al., "Understanding hierarchical
+    methods for differentially private histograms", PVLDB 2013)."""
+    tree = _tree(domain, branching(domain))
+    return Strategy(tree if len(tree.boundaries) == 1 else Hierarchy(domain, tree.boundaries[1:], tree.order))
+
+
+@lru_cache(maxsize=256)
+def branching(domain: tuple[int, ...]) -> int:
+    """Into how many parts HB cuts each axis.
+
+    In one dimension, the b with the least (b − 1)h³ − 2(b + 1)h²/3, for trees of height h = ⌈log_b n⌉. In more, the
+    b with the least error over all boxes; taller trees, which are worse on single cells, must be 5% better.
+
+    >>> branching((4096,)), branching((32, 32)), branching((128, 128))
+    (16, 32, 25)
+    """
+    side = max(domain)
+    if len(domain) == 1:
+        return min(range(2, max(3, side + 1)), key=lambda b: _average_variance(b, side))
+    return min(range(2, max(3, side + 1)), key=lambda b: _box_error(domain, b))
+
+
+def _average_variance(b: int, cells: int) -> float:
+    height = 1
+    while b**height < cells:
+        height += 1
+    return (b - 1) * height**3 - 2 * (b + 1) * height**2 / 3
+
+
+def _box_error(domain: tuple[int, ...], b: int) -> float:
+    """The mean squared error over all boxes, in units of the noise, as if all blocks of a level were equal.
+
+    With u the variance of a block's sum from what was measured inside it, and U that of its children's sum, the error
+    is Σ_levels (u − U)·(mean energy of the level): see :mod:`adyton.inference.trees`.
+    """
+    height = 1
+    while b**height < max(domain):
+        height += 1
+    noise = float(height**2)
+    error = known = blocks = 0.0
+    for level in range(height, 0, -1):  # from the cells upwards, the root excluded
+        parts = [min(side, b**level) for side in domain]
+        below = known * blocks / math.prod(parts)
+        known = 1 / (1 / noise + 1 / below) if below else noise
+        blocks = math.prod(parts)
+        error += (known - below) * math.prod(_mean_energy(*axis) for axis in zip(domain, parts, strict=True))
+    return error * _TALLER**height
+
+
+@lru_cache(maxsize=4096)
+def _mean_energy(side: int, parts: int) -> float:
+    """The mean over all intervals of Σ (part of a block that is covered)², over the equal blocks of an axis."""
+    intervals = AllRange(side)
+    (energies,) = tree_energies(intervals, [np.arange(parts + 1) * side // parts], np.ones(side), None)
+    return float(energies.sum()) / intervals.count
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def quadtree(domain: tuple[int, ...]) -> Strategy:
+    """Every axis is halved, down to cells or ten times; the budget grows by 2^(1/3) from each level to the next
+    (Cormode et al., "Differentially private spatial decompositions", ICDE 2012)."""
+    tree = _tree(domain, 2)
+    levels = tree.boundaries[: _TALLEST_QUADTREE + 1]
+    weights = np.exp2(np.arange(len(levels)) / 3)
+    kept = Hierarchy(domain, levels, tree.order)
+    return Strategy(kept, weights[kept.query_levels()])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def privelet(domain: tuple[int, ...]) -> Strategy:
+    """The Haar wavelet along every axis (Xiao et al., "Differential privacy via wavelet transforms", ICDE 2010)."""
+    if len(domain) == 1:
+        return Strategy(Haar(domain))
+    return Strategy(Kronecker([Haar(side) for side in domain]))
+
+
+def _tree(domain: tuple[int, ...], b: int) -> Hierarchy:
+    order, levels = block_tree(domain, b)
+    return Hierarchy(domain, levels, None if len(domain) == 1 else order)
