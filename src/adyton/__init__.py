@@ -21,7 +21,9 @@ _ROOMS = {
     "Measurement": "adyton.queries",
     "Partition": "adyton.queries",
     "Ledger": "adyton.kernel.ledger",
+    "algorithms": "adyton.plans",
     "draft_schema": "adyton.kernel.tables.draft",
+    "simulate": "adyton.plans",
 }
 
 __all__ = [
@@ -35,9 +37,11 @@ __all__ = [
     "Numeric",
     "Partition",
     "Schema",
+    "algorithms",
     "draft_schema",
     "errors",
     "noise",
+    "simulate",
     "workloads",
 ]
 
@@ -48,6 +52,8 @@ if TYPE_CHECKING:
     from adyton.kernel.kernel import Kernel as Kernel
     from adyton.kernel.ledger import Ledger as Ledger
     from adyton.kernel.tables.draft import draft_schema as draft_schema
+    from adyton.plans import algorithms as algorithms
+    from adyton.plans import simulate as simulate
     from adyton.queries import Measurement as Measurement
     from adyton.queries import Partition as Partition
     from adyton.schema import Boolean as Boolean

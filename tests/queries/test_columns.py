@@ -33,7 +33,7 @@ def test_groups_of_small_matrices(rows):
 
 def test_groups_of_many_ranges():
     queries = RandomRanges((40, 30), 60, seed=2)
-    assert queries.column_groups().labels.tolist() == equal_columns(queries.transpose(np.eye(60)).T)
+    assert queries.column_groups().labels.tolist() == equal_columns(queries.transpose(np.eye(60)))
 
 
 def test_weights_that_are_not_whole_do_not_confuse_rounding():

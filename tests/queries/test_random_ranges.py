@@ -33,7 +33,7 @@ BOUNDS = {"short": (0, 1 / 16), "medium": (1 / 16, 1 / 4), "long": (1 / 4, 1 + 1
 
 
 @pytest.mark.parametrize("kind", BOUNDS)
-@pytest.mark.parametrize("domain", [100, 1000, 37, (64, 64), (33, 50)], ids=str)
+@pytest.mark.parametrize("domain", [100, 200, 37, (64, 64), (33, 50)], ids=str)
 def test_lengths_are_of_their_kind(domain, kind):
     queries = RandomRanges(domain, 3000, seed=1, kind=kind)
     sides = np.array(queries.domain)
@@ -66,7 +66,7 @@ def test_uniform_ranges_are_two_cells_in_order():
     queries = RandomRanges(10, 60_000, seed=3)
     pairs = np.bincount(queries.lower[:, 0] * 10 + queries.upper[:, 0], minlength=100).reshape(10, 10)
     expected = np.triu(np.full((10, 10), 1200.0), 1) + np.diag(np.full(10, 600.0))
-    assert (np.abs(pairs - expected) < 6 * np.sqrt(expected)).all()
+    assert (np.abs(pairs - expected) <= 6 * np.sqrt(expected)).all()
 
 
 def test_any_length_is_as_likely_as_any_other():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from adyton.audit.accounting import audit_accounting, audit_group_by
+from adyton.audit.certificates import audit_certificates, cases
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.findings import Finding
 from adyton.audit.mechanisms import attacks, audit_mechanism
@@ -79,6 +80,7 @@ def checks(profile: str) -> list[Check]:
         for mechanism in MECHANISMS
         for case in mechanism.audit_cases()
     ]
+    plans = [Check("certificates", sum(1 for _ in cases()), audit_certificates)]
     records = [
         Check("accounting", size.sequences, lambda advance: audit_accounting(size.sequences, advance=advance)),
         Check("group-by", 1, lambda _: audit_group_by()),
@@ -89,7 +91,7 @@ def checks(profile: str) -> list[Check]:
             Check("concurrency", 1, lambda _: audit_concurrency()),
             Check("crashes", size.kills, lambda advance: audit_crashes(size.kills, advance=advance)),
         ]
-    return plain + statistical + records
+    return plain + statistical + plans + records
 
 
 def audit(profile: str = "quick", advance: Advance = lambda: None) -> Iterator[Finding]:

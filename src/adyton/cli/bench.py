@@ -1,4 +1,4 @@
-"""``adyton bench``: speed against peers, measured side by side in one run."""
+"""``adyton bench``: speed and error against peers, measured side by side in one run."""
 
 from __future__ import annotations
 
@@ -9,20 +9,35 @@ import typer
 
 from adyton.cli.console import out, plain_table, print_json, progress
 from adyton.errors import BadInput
+from adyton.messages import no_such
 
-SUBJECTS = ("noise", "vectorize")
+SUBJECTS = ("noise", "vectorize", "plans", "inference")
+_HELP = (
+    "noise (against OpenDP), vectorize (against plain DuckDB SQL), plans (time and error beside published figures) "
+    "or inference (against LSMR and L-BFGS-B on sparse matrices)."
+)
 
 
 def command(
-    subject: Annotated[str, typer.Argument(help="noise (against OpenDP) or vectorize (against plain DuckDB SQL).")],
+    subject: Annotated[str, typer.Argument(help=_HELP)],
+    data: Annotated[
+        str | None, typer.Option("--data", help="plans: a folder with the DPBench histograms; else made-up shapes.")
+    ] = None,
+    plan: Annotated[list[str] | None, typer.Option("--plan", help="plans: only this one; can be repeated.")] = None,
+    trials: Annotated[
+        int, typer.Option("--trials", min=1, help="plans: how many runs each error is averaged over.")
+    ] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
 ) -> None:
-    """Measure the product and its peer in the same run, and print the ratios."""
+    """Measure the product and its peers in the same run, and print the ratios."""
     if subject not in SUBJECTS:
-        raise BadInput(f"there is no benchmark {subject!r}. Choose one of {', '.join(SUBJECTS)}.")
-    with progress(f"bench {subject}", quiet=quiet or as_json):
-        records = _noise() if subject == "noise" else _vectorize()
+        raise BadInput(no_such("benchmark", subject, SUBJECTS))
+    if subject == "plans":
+        records = _plans(data, plan, trials, quiet=quiet or as_json)
+    else:
+        with progress(f"bench {subject}", quiet=quiet or as_json):
+            records = {"noise": _noise, "vectorize": _vectorize, "inference": _inference}[subject]()
     if as_json:
         print_json(records)
         return
@@ -30,8 +45,31 @@ def command(
     for name in records[0]:
         table.add_column(name.replace("_", " "), justify="right")
     for record in records:
-        table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in record.values()))
+        table.add_row(*(_show(value) for value in record.values()))
     out().print(table)
+
+
+def _show(value: Any) -> str:
+    match value:
+        case None:
+            return "–"
+        case float():
+            return f"{value:.4g}"
+        case tuple():
+            return " ".join(_show(one) for one in value)
+        case _:
+            return str(value)
+
+
+def _plans(data: str | None, only: list[str] | None, trials: int, *, quiet: bool) -> list[dict[str, Any]]:
+    from adyton.bench.plans import compare, steps
+    from adyton.plans import plan_named
+
+    for name in only or ():
+        plan_named(name)
+    with progress("bench plans", steps(plans=only), quiet=quiet) as advance:
+        found = compare(plans=only, trials=trials, data=data, advance=lambda: advance(1))
+        return [asdict(record) for record in found]
 
 
 def _noise() -> list[dict[str, Any]]:
@@ -57,3 +95,9 @@ def _vectorize() -> list[dict[str, Any]]:
 
     record = compare()
     return [{**asdict(record), "times_the_sql": record.ratio}]
+
+
+def _inference() -> list[dict[str, Any]]:
+    from adyton.bench.inference import compare
+
+    return [{**asdict(record), "times_faster": record.ratio} for record in compare()]

@@ -71,9 +71,12 @@ def greedy_h(
     best, least = tree.shares, tree.error
     number = whole(sweeps, "sweeps", 0) if overlap.sweeps else 0
     for sweep in range(number):
+        before = tree.shares
         tree.sweep(0.5 if sweep < number - _HASTY else 1.0)
         if tree.error < least:
             best, least = tree.shares, tree.error
+        if all(np.array_equal(old, new) for old, new in zip(before, tree.shares, strict=True)):
+            break
     return _strategy(workload, leaves, best)
 
 
@@ -81,54 +84,51 @@ class _Tree:
     """The shares λ of all blocks, level by level, and the error that they lead to."""
 
     def __init__(self, overlap: Overlap, leaves: Leaves) -> None:
-        self.overlap = overlap
-        self.depth = leaves.depth
+        self.overlap, self.depth = overlap, leaves.depth
         filled = leaves.filled(self.depth)
-        energy = np.zeros(filled.size)
-        energy[filled] = overlap.energies()
-        self.leaves = (np.zeros(filled.size), filled.astype(np.float64), energy)
-        nothing = np.zeros(1 << max(0, self.depth - 1))
         self.shares = [np.zeros(1 << depth) for depth in range(self.depth)]
-        self._rise([2.0 ** (-depth / 2) for depth in range(self.depth)], [(nothing, nothing)] * self.depth, 1.0)
+        self.states = [np.zeros((3, 1 << depth)) for depth in range(self.depth + 1)]  # V, u and e
+        self.states[-1][1] = filled
+        self.states[-1][2, filled] = overlap.energies()
+        self.crosses = self.shares.copy()
+        self._rise([2.0 ** (-depth / 2) for depth in range(self.depth)], [np.zeros((2, 0))] * self.depth, 1.0)
 
     def sweep(self, step: float) -> None:
         """Choose every λ again, and go this part of the way to it."""
         self._rise([-1.0] * self.depth, self._fall(), step)
 
-    def _rise(self, decays: list[float], contexts: list[tuple[Reals, Reals]], step: float) -> None:
+    def _rise(self, decays: list[float], contexts: list[Reals], step: float) -> None:
         from adyton.strategies.greedy_h_compiled import rise
 
-        state = self.leaves
-        self.states, self.crosses, shares = [state], [], []
+        shares = [share.copy() for share in self.shares]
         for depth in range(self.depth - 1, -1, -1):
-            cross = self.overlap.cross()
-            share, state, parts = rise(*state, cross, self.shares[depth], decays[depth], *contexts[depth], step)
-            self.overlap.merge(*parts)
-            shares.append(share)
-            self.states.append(state)
-            self.crosses.append(cross)
-        self.shares = shares[::-1]
-        inside, variance, energy = state
-        self.error = float(inside[0] + variance[0] * energy[0])
+            self.crosses[depth] = cross = self.overlap.cross()
+            parts = np.empty((2, cross.size))
+            below, above = self.states[depth + 1], self.states[depth]
+            rise(below, cross, decays[depth], contexts[depth], step, shares[depth], parts, above)
+            self.overlap.merge(parts[0], parts[1])
+        self.shares = shares
+        inside, variance, energy = self.states[0][:, 0]
+        self.error = float(inside + variance * energy)
 
-    def _fall(self) -> list[tuple[Reals, Reals]]:
+    def _fall(self) -> list[Reals]:
         """For each level, k and π of every block."""
-        from adyton.strategies.greedy_h_compiled import fall, fall_further
+        from adyton.strategies.greedy_h_compiled import fall
 
-        _, variance, energy = self.states[-1]
-        adjoints = (np.ones(1), energy, variance)  # of V, u and e, where the error is V + u·e
-        outside, weight = np.zeros(1), np.ones(1)
+        by_own = np.stack([np.ones(1), self.states[0][2], self.states[0][1]])  # by V, u and e, where the error is V + u·e
+        frame = np.array([[0.0], [1.0]])
         contexts = []
         for depth in range(self.depth):
-            below, own = self.states[-2 - depth], self.states[-1 - depth]
-            precision = outside / np.where(weight > 0, weight, np.inf) ** 2
-            contexts.append((weight**2 * adjoints[1] * (1 + precision * own[1]) ** 2, precision))
-            cross = self.crosses[-1 - depth]
-            crossed, own_left, own_right = fall(*below, cross, *adjoints)
-            left, right = self.overlap.back(crossed)
-            adjoints, outside, weight = fall_further(
-                *below, cross, self.shares[depth], *adjoints, own_left + left, own_right + right, outside, weight
-            )
+            own, below, cross = self.states[depth], self.states[depth + 1], self.crosses[depth]
+            context, crossed = np.empty_like(frame), np.empty(cross.size)
+            by_below, frame_below = np.empty_like(below), np.empty((2, 2 * cross.size))
+            fall(below, cross, self.shares[depth], own, by_own, frame, context, crossed, by_below, frame_below)
+            left, right = below[1, 0::2], below[1, 1::2]
+            pull = self.overlap.back(crossed) / (left + right) ** 2  # ∂w_1/∂u_1 = u_2/s², ∂w_1/∂u_2 = −u_1/s²
+            by_below[1, 0::2] += right * pull
+            by_below[1, 1::2] -= left * pull
+            by_own, frame = by_below, frame_below
+            contexts.append(context)
         return contexts
 
 

@@ -1,13 +1,13 @@
-"""What the two halves of each block share in a workload: Σ_q α_1(q)·α_2(q), level by level from the leaves of a tree.
+"""What the two halves of each block share in a workload: x = Σ_q α_1(q)·α_2(q), level by level from the leaves up.
 
-α_v(q) is the mean of query q over the cells of block v, weighted with a profile of the cells that grows upwards: the
-profile of a block is that of its children, times a share for each. The tree is binary. Above its leaves it is complete;
-the leaves stand on the slots of one more complete level, of which some stay empty.
+α_v(q) is the mean of query q over the cells of block v, weighted with a profile of the cells: that of a block is made of
+its children's profiles, with the shares w_1 and w_2 = 1 − w_1. The tree is binary and complete above its leaves; these
+stand on the slots of one more level, some of which stay empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,16 +17,13 @@ import numpy.typing as npt
 from adyton.inference.energies import tree_energies
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
 from adyton.queries.base import Reals
-from adyton.queries.hierarchy import block_sums
 
 Places = npt.NDArray[np.int64]
-_LARGEST_TABLE = 1 << 22
-_GROUP = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """The leaves of a balanced binary tree: intervals of cells in some order, at bounds[i] … bounds[i + 1] − 1."""
+    """The leaves of a balanced binary tree: intervals of cells in some order, from bounds[i] to bounds[i + 1] − 1."""
 
     cells: int
     order: Places | None
@@ -48,7 +45,7 @@ class Leaves:
         return np.diff(self.bounds)
 
     def firsts(self, depth: int) -> Places:
-        """The first leaf of each of the 2^depth blocks, and the number of leaves."""
+        """The first leaf of each of the 2^depth blocks, ⌈j·count/2^depth⌉, and the number of leaves."""
         return -(-np.arange((1 << depth) + 1) * self.count >> depth)
 
     def filled(self, depth: int) -> npt.NDArray[np.bool_]:
@@ -57,24 +54,30 @@ class Leaves:
 
     def level(self, depth: int) -> Places:
         """The boundaries of the blocks at a depth, in cells."""
-        return np.unique(self.bounds[self.firsts(depth)])
-
-    def slots(self) -> Places:
-        """The slot of each leaf."""
-        return np.flatnonzero(self.filled(self.depth))
+        firsts = self.firsts(depth)
+        return self.bounds[firsts[np.append(np.diff(firsts) > 0, True)]]
 
 
 class Overlap(Protocol):
-    """A workload, seen from the blocks of one level after the other."""
+    """A workload, seen from one level after the other: upwards with cross and merge, then down again with back."""
+
+    sweeps: bool
+    """Whether there is a way back."""
 
     def energies(self) -> Reals:
         """Σ_q α² of every leaf, where the cells of a leaf weigh alike."""
 
     def cross(self) -> Reals:
-        """Σ_q α_left·α_right for the pairs of blocks of the present level."""
+        """x for the pairs of siblings of the present level."""
 
     def merge(self, left: Reals, right: Reals) -> None:
-        """Go one level up: the shares of the left and the right block in each pair add up to 1."""
+        """Go one level up, with the shares w_1 and w_2 of each pair."""
+
+    def back(self, crossed: Reals) -> Reals:
+        """Go one level down, given the derivative of something by x there: its derivative by w_1 minus that by w_2.
+
+        Only what later overlaps owe to these shares counts.
+        """
 
 
 def overlap_of(workload: Queries, leaves: Leaves) -> Overlap:
@@ -87,7 +90,9 @@ def overlap_of(workload: Queries, leaves: Leaves) -> Overlap:
         return IntervalOverlap(workload, leaves)
     if leaves.order is None and isinstance(workload, Ranges) and len(workload.domain) == 1:
         return RangesOverlap(workload, leaves)
-    return RowsOverlap(workload, leaves)
+    from adyton.strategies.overlaps_of_rows import rows_overlap
+
+    return rows_overlap(workload, leaves)
 
 
 class StackOverlap:
@@ -95,6 +100,7 @@ class StackOverlap:
 
     def __init__(self, parts: Sequence[Overlap]) -> None:
         self.parts = parts
+        self.sweeps = all(part.sweeps for part in parts)
 
     def energies(self) -> Reals:
         """The sum of the parts'."""
@@ -109,13 +115,20 @@ class StackOverlap:
         for part in self.parts:
             part.merge(left, right)
 
+    def back(self, crossed: Reals) -> Reals:
+        """The sum of the parts'."""
+        return np.asarray(sum(part.back(crossed) for part in self.parts))
+
 
 class ConstantOverlap:
     """No query of the identity touches two blocks, and the total is 1 on all."""
 
+    sweeps = True
+
     def __init__(self, workload: Identity | Total, leaves: Leaves) -> None:
         self.energy = 1 / leaves.sizes if isinstance(workload, Identity) else np.ones(leaves.count)
         self.value = float(isinstance(workload, Total))
+        self.pairs = 1 << max(0, leaves.depth - 1)
 
     def energies(self) -> Reals:
         """1/L for the L cells of a leaf, each asked for by itself, or 1."""
@@ -123,10 +136,16 @@ class ConstantOverlap:
 
     def cross(self) -> Reals:
         """0 or 1."""
-        return np.asarray(self.value)
+        return np.full(self.pairs, self.value)
 
     def merge(self, left: Reals, right: Reals) -> None:
         """The same on every level."""
+        self.pairs //= 2
+
+    def back(self, crossed: Reals) -> Reals:
+        """The shares do not matter."""
+        self.pairs = crossed.size
+        return np.zeros(crossed.size)
 
 
 class IntervalOverlap:
@@ -137,130 +156,107 @@ class IntervalOverlap:
     also begin in the left block, at cell i with 1 − C_{i−1} of it, Σ = L + 1 − F; beginning and end are independent.
     """
 
+    sweeps = True
+
     def __init__(self, workload: Prefix | AllRange, leaves: Leaves) -> None:
         self.energy = tree_energies(workload, [leaves.bounds], np.ones(leaves.cells), None)[0]
-        self.edges = leaves.bounds[leaves.firsts(leaves.depth)].astype(np.float64)
-        sizes = np.diff(self.edges)
-        self.reach = np.where(sizes > 0, (sizes + 1) / 2, 0.0)  # F
+        self.edges = [leaves.bounds[leaves.firsts(depth)].astype(np.float64) for depth in range(leaves.depth, -1, -1)]
+        sizes = np.diff(self.edges[0])
+        self.reach = [np.where(sizes > 0, (sizes + 1) / 2, 0.0)]  # F, the present level last
+        self.after = [edges[-1] - edges[2::2] for edges in self.edges]
+        self.right_sizes = [edges[2::2] - edges[1:-1:2] for edges in self.edges]
+        self.shares: list[tuple[Reals, Reals]] = []
         self.prefixes = isinstance(workload, Prefix)
+        self.by_reach = np.zeros(1)
 
     def energies(self) -> Reals:
         """In closed form."""
         return self.energy
 
+    def _starts_and_ends(self) -> tuple[Reals | float, Reals]:
+        level, reach = len(self.shares), self.reach[-1]
+        ends = reach[1::2] + self.after[level]
+        return 1.0 if self.prefixes else self.edges[level][1::2] + 1 - reach[0::2], ends
+
     def cross(self) -> Reals:
         """Where they can begin, times where they can end."""
-        ends = self.reach[1::2] + self.edges[-1] - self.edges[2::2]
-        if self.prefixes:
-            return ends
-        starts = self.edges[:-1:2] + (self.edges[1::2] - self.edges[:-1:2] + 1 - self.reach[0::2])
+        starts, ends = self._starts_and_ends()
         return starts * ends
 
     def merge(self, left: Reals, right: Reals) -> None:
         """F of both together: all of the left part counts for every cell of the right block."""
-        sizes = np.diff(self.edges)
-        self.reach = left * (self.reach[0::2] + sizes[1::2]) + right * self.reach[1::2]
-        self.edges = self.edges[::2]
+        sizes, below = self.right_sizes[len(self.shares)], self.reach[-1]
+        self.reach.append(left * (below[0::2] + sizes) + right * below[1::2])
+        self.shares.append((left, right))
+        self.by_reach = np.zeros(left.size)
+
+    def back(self, crossed: Reals) -> Reals:
+        """Through F of both."""
+        left, right = self.shares.pop()
+        self.reach.pop()
+        above, below = self.by_reach, self.reach[-1]
+        starts, ends = self._starts_and_ends()
+        self.by_reach = np.empty(below.size)
+        self.by_reach[0::2] = left * above - (0.0 if self.prefixes else crossed * ends)
+        self.by_reach[1::2] = right * above + crossed * starts
+        return above * (below[0::2] + self.right_sizes[len(self.shares)] - below[1::2])
 
 
 class RangesOverlap:
     """Each range begins in one block and ends in another, with a part of each, and covers those between."""
+
+    sweeps = True
 
     def __init__(self, workload: Ranges, leaves: Leaves) -> None:
         lower, upper = workload.lower[:, 0], workload.upper[:, 0]
         self.energy = tree_energies(workload, [leaves.bounds], np.ones(leaves.cells), None)[0]
         first = np.searchsorted(leaves.bounds, lower, side="right") - 1
         last = np.searchsorted(leaves.bounds, upper, side="right") - 1
-        self.blocks = 1 << leaves.depth
-        self.head = (leaves.bounds[first + 1] - lower) / leaves.sizes[first]
-        self.tail = (upper + 1 - leaves.bounds[last]) / leaves.sizes[last]
-        slots = leaves.slots()
-        self.first, self.last = slots[first], slots[last]
-        self._forget_those_inside()
-
-    def _forget_those_inside(self) -> None:
-        """A range that lies in one block never again touches two siblings."""
-        apart = self.first != self.last
-        self.first, self.last, self.head, self.tail = (
-            values[apart] for values in (self.first, self.last, self.head, self.tail)
-        )
+        head = (leaves.bounds[first + 1] - lower) / leaves.sizes[first]
+        tail = (upper + 1 - leaves.bounds[last]) / leaves.sizes[last]
+        self.parts = [(head, tail)]
+        self.shares: list[tuple[Reals, Reals]] = []
+        slots = np.flatnonzero(leaves.filled(leaves.depth))
+        self.ends = [(slots[first] >> level, slots[last] >> level) for level in range(leaves.depth + 1)]
+        self.covered = [
+            _covered(begin, end, 1 << max(0, leaves.depth - level)) for level, (begin, end) in enumerate(self.ends)
+        ]
+        self.by_parts = (np.zeros(head.size), np.zeros(head.size))
 
     def energies(self) -> Reals:
         """As for any tree."""
         return self.energy
 
     def cross(self) -> Reals:
-        """Ranges that begin and end in one pair, begin or end in it, and cover it."""
-        pairs = self.blocks // 2
-        begin, end = self.first // 2, self.last // 2
-        meet = begin == end
-        leave, come = ~meet & (self.first % 2 == 0), ~meet & (self.last % 2 == 1)
-        covered = np.bincount(begin[~meet] + 1, minlength=pairs + 1) - np.bincount(end[~meet], minlength=pairs + 1)
-        return np.asarray(
-            covered.cumsum()[:pairs]
-            + np.bincount(begin[meet], self.head[meet] * self.tail[meet], minlength=pairs)
-            + np.bincount(begin[leave], self.head[leave], minlength=pairs)
-            + np.bincount(end[come], self.tail[come], minlength=pairs)
-        )
+        """Ranges that begin or end in a pair, and those that cover it."""
+        from adyton.strategies.greedy_h_compiled import cross_ranges
+
+        covered = self.covered[len(self.shares) + 1]
+        return covered + cross_ranges(*self.ends[len(self.shares)], *self.parts[-1], covered.size)
 
     def merge(self, left: Reals, right: Reals) -> None:
         """What a range holds of the block in which it begins, and of that in which it ends."""
-        begin, end = self.first // 2, self.last // 2
-        whole_right = np.where(self.first % 2 == 0, left[begin] * self.head + right[begin], right[begin] * self.head)
-        whole_left = np.where(self.last % 2 == 1, left[end] + right[end] * self.tail, left[end] * self.tail)
-        self.head, self.tail, self.first, self.last = whole_right, whole_left, begin, end
-        self.blocks //= 2
-        self._forget_those_inside()
+        from adyton.strategies.greedy_h_compiled import merge_ranges
+
+        self.parts.append(merge_ranges(*self.ends[len(self.shares)], *self.parts[-1], left, right))
+        self.shares.append((left, right))
+        self.by_parts = (np.zeros_like(self.by_parts[0]), np.zeros_like(self.by_parts[1]))
+
+    def back(self, crossed: Reals) -> Reals:
+        """Through these parts."""
+        from adyton.strategies.greedy_h_compiled import back_ranges
+
+        shares = self.shares.pop()
+        self.parts.pop()
+        *by_parts, pull = back_ranges(
+            *self.ends[len(self.shares)], *self.parts[-1], *shares, crossed, *self.by_parts
+        )
+        self.by_parts = (by_parts[0], by_parts[1])
+        return pull
 
 
-class RowsOverlap:
-    """Any workload, read a few times.
-
-    The Gram matrix of the present blocks is kept inside groups of up to 64 neighbours only: six levels grow out of it
-    by adding up rows and columns; then the workload is read again, with the profile that was found.
-    """
-
-    def __init__(self, workload: Queries, leaves: Leaves) -> None:
-        self.workload, self.leaves = workload, leaves
-        self.profile = leaves.filled(leaves.depth).astype(np.float64)
-        self.blocks = self.profile.size
-        self._read()
-
-    def _read(self) -> None:
-        size = min(_GROUP, self.blocks, max(2, 1 << ((_LARGEST_TABLE // self.blocks).bit_length() - 1)))
-        self.table = np.zeros((self.blocks // size, size, size))
-        for means in self._means():
-            grouped = means.reshape(len(means), -1, size)
-            self.table += np.matmul(grouped.transpose(1, 2, 0), grouped.transpose(1, 0, 2))
-
-    def _means(self) -> Iterator[Reals]:
-        """α of each query on the present blocks, some queries at a time."""
-        leaves = self.leaves
-        for rows in self.workload.rows():
-            ordered = rows if leaves.order is None else rows[:, leaves.order]
-            slots = np.zeros((len(rows), self.profile.size))
-            slots[:, leaves.filled(leaves.depth)] = block_sums(ordered, leaves.bounds) / leaves.sizes
-            yield (slots * self.profile).reshape(len(rows), self.blocks, -1).sum(axis=-1)
-
-    def energies(self) -> Reals:
-        """The diagonal, at the start."""
-        every = np.diagonal(self.table, axis1=1, axis2=2).reshape(-1)
-        return every[self.leaves.filled(self.leaves.depth)]
-
-    def cross(self) -> Reals:
-        """The entries beside the diagonal."""
-        even = np.arange(0, self.table.shape[1], 2)
-        return self.table[:, even, even + 1].reshape(-1)
-
-    def merge(self, left: Reals, right: Reals) -> None:
-        """Sums of rows and columns, weighted with the shares."""
-        shares = np.stack([left, right], axis=-1).reshape(-1)
-        self.profile = (self.profile.reshape(self.blocks, -1) * shares[:, None]).reshape(-1)
-        self.blocks //= 2
-        groups, size, _ = self.table.shape
-        if size == 2 and self.blocks > 1:
-            self._read()
-            return
-        share = shares.reshape(groups, size)
-        weighted = self.table * share[:, :, None] * share[:, None, :]
-        self.table = weighted.reshape(groups, size // 2, 2, size // 2, 2).sum(axis=(2, 4))
+def _covered(first: Places, last: Places, blocks: int) -> Reals:
+    """How many ranges cover each block and do not begin or end in it."""
+    apart = first != last
+    begins, ends = np.bincount(first[apart] + 1, minlength=blocks + 1), np.bincount(last[apart], minlength=blocks + 1)
+    return (begins - ends).cumsum()[:blocks].astype(np.float64)

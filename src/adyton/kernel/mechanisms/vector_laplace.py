@@ -16,7 +16,7 @@ from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
-from adyton.queries import Explicit, Identity, Measurement, Prefix, Queries, Total
+from adyton.queries import Explicit, Haar, Hierarchy, Identity, Kronecker, Measurement, Prefix, Queries, Total
 from adyton.whole import IntegerArray, add, freeze, largest, whole_array, widen
 
 LARGEST_WEIGHT = 1 << 24
@@ -111,6 +111,10 @@ class VectorLaplace(Mechanism):
             "total": cls(Total(4)),
             "prefix": cls(Prefix(4)),
             "weighted": cls.weighted(mixed, [1.0, 0.5, 2.0, 0.1]),
+            "wavelet": cls(Haar(4)),
+            "hierarchy": cls(Hierarchy.of_blocks(4, [2, 1])),
+            "weighted hierarchy": cls.weighted(Hierarchy.of_blocks(4, [2, 1]), [0.5, 1.0, 1.0, 3.0, 3.0, 3.0, 3.0]),
+            "product": cls(Kronecker([Prefix(2), Haar(2)])),
         }
         return [
             AuditCase(f"vector Laplace, {name}", mechanism, (4,), PrivateVector.of, mechanism._log_likelihood_ratio)
