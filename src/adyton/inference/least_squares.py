@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.inference.solvers import solver
+from adyton.inference.nonnegative import nonnegative_least_squares
+from adyton.inference.nonnegative_tree import nonnegative_tree_least_squares
+from adyton.inference.solvers import as_tree, solver
 from adyton.partitions import lift
-from adyton.queries import Measurement, Reduction, Stack
-from adyton.queries.base import Reals
+from adyton.queries import Identity, Measurement, Queries, Reduction, Stack
+from adyton.queries.base import Array, Reals
 
 
-def least_squares(*measurements: Measurement) -> Reals:
+def least_squares(*measurements: Measurement, nonnegative: bool = False) -> Reals:
     """The cells that fit all the answers best, each answer weighted by its noise: an estimate of the first vector.
 
     What was measured on reduced or split vectors is read as a measurement of the vector that they came from. Cells
-    that no answer tells apart get equal shares.
+    that no answer tells apart get equal shares. With *nonnegative*, the best fit among cells of at least 0; ranges
+    over many empty cells are then biased upwards.
 
     >>> import adyton as ad
     >>> x = ad.Kernel.simulated([5, 6, 7], epsilon=1, seed=0).root
@@ -26,15 +29,30 @@ def least_squares(*measurements: Measurement) -> Reals:
     """
     if not measurements:
         raise BadInput("least squares needs at least one measurement, given none.")
+    solve = _nonnegative if nonnegative else _unconstrained
     if len(measurements) == 1:
         (only,) = measurements
         if only.mapping is None:
-            return solver(only.queries, only.variances).solve(only.answers)
+            return solve(only.queries, only.variances, only.answers)
         if isinstance(only.mapping, Reduction):
-            groups = solver(only.queries, only.variances).solve(only.answers)
-            return lift(groups, only.mapping.partition)
+            return lift(solve(only.queries, only.variances, only.answers), only.mapping.partition)
     queries = Stack([measurement.on_first_vector() for measurement in measurements])
     variances = np.concatenate([measurement.variances for measurement in measurements])
     answers = np.concatenate([measurement.answers.astype(np.float64) for measurement in measurements], axis=-1)
+    return solve(queries, variances, answers)
+
+
+def _unconstrained(queries: Queries, variances: Reals, answers: Array) -> Reals:
     return solver(queries, variances).solve(answers)
 
+
+def _nonnegative(queries: Queries, variances: Reals, answers: Array) -> Reals:
+    if isinstance(queries, Identity):
+        return np.maximum(0.0, answers.astype(np.float64))
+    tree = as_tree(queries)
+    if tree is not None:
+        every, precisions = np.zeros((*answers.shape[:-1], tree.blocks)), np.zeros(tree.blocks)
+        measured = slice(None) if tree.measured is None else tree.measured
+        every[..., measured], precisions[measured] = answers, 1 / variances
+        return tree.unordered(nonnegative_tree_least_squares(tree.boundaries, every, precisions))
+    return nonnegative_least_squares(queries.__matmul__, queries.transpose, answers.astype(np.float64), 1 / variances)

@@ -1,11 +1,12 @@
 """Non-negative least squares on queries that are never written out.
 
 Block principal pivoting: guess which cells are free, solve least squares on them by conjugate gradients, hold the cells
-that came out negative at zero, free those at zero that the gradient pulls up, and repeat until nothing moves (Júdice and
-Pires 1994; Kim and Park, "Fast nonnegative matrix factorization", SIAM J. Sci. Comput. 2011). A handful of rounds does
-for counting queries; on hierarchies, whose matrices AᵀA have an M-matrix as inverse, no cell ever has to be freed again.
-When pivoting cycles, projected Newton steps take over from the best point seen (Bertsekas, "Projected Newton methods",
-SIAM J. Control Optim. 1982): every step lowers the misfit.
+that came out negative at zero, free those at zero that the gradient pulls up, and repeat until nothing moves (Kim and
+Park, "Fast nonnegative matrix factorization: an active-set-like method and comparisons", SIAM J. Sci. Comput. 2011). A
+handful of rounds does for counting queries; on hierarchies, where the inverse of AᵀA is an M-matrix, no cell ever has
+to be freed again. When pivoting cycles, projected Newton steps take over from the best point seen (Bertsekas,
+"Projected Newton methods for optimization problems with simple constraints", SIAM J. Control Optim. 1982): each of
+them lowers the misfit.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def nonnegative_least_squares(
     upwards = fit.adjoint(fit.precisions * fit.answers)
     x = np.zeros_like(upwards)
     if start is not None:
-        x += np.maximum(np.broadcast_to(np.asarray(start, dtype=np.float64), (*leading, x.shape[-1])), 0).reshape(x.shape)
+        x += np.maximum(np.broadcast_to(np.asarray(start, dtype=np.float64), (*leading, x.shape[-1])), 0).reshape(
+            x.shape
+        )
     x, reached = _pivot(fit, x, tolerance, rounds)
     for trial in np.flatnonzero(reached > tolerance):
         chosen = np.arange(reached.size) == trial
@@ -119,15 +122,15 @@ def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals
         free ^= wrong
         going = (found > tolerance) & (patience > 0)
         trials, part = trials[going], part.only(going)
-        x, free, precision, patience, fewest = (
-            state[going] for state in (x, free, precision, patience, fewest)
-        )
+        x, free, fewest = x[going], free[going], fewest[going]
+        precision, patience = precision[going], patience[going]
     return best, reached
 
 
 def _descend(fit: Fit, x: Reals, tolerance: float, rounds: int) -> tuple[Reals, float]:
     """Projected Newton steps on one trial; each takes the best of some paths max(0, x + step · direction)."""
-    best, reached = x, float(fit.optimality(x)[0])
+    found = float(fit.optimality(x)[0])
+    best, reached = x, found
     for _ in range(rounds):
         if reached <= tolerance:
             break
@@ -136,7 +139,7 @@ def _descend(fit: Fit, x: Reals, tolerance: float, rounds: int) -> tuple[Reals, 
         pace = dot(down, down) / max(float(fit.curvature(down)[0]), np.finfo(np.float64).tiny)
         near = min(float(length(x - np.maximum(x + pace * down, 0.0))[0]), 1e-3 * float(x.max()))
         free = (x > near) | (gradient < 0)  # the rest is at zero or close to it, and the gradient pushes it down
-        newton = fit.minimise(x, free, np.array([0.3 * tolerance]))[0] - x
+        newton = fit.minimise(x, free, np.array([max(0.3 * tolerance, 0.01 * found)]))[0] - x
         ahead = np.concatenate([x + _HALVINGS[:, None] * step for step in (newton, pace * down)])
         moves = np.maximum(ahead, 0.0) - x
         gains = dot(gradient, moves) + fit.curvature(moves) / 2  # the change of the misfit, without cancellation

@@ -15,9 +15,9 @@ Flags = npt.NDArray[np.bool_]
 Operator = Callable[[Reals], Reals]
 
 ROUNDING = 1e-8
-"""A residual below this part of the answer may be rounding (2⁻⁵³ a step, summed): no gradient is judged against less."""
+"""A residual below this part of the answer may come from rounding: no gradient is judged against less."""
 
-MOST_STEPS = 5000
+MOST_STEPS = 2000
 """Conjugate gradients stop here at the latest."""
 
 
@@ -47,7 +47,9 @@ class Fit:
         if values.ndim == 0 or not np.isfinite(values).all():
             raise BadInput("answers must be finite numbers, one per query along the last axis.")
         if not ((weights >= 0) & np.isfinite(weights)).all():
-            raise BadInput("precisions (1/variance) must be finite and at least 0: measure a known answer as very precise.")
+            raise BadInput(
+                "precisions (1/variance) must be finite and at least 0: measure a known answer as very precise."
+            )
         try:
             rows = np.broadcast_to(weights, values.shape).reshape(-1, values.shape[-1])
         except ValueError:
@@ -118,8 +120,9 @@ class Fit:
             descent, steepest = self._descent(residual, free)
             before, slope = slope, dot(descent, steepest)
             direction = steepest + (slope / np.where(before > 0, before, 1))[:, None] * direction
-            if (live & (length(descent) <= target)).any():
-                target = np.minimum(target, precision * self.scale(residual))
+            reached = live & (length(descent) <= target)
+            if reached.any():  # the residual has shrunk, and the scale with it
+                target = np.where(reached, precision * self.scale(residual), target)
                 live &= length(descent) > target
         return x, residual
 

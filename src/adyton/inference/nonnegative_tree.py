@@ -1,7 +1,7 @@
 """Non-negative least squares on a tree of blocks, exactly and in one pass.
 
-Measured: sums of the blocks of a tree, each with its own variance, some of them not at all. Wanted: the cells x ≥ 0 with
-the least Σ_b (Σ_{i∈b} x_i − y_b)² / variance_b.
+Measured: sums of the blocks of a tree, each with its own variance, some of them not at all. Wanted: the cells x ≥ 0
+with the least Σ_b (Σ_{i∈b} x_i − y_b)² / variance_b.
 
 For a block let total(price) be the sum of its cells when its cells minimise (misfit inside the block) − price·sum. At
 zero price a leaf without measurement takes anything; below it, nothing. Two rules climb the tree:

@@ -162,14 +162,12 @@ def decide(
 
 @compiled
 def fit_active(
-    answers: Reals,
-    precisions: Reals,
-    children: Integers,
-    sizes: Integers,
-    active: Flags,
-    leaves: Reals,
+    answers: Reals, precisions: Reals, children: Integers, sizes: Integers, active: Flags, leaves: Reals
 ) -> None:
-    """Least squares with the other leaves held at zero: upwards total = offset + slope·price, downwards the prices."""
+    """Least squares with the other leaves held at zero. Upwards total = offset + slope · price, downwards the prices.
+
+    The leaves that were not measured take what is left of the block measured next above them, by their sizes.
+    """
     blocks = answers.size
     inner = blocks - active.size
     offsets, slopes, loose = np.zeros(blocks), np.zeros(blocks), np.zeros(blocks)  # without the block's own measurement
@@ -177,19 +175,7 @@ def fit_active(
         if block >= inner and active[block - inner]:
             slopes[block], loose[block] = np.inf, sizes[block - inner]
         elif block < inner:
-            for child in range(children[block], children[block + 1]):
-                precision, slope = precisions[child], slopes[child]
-                if precision == 0:
-                    offsets[block] += offsets[child]
-                    slopes[block] += slope
-                    loose[block] += loose[child]
-                elif slope == np.inf:
-                    offsets[block] += answers[child]
-                    slopes[block] += 1 / precision
-                else:
-                    damping = 1 + precision * slope
-                    offsets[block] += (offsets[child] + slope * precision * answers[child]) / damping
-                    slopes[block] += slope / damping
+            add_children(block, answers, precisions, children, offsets, slopes, loose)
     prices, densities = np.zeros(blocks), np.zeros(blocks)
     for block in range(blocks):
         answer, precision = answers[block], precisions[block]
@@ -200,9 +186,30 @@ def fit_active(
         elif precision == np.inf:
             price = (answer - offsets[block]) / slopes[block] if slopes[block] > 0 else 0.0
         elif precision > 0:
+            # price′ = price + precision · (total − answer) and total = offset + slope · price, solved for the price
             price = (price - precision * (offsets[block] - answer)) / (1 + precision * slopes[block])
         if block >= inner:
             leaves[block - inner] = max(0.0, density * loose[block])
         else:
             prices[children[block] : children[block + 1]] = price
             densities[children[block] : children[block + 1]] = density
+
+
+@compiled
+def add_children(
+    block: int, answers: Reals, precisions: Reals, children: Integers, offsets: Reals, slopes: Reals, loose: Reals
+) -> None:
+    """total(price) of a block is the sum of its children's, each with its own measurement."""
+    for child in range(children[block], children[block + 1]):
+        precision, slope = precisions[child], slopes[child]
+        if precision == 0:
+            offsets[block] += offsets[child]
+            slopes[block] += slope
+            loose[block] += loose[child]
+        elif slope == np.inf:
+            offsets[block] += answers[child]
+            slopes[block] += 1 / precision
+        else:
+            damping = 1 + precision * slope
+            offsets[block] += (offsets[child] + slope * precision * answers[child]) / damping
+            slopes[block] += slope / damping

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -13,13 +14,11 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-
-# LATER from adyton.inference.projections import project_to_simplex, project_to_total
+from adyton.inference.projections import project_to_simplex, project_to_total
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
-
 from adyton.partitions import lift, reduce_workload, workload_partition
-from adyton.queries import Queries
+from adyton.queries import Partition, Queries, Reduction
 from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
 
@@ -91,16 +90,21 @@ class Plan(ABC):
         self.check(workload)
         if workload.domain != x.shape:
             raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
-        groups = workload_partition(workload) if self.reduce else None
-        if groups is None or groups.groups == groups.cells:
+        groups, reduced = _reduction(self, workload)
+        if groups is None:
             cells = self.run(x, workload, amount)
         else:
-            cells = lift(self.run(x.reduce(groups), reduce_workload(workload, groups), amount), groups)
+            cells = lift(self.run(x.reduce(groups), reduced, amount), groups)
         return self._finish(cells).reshape(*cells.shape[:-1], *workload.domain)
 
     @abstractmethod
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """The program: spends exactly *epsilon* and returns the cells, flat."""
+
+    def groups(self, workload: Queries) -> Partition | None:
+        """The cells to merge before anything else, if :attr:`reduce` is set and there are any."""
+        partition = workload_partition(workload) if self.reduce else None
+        return None if partition is None or partition.groups == partition.cells else partition
 
     def check(self, workload: Queries) -> None:
         """Refuse what the plan does not serve, and options that make no sense."""
@@ -125,6 +129,13 @@ class Plan(ABC):
         return cells
 
 
+@lru_cache(maxsize=16)
+def _reduction(plan: Plan, workload: Queries) -> tuple[Partition | None, Queries]:
+    """The cells to merge, and the workload on the groups: public, and the same in every run."""
+    groups = plan.groups(workload)
+    return groups, workload if groups is None else reduce_workload(workload, groups)
+
+
 @dataclass(frozen=True, kw_only=True)
 class StrategyPlan(Plan):
     """A plan that measures one strategy with the whole budget and solves for the cells by least squares."""
@@ -141,15 +152,14 @@ class StrategyPlan(Plan):
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
         """In closed form, 2/ε²·‖W·A⁺·D‖²_F with the variances of the discrete noise, plus the bias on *x* if any."""
         self.check(workload)
-        groups = workload_partition(workload) if self.reduce else None
-        if groups is not None:
-            workload = reduce_workload(workload, groups)
+        groups, workload = _reduction(self, workload)
         strategy = self.strategy(workload)
         solver = strategy.solver(epsilon)
         squared = solver.total_variance(workload)
         if x is not None and not solver.complete:
             counts = np.asarray(x, dtype=np.float64).reshape(-1)
-            counts = counts if groups is None else np.bincount(groups.labels, counts, groups.groups)
+            if groups is not None:
+                counts = (Reduction(groups) @ counts).astype(np.float64)
             squared += float(np.square(workload @ (solver.solve(strategy.queries @ counts) - counts)).sum())
         kind: Literal["exact", "estimate", "noise only"] = "exact" if solver.exact else "estimate"
         if x is None and not solver.complete and solver.exact:

@@ -1,0 +1,126 @@
+"""Least squares on hierarchies beside general solvers on the same sparse matrix, in one run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.inference.nonnegative import optimality
+from adyton.inference.nonnegative_tree import nonnegative_tree_least_squares
+from adyton.inference.trees import TreeSolver
+from adyton.queries import Hierarchy
+
+_OPTIMALITY = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceComparison:
+    """One problem: seconds of our solver and of its peer, and how near both come to the optimum."""
+
+    problem: str
+    cells: int
+    peer: str
+    seconds: float
+    peer_seconds: float
+    reached: float
+    """How far from optimal: the norm of the (projected) gradient, relative to that at zero."""
+    peer_reached: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster than the peer."""
+        return self.peer_seconds / self.seconds
+
+
+def compare(least_squares_cells: int = 1 << 20, nonnegative_cells: int = 1 << 16) -> list[InferenceComparison]:
+    """Binary hierarchies with all levels, noise of scale 1 on sparse counts. Building matrices is not timed."""
+    return [_least_squares(least_squares_cells), _nonnegative(nonnegative_cells)]
+
+
+def _least_squares(cells: int) -> InferenceComparison:
+    from scipy.sparse.linalg import lsmr
+
+    tree, answers = _problem(cells)
+    matrix = _sparse(tree)
+    TreeSolver(tree, 1.0).solve(answers)
+    seconds, ours = _timed(lambda: TreeSolver(tree, 1.0).solve(answers))
+    peer_seconds, theirs = _timed(lambda: lsmr(matrix, answers)[0])
+    start = float(np.linalg.norm(matrix.T @ answers))
+
+    def reached(x: npt.NDArray[np.float64]) -> float:
+        return float(np.linalg.norm(matrix.T @ (matrix @ x - answers))) / start
+
+    return InferenceComparison(
+        problem="least squares",
+        cells=cells,
+        peer="LSMR, default tolerance",
+        seconds=seconds,
+        peer_seconds=peer_seconds,
+        reached=reached(ours),
+        peer_reached=reached(theirs),
+    )
+
+
+def _nonnegative(cells: int) -> InferenceComparison:
+    from scipy.optimize import minimize
+
+    tree, answers = _problem(cells)
+    matrix = _sparse(tree)
+    ones = np.ones(tree.count)
+    nonnegative_tree_least_squares(tree.boundaries, answers, ones)
+    seconds, ours = _timed(lambda: nonnegative_tree_least_squares(tree.boundaries, answers, ones))
+
+    def misfit(x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        rest = matrix @ x - answers
+        return 0.5 * float(rest @ rest), matrix.T @ rest
+
+    def run() -> npt.NDArray[np.float64]:
+        options: Any = {"maxiter": 2000, "maxfun": 4000, "ftol": 0.0, "gtol": 1e-6}
+        found = minimize(
+            misfit, np.zeros(cells), jac=True, bounds=[(0, None)] * cells, method="L-BFGS-B", options=options
+        )
+        return np.asarray(found.x)
+
+    peer_seconds, theirs = _timed(run)
+
+    def reached(x: npt.NDArray[np.float64]) -> float:
+        return float(np.max(optimality(tree.__matmul__, tree.transpose, answers, ones, x)))
+
+    return InferenceComparison(
+        problem="non-negative least squares",
+        cells=cells,
+        peer="L-BFGS-B",
+        seconds=seconds,
+        peer_seconds=peer_seconds,
+        reached=reached(ours),
+        peer_reached=reached(theirs),
+    )
+
+
+def _problem(cells: int) -> tuple[Hierarchy, npt.NDArray[np.float64]]:
+    """A binary tree and noisy sums of sparse counts."""
+    random = np.random.default_rng(0)
+    tree = Hierarchy.of_blocks(cells, [1 << power for power in range(cells.bit_length() - 1, -1, -1)])
+    counts = random.poisson(random.gamma(0.1, 20, cells))
+    return tree, (tree @ counts) + random.laplace(0, 1, tree.count)
+
+
+def _sparse(tree: Hierarchy) -> Any:
+    from scipy import sparse
+
+    levels = [
+        sparse.csr_array((np.ones(tree.cells), np.arange(tree.cells), level), shape=(level.size - 1, tree.cells))
+        for level in tree.boundaries
+    ]
+    return sparse.vstack(levels, format="csr")
+
+
+def _timed(solve: Callable[[], npt.NDArray[np.float64]]) -> tuple[float, npt.NDArray[np.float64]]:
+    start = time.perf_counter()
+    found = solve()
+    return time.perf_counter() - start, found
