@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from adyton.audit.accounting import audit_accounting
+from adyton.audit.certificates import audit_certificates, cost_of
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.mechanisms import audit_mechanism
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
@@ -21,10 +22,11 @@ from adyton.kernel import budget as budget_module
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import read_account, read_entries
-from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
+from adyton.kernel.mechanisms import NoisyCount, VectorLaplace, vector_laplace
 from adyton.kernel.transforms import LinearMap
 from adyton.noise import ExactNoise, Ratio
-from adyton.queries import Explicit, Queries
+from adyton.plans import plan_named
+from adyton.queries import Explicit, Haar, Hierarchy, Identity, Queries
 
 
 class Noise(ExactNoise):
@@ -269,7 +271,7 @@ def test_a_debit_after_the_answer_is_caught(monkeypatch):
 
     def hasty(self, source, operator, epsilon):
         amount = F(epsilon)
-        output, _ = module._run(operator, self._kept[source.node].data, amount, self._noise)
+        output, _ = module._run(operator, self._kept[source.node].data, amount, self._noise, None)
         answer = operator.publish(output, self._kept[source.node].shape, amount, True)
         later.append(lambda: self._ledger.debit(amount, lineage=("late",), operator="late"))
         if len(later) > 2:
@@ -338,3 +340,50 @@ def test_refused_requests_that_stay_recorded_are_caught(monkeypatch):
 
     monkeypatch.setattr(Ledger, "debit", sticky)
     assert not audit_exactness().passed
+
+
+# ---- strategies -----------------------------------------------------------------------------------------------------
+
+
+def test_a_hierarchy_that_forgets_a_level_is_caught(monkeypatch):
+    monkeypatch.setattr(Hierarchy, "_plain_sensitivity", lambda self: len(self.boundaries) - 1 or 1)
+    assert not audit_certificates().passed
+    case = next(case for case in VectorLaplace.audit_cases() if case.name.endswith(", hierarchy"))
+    assert not audit_mechanism(case, pairs=12, draws=8_000, strong_draws=150_000).passed
+
+
+def test_a_wavelet_that_forgets_a_level_is_caught(monkeypatch):
+    monkeypatch.setattr(Haar, "_plain_sensitivity", lambda self: max(1, self.levels))
+    assert not audit_certificates().passed
+
+
+def test_budgets_that_are_rounded_up_are_caught(monkeypatch):
+    honest = vector_laplace._scales_on_grid
+
+    def rounded_up(rate, weights):
+        return honest(rate * (1 + F(1, 2**35)), weights)  # one more in the last of 37 bits
+
+    monkeypatch.setattr(vector_laplace, "_scales_on_grid", rounded_up)
+    assert not audit_certificates().passed
+
+
+def test_weights_that_drive_the_noise_but_not_the_sensitivity_are_caught(monkeypatch):
+    honest = Queries.sensitivity
+    monkeypatch.setattr(Queries, "sensitivity", lambda self, weights=None: honest(self))
+    assert not audit_certificates().passed
+
+
+def test_a_plan_that_measures_twice_is_caught():
+    class Twice(plan_named("hb").__class__):
+        def run(self, x, workload, epsilon):
+            super().run(x, workload, epsilon)
+            return super().run(x, workload, epsilon)
+
+    with pytest.raises(BudgetExceeded):
+        cost_of(Twice(), Identity(4), F(1))
+
+
+def test_honest_strategies_pass():
+    found = audit_certificates()
+    assert found.passed, found
+    assert found.figures["largest cost/ε"] == 1.0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from adyton.inference.least_squares import least_squares
 from adyton.inference.solvers import DenseSolver, IterativeSolver, as_tree, solver
@@ -111,3 +112,16 @@ def test_one_reduced_measurement_is_spread_evenly():
     root = Kernel.simulated([4, 8, 1], epsilon=100, seed=0).root
     groups = root.reduce(Partition([0, 0, 1])).measure(Identity(2), epsilon=100)
     np.testing.assert_allclose(least_squares(groups), [6, 6, 1])
+
+
+@pytest.mark.parametrize("queries", [Identity(4), Hierarchy.of_blocks(4, [2, 1]), Prefix(4)], ids=str)
+def test_nonnegative_least_squares_of_measurements(queries):
+    """The misfit is the least among cells of at least 0, as scipy finds it."""
+    kernel = Kernel.simulated([0, 7, 0, 0], epsilon="1/2", seed=3, trials=4)
+    weights = np.linspace(1, 2, queries.count)
+    answer = kernel.root.measure(queries, "1/2", weights)
+    estimate = least_squares(answer, nonnegative=True)
+    matrix = np.vstack(list(queries.rows())) / answer.standard_deviations[:, None]
+    for trial, answers in zip(estimate, answer.answers / answer.standard_deviations, strict=True):
+        assert trial.min() >= 0
+        assert np.linalg.norm(matrix @ trial - answers) == pytest.approx(nnls(matrix, answers)[1], rel=1e-5)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adyton.inference.energies import _energies_by_rows, _energies_of_boxes, tree_energies
@@ -12,7 +12,7 @@ from adyton.queries.orders import block_tree
 
 
 def dense(queries):
-    return np.vstack([rows for rows in queries.rows()])
+    return np.vstack(list(queries.rows()))
 
 
 @st.composite
@@ -30,6 +30,7 @@ def trees(draw):
 
 
 @given(trees(), st.integers(0, 2**32 - 1))
+@example(Hierarchy(3, [[0, 3], [0, 1, 3], [0, 1, 2, 3]], None, [0, 4]), 0)
 @settings(max_examples=300, deadline=None)
 def test_solution_and_variances_are_those_of_dense_least_squares(tree, seed):
     random = np.random.default_rng(seed)
@@ -39,7 +40,7 @@ def test_solution_and_variances_are_those_of_dense_least_squares(tree, seed):
     answers = random.normal(size=(3, tree.count)) * 10
     expected = answers / np.sqrt(variances) @ np.linalg.pinv(matrix).T
     estimate = solver.solve(answers)
-    np.testing.assert_allclose(estimate @ matrix.T, expected @ matrix.T, atol=1e-8)  # the fit is unique
+    np.testing.assert_allclose(estimate, expected, atol=1e-7)
     queries = np.concatenate([np.eye(tree.cells), np.tril(np.ones((tree.cells, tree.cells)))])
     inverse = solver.solve(np.eye(tree.count)).T  # cells × answers: the linear map itself
     np.testing.assert_allclose(
@@ -48,9 +49,7 @@ def test_solution_and_variances_are_those_of_dense_least_squares(tree, seed):
     for workload in (Identity(tree.cells), Prefix(tree.cells), AllRange(tree.cells)):
         total = np.square(dense(workload) @ inverse * np.sqrt(variances)).sum()
         assert solver.total_variance(workload) == pytest.approx(total, abs=1e-7)
-    if np.linalg.matrix_rank(matrix) == tree.cells:
-        np.testing.assert_allclose(estimate, expected, atol=1e-7)
-        assert solver.complete
+    assert solver.complete == (np.linalg.matrix_rank(matrix) == tree.cells)
 
 
 def test_cells_that_cannot_be_told_apart_get_equal_estimates():

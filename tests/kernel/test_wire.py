@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
+from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MECHANISMS, NoisyCount, VectorLaplace
 from adyton.kernel.transforms import (
     TRANSFORMS,
@@ -18,8 +19,27 @@ from adyton.kernel.transforms import (
     Vectorize,
     Where,
 )  # fmt: skip
-from adyton.kernel.wire import decode, encode
-from adyton.queries import Explicit, Identity, Partition, Prefix, Total
+from adyton.kernel.wire import QUERIES, decode, encode
+from adyton.queries import (
+    AllRange,
+    Cells,
+    Explicit,
+    Grid,
+    Haar,
+    Hierarchy,
+    Identity,
+    Kronecker,
+    Marginals,
+    OnGroups,
+    Partition,
+    Prefix,
+    Product,
+    Ranges,
+    Reduction,
+    Stack,
+    Total,
+    Weighted,
+)  # fmt: skip
 
 EXAMPLES = [
     Select(("age", "sex")),
@@ -93,3 +113,61 @@ def test_the_order_of_fields_does_not_matter():
     packed["LinearMap"]["queries"]["Explicit"] = dict(reversed(fields.items()))
     again = decode(json.dumps(packed)).queries
     assert (again @ np.array([1, 10])).tolist() == [50, 7, 11]
+
+
+QUERY_SETS = [
+    Identity((2, 3)), Total(6), Prefix(6), AllRange(4), Ranges((2, 3), [[0, 1]], [[1, 2]]), Haar(6),
+    Hierarchy((2, 3), [[0, 6], [0, 2, 6]], [5, 4, 3, 2, 1, 0], [0, 2]), Marginals((2, 3), way=1),
+    Grid.of_blocks((2, 3), (1, 2)), Kronecker([Haar(2), Prefix(3)]), Stack([Total(6), Prefix(6)]),
+    Product(Prefix(2), Reduction(Partition([0, 0, 1, 1, 1, -1]))), Reduction(Partition([0, 1, 1])), Cells(6, [3, 1]),
+    OnGroups(Ranges(4, [[0]], [[1]]), Partition([0, 0, 1, 1])), Explicit.from_rows([[0, 5], [7, 0]]),
+]  # fmt: skip
+
+
+def test_every_query_set_that_can_be_measured_has_an_example():
+    assert {type(queries) for queries in QUERY_SETS} == set(QUERIES)
+
+
+@pytest.mark.parametrize("queries", QUERY_SETS, ids=lambda queries: type(queries).__name__)
+def test_query_sets_arrive_as_they_were(queries):
+    again = decode(encode(VectorLaplace(queries))).queries
+    x = np.arange(queries.cells) + 3
+    np.testing.assert_array_equal(again @ x, queries @ x)
+    assert again.domain == queries.domain
+    assert again.sensitivity() == queries.sensitivity()
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        Weighted(Identity(2), [1, 1]),
+        Stack([Identity(2), Weighted(Identity(2), [0.5, 0.5])]),
+        Kronecker([Stack([Weighted(Identity(2), 1)])]),
+        Product(Weighted(Identity(1), 0.1), Total(2)),
+        OnGroups(Weighted(Identity(2), 0.1), Partition([0, 1])),
+    ],
+    ids=str,
+)
+def test_weighted_queries_are_not_measured_however_deep(queries):
+    with pytest.raises(BadInput, match="Weighted"):
+        Kernel.simulated([1, 2], epsilon=1).root.measure(queries, 1)
+
+
+def test_a_lying_query_set_inside_another_one_is_refused():
+    class Free(Identity):
+        def column_sums(self, weights=None):
+            return np.zeros(2, dtype=np.int64)
+
+    touched = Identity(2)
+    object.__setattr__(touched, "column_sums", lambda weights=None: np.zeros(2, dtype=np.int64))
+    for inner in (Free(2), touched):
+        with pytest.raises(BadInput):
+            encode(VectorLaplace(Stack([inner])))
+
+
+def test_queries_inside_queries_without_end_are_refused():
+    queries = Identity(2)
+    for _ in range(30):
+        queries = Stack([queries])
+    with pytest.raises(BadInput, match="deep"):
+        encode(VectorLaplace(queries))

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.queries import Explicit, Hierarchy, Identity, Prefix, Product, RandomRanges, Stack, Weighted
+from adyton.queries.columns import _refine
 
 
 def equal_columns(matrix):
@@ -20,10 +21,17 @@ def test_even_coefficients_tell_cells_apart(power):
     assert Explicit.from_rows(matrix).column_groups().labels.tolist() == [0, 1, 2, 0, 3]
 
 
-def test_the_most_negative_coefficient_tells_cells_apart():
-    matrix = np.zeros((1, 40), dtype=np.int64)
-    matrix[0, ::3] = -(2**63)
-    assert Explicit.from_rows(matrix).column_groups().labels.tolist() == [int(cell % 3 > 0) for cell in range(40)]
+def test_the_most_negative_coefficients_tell_cells_apart():
+    """Modulo 2^64, a difference of 2^63 would be lost with every second random number."""
+    matrix = np.zeros((40, 60), dtype=np.int64)
+    matrix[np.arange(40), np.arange(40)] = -(2**63)
+    assert Explicit.from_rows(matrix).column_groups().labels.tolist() == [*range(40), *[40] * 20]
+
+
+def test_groups_are_refined_and_never_forgotten():
+    labels, first = _refine(np.array([0, 0, 1, 1, 0]), np.array([5, 6, 6, 6, 5]))
+    assert labels.tolist() == [0, 1, 2, 2, 0]
+    assert first.tolist() == [0, 1, 2]
 
 
 @given(st.lists(st.lists(st.integers(-1, 1), min_size=8, max_size=8), min_size=1, max_size=3))

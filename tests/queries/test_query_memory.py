@@ -5,7 +5,18 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from adyton.queries import AllRange, Haar, Hierarchy, Marginals, OnGroups, Partition, Prefix, RandomRanges
+from adyton.queries import (
+    AllRange,
+    Cells,
+    Explicit,
+    Haar,
+    Hierarchy,
+    Marginals,
+    OnGroups,
+    Partition,
+    Prefix,
+    RandomRanges,
+)
 from adyton.queries.orders import block_tree
 
 SIDE = 1 << 10
@@ -68,6 +79,17 @@ def test_a_million_cells_have_half_a_trillion_intervals():
     assert peak_vectors(lambda: queries.column_groups()) < 6
     assert queries.sensitivity() == (CELLS // 2) * (CELLS // 2 + 1)
     assert queries.squared_norm() == pytest.approx(sum(int(n) for n in queries.column_sums()), rel=1e-15)
+
+
+def test_the_rows_of_many_queries_on_few_cells_fit(monkeypatch):
+    queries = Marginals((2,) * 10, way=5)
+    assert queries.count > 7 * queries.cells
+    assert peak_vectors(lambda: next(queries.rows())) < 20
+    long = Explicit(3, np.arange(CELLS), np.arange(CELLS) % 3, np.ones(CELLS, dtype=np.int64), CELLS)
+    assert peak_vectors(lambda: next(long.rows())) < 20
+    monkeypatch.setattr("adyton.queries.base._CHUNK", 1 << 16)
+    repeated = Cells(16, np.arange(4000) % 16)
+    assert peak_vectors(lambda: next(repeated.rows())) < 2
 
 
 def test_rows_of_many_queries_come_in_pieces():

@@ -26,7 +26,8 @@ from adyton.plans.base import Plan
 from adyton.queries import Identity, Prefix, Queries, RandomRanges
 from adyton.whole import IntegerArray
 
-EPSILONS = (Fraction(1), Fraction(1, 10), Fraction(22, 7))
+EPSILONS = (Fraction(1), Fraction(1, 10), Fraction(123_456_789_012_345_677, 10**18))
+"""The last is no small fraction, so that what each query may cost is rounded."""
 DOMAINS: tuple[tuple[int, ...], ...] = ((1,), (7,), (16,), (33,), (4, 4), (5, 3))
 
 

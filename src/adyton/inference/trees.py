@@ -49,36 +49,27 @@ class TreeSolver:
         self._prepare(precisions)
 
     def _prepare(self, own: list[Reals]) -> None:
-        """Variances from below (inf where nothing is known), own answers' weights, and the shares of a surplus."""
-        known = [np.zeros(0)] * len(own)
-        self._gain: list[Reals] = [np.zeros(0)] * len(own)
-        self._shares: list[Reals] = [np.zeros(0)] * len(own)
-        sizes = [np.diff(level).astype(np.float64) for level in self._levels]
+        """Upwards: the variance of each block's sum from inside it, the weight of its own answer in that, and how many
+        cells of it nothing is known about; then the share that each block takes of its parent's surplus.
+
+        As long as a block has such cells, they take its whole surplus, in equal parts.
+        """
+        known, gain, shares = ([np.zeros(0)] * len(own) for _ in range(3))
         with np.errstate(divide="ignore", invalid="ignore"):
-            known[-1] = 1 / own[-1]
-            self._gain[-1] = np.where(own[-1] > 0, 1.0, 0.0)
+            known[-1], gain[-1] = 1 / own[-1], np.where(own[-1] > 0, 1.0, 0.0)
+            lost = [np.where(own[-1] > 0, 0.0, 1.0)]
             for level in range(len(own) - 2, -1, -1):
                 below, children = known[level + 1], self._children[level]
-                blind = np.isinf(below)
-                if blind.any():
-                    lost = block_sums(np.where(blind, sizes[level + 1], 0.0), children)
-                    among = np.where(blind, sizes[level + 1], 0.0) / spread(lost, children)
-                    variance = np.where(lost > 0, np.inf, block_sums(np.where(blind, 0.0, below), children))
-                    usual = np.where(blind, 0.0, below) / spread(np.where(lost > 0, 1.0, variance), children)
-                    self._shares[level + 1] = np.where(spread(lost, children) > 0, among, usual)
-                else:
-                    variance = block_sums(below, children)
-                    self._shares[level + 1] = below / spread(variance, children)
+                missing = block_sums(lost[-1], children)
+                variance = block_sums(below, children)  # infinite where something is missing
+                usual, among = below / spread(variance, children), lost[-1] / spread(missing, children)
+                shares[level + 1] = np.where(spread(missing, children) > 0, among, usual)
                 precision = own[level] + 1 / variance
-                self._gain[level] = np.where(precision > 0, own[level] / precision, 0.0)
+                gain[level] = np.where(precision > 0, own[level] / precision, 0.0)
                 known[level] = 1 / precision
-        self._known = known
-        self._mixed = any((share == 0).any() for share in self._shares)
-        settled = np.isfinite(known[0])
-        self._settled = [settled]
-        for level, children in enumerate(self._children, start=1):
-            settled = spread(settled, children) | np.isfinite(known[level])
-            self._settled.append(settled)
+                lost.append(np.where(precision > 0, 0.0, missing))
+        self._known, self._gain, self._shares, self._lost = known, gain, shares, lost[::-1]
+        self._mixed = any((share == 0).any() for share in shares)
 
     def solve(self, answers: Array) -> Reals:
         """The estimate of the cells, in row-major order; further axes in front are independent trials."""
@@ -114,26 +105,29 @@ class TreeSolver:
     def complete(self) -> bool:
         """Whether every cell is determined: otherwise the estimate has a bias that depends on the data.
 
-        One child per block may be known from the rest alone, if the block itself is known.
+        One cell per block may be known from the rest alone, if the block itself is known.
         """
-        blind = [
-            block_sums((~np.isfinite(k)).astype(np.int64), c)
-            for k, c in zip(self._known[1:], self._children, strict=True)
-        ]
-        return bool(self._settled[0].all()) and all((b <= s).all() for b, s in zip(blind, self._settled, strict=False))
+        blocks = zip(self._known, self._lost[1:], self._children, strict=False)
+        alone = all((block_sums(lost, children)[np.isfinite(known)] <= 1).all() for known, lost, children in blocks)
+        return alone and bool(np.isfinite(self._known[0]).all())
 
     def variances(self, rows: Reals) -> Reals:
-        """The variance of the estimated answer to each of these queries (rows of coefficients)."""
-        means = self.tree.ordered(rows)
-        result = np.zeros(rows.shape[:-1])
+        """The variance of the estimated answer to each of these queries (rows of coefficients).
+
+        Where a block is not known from inside, what happens in it is compared with the next block above that is: the
+        surplus comes from there.
+        """
+        means = [self.tree.ordered(rows)]
         for level in range(len(self._children) - 1, -1, -1):
-            children = self._children[level]
-            finer, means = means, block_sums(means * self._shares[level + 1], children)
-            known = self._known[level + 1]
-            centre = spread(self._settled[level] * means, children)
-            result += np.square(finer - centre) @ _finite(known)
-        root = self._known[0][0]
-        return np.asarray(result + (root * np.square(means[..., 0]) if np.isfinite(root) else 0.0))
+            means.append(block_sums(means[-1] * self._shares[level + 1], self._children[level]))
+        means.reverse()
+        result = np.zeros(rows.shape[:-1])
+        centre = np.zeros((*rows.shape[:-1], 1))
+        for level, known in enumerate(self._known):
+            result += np.square(means[level] - centre) @ _finite(known)
+            if level < len(self._children):
+                centre = spread(np.where(np.isfinite(known), means[level], centre), self._children[level])
+        return result
 
     def total_variance(self, workload: Queries) -> float:
         """Σ_q of the variances of the workload's answers, tr(W·Cov·Wᵀ)."""

@@ -25,6 +25,7 @@ from adyton.queries import (
     Identity,
     Kronecker,
     Marginals,
+    OnGroups,
     Partition,
     Prefix,
     Product,
@@ -50,6 +51,7 @@ QUERIES: tuple[type[Queries], ...] = (
     Product,
     Reduction,
     Cells,
+    OnGroups,
     Explicit,
 )
 OPERATORS: tuple[type[Transform] | type[Mechanism], ...] = (*TRANSFORMS, *MECHANISMS)

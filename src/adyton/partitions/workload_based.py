@@ -32,7 +32,7 @@ def reduce_workload(workload: Queries, partition: Partition) -> Queries:
     :func:`workload_partition` returns does, and every finer partition. W′ stays implicit: intervals over groups of
     neighbours stay intervals, and a partition into single cells changes nothing.
 
-    >>> from adyton.queries import Prefix, Ranges, Reduction
+    >>> from adyton.queries import Ranges, Reduction
     >>> workload = Ranges(4, [[0]], [[1]])
     >>> groups = workload_partition(workload)
     >>> reduce_workload(workload, groups) @ (Reduction(groups) @ [1, 2, 3, 4])

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
-from adyton.queries.base import Array, Queries, scatter
+from adyton.queries.base import Array, Queries, Reals, scatter
 from adyton.whole import as_shape, freeze, largest, whole
 
 
@@ -96,6 +96,9 @@ class Explicit(Queries):
         if answers.dtype == object:
             return scatter(coefficients.astype(object) * answers[..., self.places], self.columns, self.cells)
         return _along_last(self._sparse(coefficients, answers.dtype).T, answers)
+
+    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+        return np.asarray(self._sparse(self.coefficients, np.float64)[numbers].toarray())
 
     def _sparse(self, coefficients: Array, kind: Any) -> Any:
         from scipy import sparse

@@ -177,7 +177,9 @@ def block_sums(values: Array, starts: Array) -> Array:
 
 def spread(values: Array, starts: Array) -> Array:
     """Each value repeated over its block; the opposite of :func:`block_sums`."""
-    return np.repeat(values, np.diff(starts), axis=-1)
+    sizes = np.diff(starts)
+    equal = (sizes == sizes[0]).all()
+    return np.repeat(values, int(sizes[0]) if equal else sizes, axis=-1)
 
 
 def block_boundaries(cells: int, sizes: Sequence[int], *, root: bool = True) -> list[npt.NDArray[np.int64]]:

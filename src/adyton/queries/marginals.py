@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Array, Queries
+from adyton.queries.base import Array, Queries, Reals
 from adyton.whole import as_shape, freeze, whole
 
 
@@ -80,6 +80,19 @@ class Marginals(Queries):
             table += answers[..., start : start + size].reshape(*leading, *kept)
             start += size
         return table.reshape(*leading, self.cells)
+
+    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+        """A query of a marginal counts the cells that fall into one cell of the marginal."""
+        rows = np.empty((numbers.size, self.cells))
+        start = 0
+        for chosen, size in zip(self.axes, self.sizes, strict=True):
+            own = (numbers >= start) & (numbers < start + size)
+            if own.any():
+                kept = [side if axis in chosen else 1 for axis, side in enumerate(self.domain)]
+                places = np.broadcast_to(np.arange(size).reshape(kept), self.domain).reshape(-1)
+                rows[own] = places == numbers[own, None] - start
+            start += size
+        return rows
 
     def _others(self, chosen: tuple[int, ...], leading: int) -> tuple[int, ...]:
         return tuple(leading + axis for axis in range(len(self.domain)) if axis not in chosen)

@@ -23,7 +23,7 @@ class OnGroups(Queries):
     workload W·P⁺ over the groups: W′·(P·x) = W·x (Zhang et al., εKTELO, SIGMOD 2018, Proposition A.2). Nothing is
     checked here; :func:`adyton.partitions.reduce_workload` does.
 
-    >>> from adyton.queries import Prefix, Ranges
+    >>> from adyton.queries import Ranges
     >>> OnGroups(Ranges(4, [[0]], [[1]]), Partition([0, 0, 1, 1])) @ [5, 3]
     array([5])
     """

@@ -42,6 +42,8 @@ class Reduction(Queries):
 
     def _apply(self, cells: Array) -> Array:
         labels = self.partition.labels
+        if labels.min() >= 0:
+            return scatter(cells, labels, self.count)
         return scatter(cells, np.where(labels < 0, self.count, labels), self.count + 1)[..., :-1]
 
     def _transpose(self, answers: Array) -> Array:

@@ -11,7 +11,8 @@ cells of the block, weighted with the shares that they take of a surplus (see :m
 e = Σ_q α². For children 1 and 2, s = u_1 + u_2, w_c = u_c/s and x = Σ_q α_1·α_2, measuring the block is a change of
 rank one, and
 
-    V = A/(1−λ)²,  A = V_1 + V_2 + (u_1 u_2/s)·(e_1 + e_2 − 2x);   u = s/((1−λ)² + λ²s);   e = w_1²e_1 + w_2²e_2 + 2w_1w_2x.
+    V = A/(1−λ)²,  A = V_1 + V_2 + (u_1 u_2/s)·(e_1 + e_2 − 2x),
+    u = s/((1−λ)² + λ²s),  e = w_1²e_1 + w_2²e_2 + 2w_1w_2x.
 
 The error inside is V + u·e. The classes of :mod:`adyton.strategies.overlaps` find x for all siblings of a level.
 Equation 9 multiplies x by a decay of 2^{−depth/2}, because the blocks above, not weighted yet, will do a part.
@@ -34,7 +35,8 @@ from adyton.errors import BadInput
 from adyton.queries import Hierarchy, Queries
 from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
-from adyton.strategies.overlaps import Leaves, Overlap, overlap_of
+from adyton.strategies.leaves import Leaves
+from adyton.strategies.overlaps import Overlap, overlap_of
 from adyton.whole import freeze, whole
 
 SWEEPS = 10
@@ -66,25 +68,17 @@ def greedy_h(
         raise BadInput(f"a strategy is chosen for queries, given {type(workload).__name__}.")
     places, bounds = _check_order(order, workload.cells), _check_buckets(buckets, workload.cells)
     leaves = Leaves(workload.cells, places, bounds)
-    overlap = overlap_of(workload, leaves)
-    tree = _Tree(overlap, leaves)
-    best, least = tree.shares, tree.error
-    number = whole(sweeps, "sweeps", 0) if overlap.sweeps else 0
-    for sweep in range(number):
-        before = tree.shares
-        tree.sweep(0.5 if sweep < number - _HASTY else 1.0)
-        if tree.error < least:
-            best, least = tree.shares, tree.error
-        if all(np.array_equal(old, new) for old, new in zip(before, tree.shares, strict=True)):
-            break
-    return _strategy(workload, leaves, best)
+    tree = WeightedTree(workload, leaves)
+    tree.improve(whole(sweeps, "sweeps", 0))
+    return tree.strategy(workload.domain)
 
 
-class _Tree:
-    """The shares λ of all blocks, level by level, and the error that they lead to."""
+class WeightedTree:
+    """The shares λ of all blocks, level by level, and the error that they lead to; at first those of equation 9."""
 
-    def __init__(self, overlap: Overlap, leaves: Leaves) -> None:
-        self.overlap, self.depth = overlap, leaves.depth
+    def __init__(self, workload: Queries, leaves: Leaves, overlap: Overlap | None = None) -> None:
+        self.leaves, self.depth = leaves, leaves.depth
+        self.overlap = overlap = overlap_of(workload, leaves) if overlap is None else overlap
         filled = leaves.filled(self.depth)
         self.shares = [np.zeros(1 << depth) for depth in range(self.depth)]
         self.states = [np.zeros((3, 1 << depth)) for depth in range(self.depth + 1)]  # V, u and e
@@ -93,8 +87,23 @@ class _Tree:
         self.crosses = self.shares.copy()
         self._rise([2.0 ** (-depth / 2) for depth in range(self.depth)], [np.zeros((2, 0))] * self.depth, 1.0)
 
+    def improve(self, sweeps: int) -> None:
+        """Choose every λ again, this many times, as long as the workload has a way back; keep the best."""
+        best, least = self.shares, self.error
+        for sweep in range(sweeps if self.overlap.sweeps else 0):
+            before = self.shares
+            self.sweep(0.5 if sweep < sweeps - _HASTY else 1.0)
+            if self.error < least:
+                best, least = self.shares, self.error
+            if all(np.array_equal(old, new) for old, new in zip(before, self.shares, strict=True)):
+                break
+        if self.error > least:
+            contexts = self._fall()
+            self.shares = best
+            self._rise([-1.0] * self.depth, contexts, 0.0)
+
     def sweep(self, step: float) -> None:
-        """Choose every λ again, and go this part of the way to it."""
+        """Choose every λ in the present context, and go this part of the way to it."""
         self._rise([-1.0] * self.depth, self._fall(), step)
 
     def _rise(self, decays: list[float], contexts: list[Reals], step: float) -> None:
@@ -115,7 +124,8 @@ class _Tree:
         """For each level, k and π of every block."""
         from adyton.strategies.greedy_h_compiled import fall
 
-        by_own = np.stack([np.ones(1), self.states[0][2], self.states[0][1]])  # by V, u and e, where the error is V + u·e
+        _, variance, energy = self.states[0]
+        by_own = np.stack([np.ones(1), energy, variance])  # the derivatives of V + u·e by V, u and e
         frame = np.array([[0.0], [1.0]])
         contexts = []
         for depth in range(self.depth):
@@ -131,21 +141,28 @@ class _Tree:
             contexts.append(context)
         return contexts
 
+    def blocks(self, depth: int = 0) -> tuple[list[npt.NDArray[np.int64]], Reals]:
+        """The boundaries of the levels that are measured, and the weights of their blocks, some of them 0.
 
-def _strategy(workload: Queries, leaves: Leaves, shares: list[Reals]) -> Strategy:
-    """The hierarchy of all blocks that have a weight."""
-    levels, kept = [], []
-    rest = np.ones(1)
-    for depth, share in enumerate([*shares, np.ones(1 << leaves.depth)]):
-        weights = (rest * share)[leaves.filled(depth)]
-        rest = np.repeat(rest * (1 - share), 2)
-        if weights.any():
-            levels.append(leaves.level(depth))
-            kept.append(weights)
-    every = np.concatenate(kept)
-    measured = np.flatnonzero(every)
-    tree = Hierarchy(workload.domain, levels, leaves.order, None if measured.size == every.size else measured)
-    return Strategy(tree, every[measured])
+        From a *depth* on, each block there has the weight 1 to distribute.
+        """
+        levels, kept = [], []
+        rest = np.ones(1 << depth)
+        for level in range(depth, self.depth + 1):
+            share = self.shares[level] if level < self.depth else np.ones(rest.size)
+            weights = (rest * share)[self.leaves.filled(level)]
+            rest = np.repeat(rest * (1 - share), 2)
+            if weights.any():
+                levels.append(self.leaves.level(level))
+                kept.append(weights)
+        return levels, np.concatenate(kept)
+
+    def strategy(self, domain: tuple[int, ...]) -> Strategy:
+        """The hierarchy of all blocks that have a weight."""
+        levels, weights = self.blocks()
+        measured = np.flatnonzero(weights)
+        numbers = None if measured.size == weights.size else measured
+        return Strategy(Hierarchy(domain, levels, self.leaves.order, numbers), weights[measured])
 
 
 def _check_order(order: npt.ArrayLike | None, cells: int) -> npt.NDArray[np.int64] | None:

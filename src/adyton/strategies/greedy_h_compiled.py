@@ -112,14 +112,15 @@ def fall(
         by_apart = by_rest * one * two / total
         by_product = by_rest * (below[2, left] + below[2, right] - 2 * cross[pair]) / total**2
         energy = by_own[2, pair] / total**2
-        pull = 2 * energy * (one * below[2, left] + two * cross[pair] - two * below[2, right] - one * cross[pair]) / total
+        pull = one * (below[2, left] - cross[pair]) - two * (below[2, right] - cross[pair])
+        pull *= 2 * energy / total
         by_below[0, left] = by_below[0, right] = by_rest
         by_below[1, left] = by_total + by_product * two * two + pull * two
         by_below[1, right] = by_total + by_product * one * one - pull * one
         by_below[2, left] = by_apart + energy * one * one
         by_below[2, right] = by_apart + energy * two * two
         crossed[pair] = 2 * energy * one * two - 2 * by_apart
-        known = frame[0, pair] + (share[pair] * weight) ** 2  # how precisely the block's sum is known, but for its inside
+        known = frame[0, pair] + (share[pair] * weight) ** 2  # how well the sum is known, but for the inside
         squared = free * weight**2
         frame_below[0, left] = known * squared / (squared + known * two) if known > 0 else 0.0
         frame_below[0, right] = known * squared / (squared + known * one) if known > 0 else 0.0

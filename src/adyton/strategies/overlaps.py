@@ -1,61 +1,20 @@
 """What the two halves of each block share in a workload: x = Σ_q α_1(q)·α_2(q), level by level from the leaves up.
 
-α_v(q) is the mean of query q over the cells of block v, weighted with a profile of the cells: that of a block is made of
-its children's profiles, with the shares w_1 and w_2 = 1 − w_1. The tree is binary and complete above its leaves; these
-stand on the slots of one more level, some of which stay empty.
+α_v(q) is the mean of query q over the cells of block v, weighted with a profile of the cells: that of a block is made
+of its children's profiles, with the shares w_1 and w_2 = 1 − w_1. A slot of the deepest level without a leaf has α = 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.inference.energies import tree_energies
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
 from adyton.queries.base import Reals
-
-Places = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Leaves:
-    """The leaves of a balanced binary tree: intervals of cells in some order, from bounds[i] to bounds[i + 1] − 1."""
-
-    cells: int
-    order: Places | None
-    bounds: Places
-
-    @property
-    def count(self) -> int:
-        """How many leaves there are."""
-        return self.bounds.size - 1
-
-    @property
-    def depth(self) -> int:
-        """The depth of the leaves: the least d with 2^d slots or more."""
-        return (self.count - 1).bit_length()
-
-    @property
-    def sizes(self) -> Places:
-        """How many cells each leaf has."""
-        return np.diff(self.bounds)
-
-    def firsts(self, depth: int) -> Places:
-        """The first leaf of each of the 2^depth blocks, ⌈j·count/2^depth⌉, and the number of leaves."""
-        return -(-np.arange((1 << depth) + 1) * self.count >> depth)
-
-    def filled(self, depth: int) -> npt.NDArray[np.bool_]:
-        """Which of the 2^depth blocks hold a leaf: all but some slots of the deepest level."""
-        return np.asarray(np.diff(self.firsts(depth)) > 0)
-
-    def level(self, depth: int) -> Places:
-        """The boundaries of the blocks at a depth, in cells."""
-        firsts = self.firsts(depth)
-        return self.bounds[firsts[np.append(np.diff(firsts) > 0, True)]]
+from adyton.strategies.leaves import Leaves
 
 
 class Overlap(Protocol):
@@ -79,6 +38,9 @@ class Overlap(Protocol):
         Only what later overlaps owe to these shares counts.
         """
 
+    def gram(self, depth: int) -> Reals:
+        """Σ_q α_c·α_d for any two blocks of a level that was left on the way up; the diagonal may hold anything."""
+
 
 def overlap_of(workload: Queries, leaves: Leaves) -> Overlap:
     """The quickest way to find the overlaps of a workload."""
@@ -88,10 +50,10 @@ def overlap_of(workload: Queries, leaves: Leaves) -> Overlap:
         return ConstantOverlap(workload, leaves)
     if leaves.order is None and isinstance(workload, Prefix | AllRange):
         return IntervalOverlap(workload, leaves)
+    from adyton.strategies.overlaps_of_rows import RangesOverlap, rows_overlap
+
     if leaves.order is None and isinstance(workload, Ranges) and len(workload.domain) == 1:
         return RangesOverlap(workload, leaves)
-    from adyton.strategies.overlaps_of_rows import rows_overlap
-
     return rows_overlap(workload, leaves)
 
 
@@ -118,6 +80,10 @@ class StackOverlap:
     def back(self, crossed: Reals) -> Reals:
         """The sum of the parts'."""
         return np.asarray(sum(part.back(crossed) for part in self.parts))
+
+    def gram(self, depth: int) -> Reals:
+        """The sum of the parts'."""
+        return np.asarray(sum(part.gram(depth) for part in self.parts))
 
 
 class ConstantOverlap:
@@ -146,6 +112,10 @@ class ConstantOverlap:
         """The shares do not matter."""
         self.pairs = crossed.size
         return np.zeros(crossed.size)
+
+    def gram(self, depth: int) -> Reals:
+        """The same everywhere."""
+        return np.full((1 << depth, 1 << depth), self.value)
 
 
 class IntervalOverlap:
@@ -178,6 +148,15 @@ class IntervalOverlap:
         ends = reach[1::2] + self.after[level]
         return 1.0 if self.prefixes else self.edges[level][1::2] + 1 - reach[0::2], ends
 
+    def gram(self, depth: int) -> Reals:
+        """For c < d, where they can begin before the end of c times where they can end after the beginning of d."""
+        level = len(self.edges) - 1 - depth
+        edges, reach = self.edges[level], self.reach[level]
+        ends = reach + edges[-1] - edges[1:]
+        starts = np.ones(ends.size) if self.prefixes else edges[1:] + 1 - reach
+        above = np.triu(np.outer(starts, ends), 1)
+        return above + above.T
+
     def cross(self) -> Reals:
         """Where they can begin, times where they can end."""
         starts, ends = self._starts_and_ends()
@@ -200,63 +179,3 @@ class IntervalOverlap:
         self.by_reach[0::2] = left * above - (0.0 if self.prefixes else crossed * ends)
         self.by_reach[1::2] = right * above + crossed * starts
         return above * (below[0::2] + self.right_sizes[len(self.shares)] - below[1::2])
-
-
-class RangesOverlap:
-    """Each range begins in one block and ends in another, with a part of each, and covers those between."""
-
-    sweeps = True
-
-    def __init__(self, workload: Ranges, leaves: Leaves) -> None:
-        lower, upper = workload.lower[:, 0], workload.upper[:, 0]
-        self.energy = tree_energies(workload, [leaves.bounds], np.ones(leaves.cells), None)[0]
-        first = np.searchsorted(leaves.bounds, lower, side="right") - 1
-        last = np.searchsorted(leaves.bounds, upper, side="right") - 1
-        head = (leaves.bounds[first + 1] - lower) / leaves.sizes[first]
-        tail = (upper + 1 - leaves.bounds[last]) / leaves.sizes[last]
-        self.parts = [(head, tail)]
-        self.shares: list[tuple[Reals, Reals]] = []
-        slots = np.flatnonzero(leaves.filled(leaves.depth))
-        self.ends = [(slots[first] >> level, slots[last] >> level) for level in range(leaves.depth + 1)]
-        self.covered = [
-            _covered(begin, end, 1 << max(0, leaves.depth - level)) for level, (begin, end) in enumerate(self.ends)
-        ]
-        self.by_parts = (np.zeros(head.size), np.zeros(head.size))
-
-    def energies(self) -> Reals:
-        """As for any tree."""
-        return self.energy
-
-    def cross(self) -> Reals:
-        """Ranges that begin or end in a pair, and those that cover it."""
-        from adyton.strategies.greedy_h_compiled import cross_ranges
-
-        covered = self.covered[len(self.shares) + 1]
-        return covered + cross_ranges(*self.ends[len(self.shares)], *self.parts[-1], covered.size)
-
-    def merge(self, left: Reals, right: Reals) -> None:
-        """What a range holds of the block in which it begins, and of that in which it ends."""
-        from adyton.strategies.greedy_h_compiled import merge_ranges
-
-        self.parts.append(merge_ranges(*self.ends[len(self.shares)], *self.parts[-1], left, right))
-        self.shares.append((left, right))
-        self.by_parts = (np.zeros_like(self.by_parts[0]), np.zeros_like(self.by_parts[1]))
-
-    def back(self, crossed: Reals) -> Reals:
-        """Through these parts."""
-        from adyton.strategies.greedy_h_compiled import back_ranges
-
-        shares = self.shares.pop()
-        self.parts.pop()
-        *by_parts, pull = back_ranges(
-            *self.ends[len(self.shares)], *self.parts[-1], *shares, crossed, *self.by_parts
-        )
-        self.by_parts = (by_parts[0], by_parts[1])
-        return pull
-
-
-def _covered(first: Places, last: Places, blocks: int) -> Reals:
-    """How many ranges cover each block and do not begin or end in it."""
-    apart = first != last
-    begins, ends = np.bincount(first[apart] + 1, minlength=blocks + 1), np.bincount(last[apart], minlength=blocks + 1)
-    return (begins - ends).cumsum()[:blocks].astype(np.float64)

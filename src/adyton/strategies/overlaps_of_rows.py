@@ -1,4 +1,4 @@
-"""Overlaps of workloads of any kind, from their rows."""
+"""Overlaps of ranges, and of workloads of any kind, from their rows."""
 
 from __future__ import annotations
 
@@ -6,13 +6,91 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from adyton.queries import Queries
+from adyton.inference.energies import tree_energies
+from adyton.queries import Queries, Ranges
 from adyton.queries.base import Reals
 from adyton.queries.hierarchy import block_sums
-from adyton.strategies.overlaps import Leaves, Overlap
+from adyton.strategies.leaves import Leaves, Places
+from adyton.strategies.overlaps import Overlap
 
+_CHUNK_BITS = 22
 _LARGEST_TABLE = 1 << 23
 _GROUP = 64
+
+
+class RangesOverlap:
+    """Each range begins in one block and ends in another, with a part of each, and covers those between."""
+
+    sweeps = True
+
+    def __init__(self, workload: Ranges, leaves: Leaves) -> None:
+        lower, upper = workload.lower[:, 0], workload.upper[:, 0]
+        self.energy = tree_energies(workload, [leaves.bounds], np.ones(leaves.cells), None)[0]
+        first = np.searchsorted(leaves.bounds, lower, side="right") - 1
+        last = np.searchsorted(leaves.bounds, upper, side="right") - 1
+        head = (leaves.bounds[first + 1] - lower) / leaves.sizes[first]
+        tail = (upper + 1 - leaves.bounds[last]) / leaves.sizes[last]
+        self.parts = [(head, tail)]
+        self.shares: list[tuple[Reals, Reals]] = []
+        slots = np.flatnonzero(leaves.filled(leaves.depth))
+        self.ends = [(slots[first] >> level, slots[last] >> level) for level in range(leaves.depth + 1)]
+        self.covered = [
+            _covered(begin, end, 1 << max(0, leaves.depth - level)) for level, (begin, end) in enumerate(self.ends)
+        ]
+        self.by_parts = (np.zeros(head.size), np.zeros(head.size))
+
+    def energies(self) -> Reals:
+        """As for any tree."""
+        return self.energy
+
+    def cross(self) -> Reals:
+        """Ranges that begin or end in a pair, and those that cover it."""
+        from adyton.strategies.greedy_h_compiled import cross_ranges
+
+        covered = self.covered[len(self.shares) + 1]
+        return covered + cross_ranges(*self.ends[len(self.shares)], *self.parts[-1], covered.size)
+
+    def merge(self, left: Reals, right: Reals) -> None:
+        """What a range holds of the block in which it begins, and of that in which it ends."""
+        from adyton.strategies.greedy_h_compiled import merge_ranges
+
+        self.parts.append(merge_ranges(*self.ends[len(self.shares)], *self.parts[-1], left, right))
+        self.shares.append((left, right))
+        self.by_parts = (np.zeros_like(self.by_parts[0]), np.zeros_like(self.by_parts[1]))
+
+    def back(self, crossed: Reals) -> Reals:
+        """Through these parts."""
+        from adyton.strategies.greedy_h_compiled import back_ranges
+
+        shares = self.shares.pop()
+        self.parts.pop()
+        *by_parts, pull = back_ranges(
+            *self.ends[len(self.shares)], *self.parts[-1], *shares, crossed, *self.by_parts
+        )
+        self.by_parts = (by_parts[0], by_parts[1])
+        return pull
+
+    def gram(self, depth: int) -> Reals:
+        """Each range has a head, ones and a tail."""
+        level = len(self.ends) - 1 - depth
+        (first, last), (head, tail) = self.ends[level], self.parts[level]
+        apart = np.flatnonzero(first != last)
+        result = np.zeros((1 << depth, 1 << depth))
+        places = np.arange(1 << depth)
+        for chunk in np.array_split(apart, max(1, apart.size >> (_CHUNK_BITS - depth))):
+            between = (places > first[chunk, None]) & (places < last[chunk, None])
+            means = between.astype(np.float64)
+            rows = np.arange(chunk.size)
+            means[rows, first[chunk]], means[rows, last[chunk]] = head[chunk], tail[chunk]
+            result += means.T @ means
+        return result
+
+
+def _covered(first: Places, last: Places, blocks: int) -> Reals:
+    """How many ranges cover each block and do not begin or end in it."""
+    apart = first != last
+    begins, ends = np.bincount(first[apart] + 1, minlength=blocks + 1), np.bincount(last[apart], minlength=blocks + 1)
+    return np.asarray((begins - ends).cumsum()[:blocks], dtype=np.float64)
 
 
 def rows_overlap(workload: Queries, leaves: Leaves) -> Overlap:
@@ -39,7 +117,7 @@ class MeansOverlap:
 
     def __init__(self, workload: Queries, leaves: Leaves) -> None:
         self.means = [np.concatenate([means.T for means in slot_means(workload, leaves)], axis=1)]  # blocks × queries
-        self.energy = np.square(self.means[0]).sum(axis=1)[leaves.filled(leaves.depth)]
+        self.energy = np.asarray(np.square(self.means[0]).sum(axis=1)[leaves.filled(leaves.depth)])
         self.shares: list[tuple[Reals, Reals]] = []
         self.by_means = np.zeros((1, workload.count))
 
@@ -68,12 +146,17 @@ class MeansOverlap:
         self.by_means[1::2] = right[:, None] * above + crossed[:, None] * below[0::2]
         return np.asarray(np.einsum("bq,bq->b", above, below[0::2] - below[1::2]))
 
+    def gram(self, depth: int) -> Reals:
+        """The products of all pairs."""
+        means = next(means for means in self.means if len(means) == 1 << depth)
+        return np.asarray(means @ means.T)
+
 
 class TableOverlap:
     """Workloads that are too large to be held, read a few times, upwards only.
 
-    WᵀW over the present blocks is kept inside groups of up to 64 neighbours: six levels grow out of it by adding up rows
-    and columns; then the workload is read again, with the profile that was found.
+    WᵀW over the present blocks is kept inside groups of up to 64 neighbours: six levels grow out of it by adding up
+    rows and columns; then the workload is read again, with the profile that was found.
     """
 
     sweeps = False
@@ -118,3 +201,13 @@ class TableOverlap:
     def back(self, crossed: Reals) -> Reals:
         """There is none."""
         raise NotImplementedError
+
+    def gram(self, depth: int) -> Reals:
+        """Read once more."""
+        result = np.zeros((1 << depth, 1 << depth))
+        shares = self.profile.reshape(1 << depth, -1).sum(axis=-1)
+        for slots in slot_means(self.workload, self.leaves):
+            means = (slots * self.profile).reshape(len(slots), 1 << depth, -1).sum(axis=-1)
+            means /= np.where(shares > 0, shares, 1.0)
+            result += means.T @ means
+        return result
