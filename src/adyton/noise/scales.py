@@ -61,9 +61,11 @@ def read_scales(scale: Scale, shape: tuple[int, ...], name: str = "scale") -> Sc
         )
     if all(own == 1 for own in ratio.shape):
         trailing = ratio.shape
-    return Scales(
-        np.broadcast_to(ratio.numerator, trailing).ravel(), np.broadcast_to(ratio.denominator, trailing).ravel()
-    )
+    return Scales(_broadcast(ratio.numerator, trailing).ravel(), _broadcast(ratio.denominator, trailing).ravel())
+
+
+def _broadcast(values: IntegerArray, shape: tuple[int, ...]) -> IntegerArray:
+    return values if values.shape == shape else np.broadcast_to(values, shape)
 
 
 def read_ratio(scale: Scale, name: str = "scale") -> Ratio:
@@ -94,7 +96,7 @@ def _lowest_terms(ratio: Ratio, name: str) -> Ratio:
     except ValueError:
         raise BadInput(f"the numerators and denominators of {name} do not broadcast together.") from None
     numerator, denominator = (
-        np.broadcast_to(_positive_integers(part, name), shape) for part in (ratio.numerator, ratio.denominator)
+        _broadcast(_positive_integers(part, name), shape) for part in (ratio.numerator, ratio.denominator)
     )
     if object not in (numerator.dtype, denominator.dtype) and int(numerator.max(initial=0)) < _SMALL:
         return Ratio(numerator, denominator)
@@ -105,6 +107,8 @@ def _lowest_terms(ratio: Ratio, name: str) -> Ratio:
 def _positive_integers(given: IntegerArray, name: str) -> IntegerArray:
     """As int64 where all fit, else as Python integers."""
     array = np.asarray(given)
+    if array.dtype == np.int64 and array.size and array.min() > 0:
+        return array
     values = array.ravel().tolist() if array.dtype.kind not in "i" else []
     if array.dtype.kind not in "iu" and not all(
         isinstance(value, int) and not isinstance(value, bool) for value in values

@@ -23,7 +23,8 @@ class Ratio:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array of fractions."""
-        return np.broadcast_shapes(np.shape(self.numerator), np.shape(self.denominator))
+        own, other = np.shape(self.numerator), np.shape(self.denominator)
+        return own if own == other else np.broadcast_shapes(own, other)
 
 
 Size: TypeAlias = int | tuple[int, ...]

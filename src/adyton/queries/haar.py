@@ -65,8 +65,10 @@ class Haar(Queries):
         for level, blocks in zip(range(self.levels, 0, -1), self.blocks, strict=True):
             own = answers[..., start : start + blocks]
             start += blocks
-            halves = np.stack([values + own, values - own if signed else values + own], axis=-1)
-            values = halves.reshape(*answers.shape[:-1], 2 * blocks)[..., : -(-self.cells >> (level - 1))]
+            halves = np.empty((*answers.shape[:-1], 2 * blocks), dtype=answers.dtype)
+            np.add(values, own, out=halves[..., ::2])
+            (np.subtract if signed else np.add)(values, own, out=halves[..., 1::2])
+            values = halves[..., : -(-self.cells >> (level - 1))]
         return np.array(values)
 
     def inverse(self, answers: Reals) -> Reals:
