@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
+from adyton.inference.general_solvers import DenseSolver, IterativeSolver
 from adyton.inference.least_squares import least_squares
-from adyton.inference.solvers import DenseSolver, IterativeSolver, as_tree, solver
+from adyton.inference.solvers import as_tree, solver
 from adyton.kernel.kernel import Kernel
 from adyton.queries import (
     AllRange,
@@ -125,3 +126,16 @@ def test_nonnegative_least_squares_of_measurements(queries):
     for trial, answers in zip(estimate, answer.answers / answer.standard_deviations, strict=True):
         assert trial.min() >= 0
         assert np.linalg.norm(matrix @ trial - answers) == pytest.approx(nnls(matrix, answers)[1], rel=1e-5)
+
+
+def test_products_with_noise_that_is_a_product_are_solved_axis_by_axis():
+    queries = Kronecker([Prefix(3), Hierarchy(4, [[0, 4], [0, 1, 2, 3, 4]])])
+    random = np.random.default_rng(0)
+    noise = np.multiply.outer(random.uniform(1, 3, 3), random.uniform(1, 3, 5)).reshape(-1)
+    chosen, dense = solver(queries, noise), DenseSolver(queries, noise)
+    assert type(chosen).__name__ == "KroneckerSolver"
+    answers = random.normal(size=(2, queries.count))
+    np.testing.assert_allclose(chosen.solve(answers), dense.solve(answers), atol=1e-9)
+    for workload in (Identity((3, 4)), RandomRanges((3, 4), 9, seed=0), Marginals((3, 4), way=1)):
+        assert chosen.total_variance(workload) == pytest.approx(dense.total_variance(workload))
+    assert isinstance(solver(queries, random.uniform(1, 3, queries.count)), DenseSolver)

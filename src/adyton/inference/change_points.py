@@ -19,13 +19,14 @@ def change_points(noisy: npt.ArrayLike, epsilon: float, orders: npt.ArrayLike | 
     intensity λ, which from one cell to the next stays, drifts by one step of the grid, or starts afresh; the cells of a
     level are even, scattered or spikes. The rates of all these are fitted to the noisy counts by EM, for every trial by
     itself, and the result is the posterior mean of every count (Baum et al., "A maximization technique occurring in the
-    statistical analysis of probabilistic functions of Markov chains", 1970). It is never negative, costs no privacy, and
-    takes time linear in the cells. When the cells have no order, every cell starts afresh and what remains is empirical
-    Bayes.
+    statistical analysis of probabilistic functions of Markov chains", 1970). It is never negative, costs no privacy,
+    and takes time linear in the cells. When the cells have no order, every cell starts afresh and what remains is
+    empirical Bayes.
 
-    *orders* are ways through the cells, one permutation a row, for domains with more than one axis. Each way has a chain of
-    its own, and predicts every cell from the others on its way; the estimate is the posterior mean under the equal mixture
-    of those predictions. Rows and columns, each walked to and fro, with a Hilbert curve do well in two dimensions.
+    *orders* are ways through the cells, one permutation a row, for domains with more than one axis. Each way has a
+    chain of its own, and predicts every cell from the others on its way; the estimate is the posterior mean under the
+    equal mixture of those predictions. Rows and columns, each walked to and fro, with a Hilbert curve do well in two
+    dimensions.
 
     >>> change_points([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round(1).tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 57.0, 0.0]
@@ -52,7 +53,7 @@ def _read_orders(orders: npt.ArrayLike | None, cells: int) -> Integers:
     ways = np.atleast_2d(np.asarray(orders))
     if ways.dtype.kind not in "iu" or ways.shape[1:] != (cells,) or not (np.sort(ways) == np.arange(cells)).all():
         raise BadInput(
-            f"orders must be permutations of the {cells} cells, one a row, given an array of shape {ways.shape} and type "
-            f"{ways.dtype}. Give every cell's place once in every row."
+            f"orders must be permutations of the {cells} cells, one a row, given an array of shape {ways.shape} and "
+            f"type {ways.dtype}. Give every cell's place once in every row."
         )
     return ways.astype(np.int64)

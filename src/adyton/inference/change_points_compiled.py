@@ -6,7 +6,7 @@ import numpy as np
 
 from adyton.compiling import compiled
 from adyton.inference.intensities import Integers, Reals
-from adyton.inference.intensities_compiled import blended, first_shares, relearnt, smoothed
+from adyton.inference.intensities_compiled import SCATTERED, SPIKES, blended, first_shares, relearnt, smoothed
 
 CHANGE = 0.001
 """The rates of drift and of fresh starts before anything was seen. A large start overfits."""
@@ -17,7 +17,9 @@ BLOCK = 1 << 14
 
 
 @compiled
-def forward(bins: Integers, evidence: Reals, stay: Reals, drift: float, fresh: Reals, rows: Reals, sizes: Reals) -> None:
+def forward(
+    bins: Integers, evidence: Reals, stay: Reals, drift: float, fresh: Reals, rows: Reals, sizes: Reals
+) -> None:
     """Filter one block of cells: ``rows[i + 1]`` becomes the filtered vector of cell i, of sum ``sizes[i + 1]``.
 
     The vector before the block is in ``rows[0]`` and ``sizes[0]``. Every row ends with a zero.
@@ -92,7 +94,10 @@ def conclude(
     estimate: Reals,
     weight: Reals,
 ) -> None:
-    """Go back over one block for the last time: E[x | all cells], and P(y | all other cells) = 1/Σ_k posterior/P(y | k)."""
+    """Go back over one block for the last time: posterior means, and how well the others predicted each cell.
+
+    P(y_i | all other cells) = 1/Σ_k P(k | all cells)/P(y_i | k).
+    """
     levels = stay.size
     weighed = np.zeros(levels + 1)
     for i in range(bins.size - 1, -1, -1):
@@ -122,7 +127,7 @@ def fitted(
     rows, sizes = np.zeros((min(cells, BLOCK) + 1, levels + 1)), np.ones(min(cells, BLOCK) + 1)
     marks, scales = np.zeros((blocks, levels + 1)), np.ones(blocks)
     estimate, weight = np.empty(cells), np.empty(cells)
-    shares, spikes, arrivals = first_shares(parts), base.copy(), base.copy()
+    shares, spikes, arrivals = first_shares(parts, SCATTERED, SPIKES), base.copy(), base.copy()
     change = drifting = CHANGE
     for step in range(steps + 1):
         evidence = blended(tables, kind, shares, spikes)

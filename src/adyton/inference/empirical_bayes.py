@@ -17,13 +17,14 @@ CELLS, GROUP_CELLS = 10.0, 64.0
 def empirical_bayes(noisy: npt.ArrayLike, epsilon: float, groups: npt.ArrayLike | None = None) -> Reals:
     """Shrink a noisy histogram towards what its own counts say about counts in general.
 
-    Measured was every cell, with discrete Laplace noise of rate *epsilon*. The true counts are thought to be Poisson with
-    intensities from an unknown distribution, which is fitted to the noisy counts by EM, for every trial by itself; the
-    result is the posterior mean of every count (Robbins, "An empirical Bayes approach to statistics", 1956; Laird,
-    "Nonparametric maximum likelihood estimation of a mixing distribution", 1978). It is never negative, costs no privacy and does
-    not depend on the order of the cells.
+    Measured was every cell, with discrete Laplace noise of rate *epsilon*. The true counts are thought to be Poisson
+    with intensities from an unknown distribution, which is fitted to the noisy counts by EM, for every trial by itself;
+    the result is the posterior mean of every count (Robbins, "An empirical Bayes approach to statistics", 1956; Laird,
+    "Nonparametric maximum likelihood estimation of a mixing distribution", 1978). It is never negative, costs no
+    privacy and does not depend on the order of the cells.
 
-    *groups* gives every cell a label: cells of a label have a distribution of their own, drawn towards that of all cells.
+    *groups* gives every cell a label: cells of a label have a distribution of their own, drawn towards that of all
+    cells.
 
     >>> empirical_bayes([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round(1).tolist()
     [0.0, 0.1, 0.0, 0.0, 0.1, 0.0, 57.0, 0.0]
@@ -51,8 +52,8 @@ def _read_groups(groups: npt.ArrayLike, cells: int) -> tuple[Integers, Integers]
     labels = np.asarray(groups)
     if labels.dtype.kind not in "iub" or labels.shape != (cells,):
         raise BadInput(
-            f"groups must be one whole number for each of the {cells} cells, given an array of shape {labels.shape} and "
-            f"type {labels.dtype}."
+            f"groups must be one whole number for each of the {cells} cells, given an array of shape {labels.shape} "
+            f"and type {labels.dtype}."
         )
     order = np.argsort(labels, kind="stable")
     changes = np.flatnonzero(labels[order][1:] != labels[order][:-1]) + 1

@@ -40,7 +40,14 @@ def mixture(cells: Reals, likelihood: Reals, start: Reals, belief: Reals, steps:
 
 @compiled
 def means_by_group(
-    bins: Integers, order: Integers, starts: Integers, likelihood: Reals, moment: Reals, pooled: Reals, belief: float, steps: int
+    bins: Integers,
+    order: Integers,
+    starts: Integers,
+    likelihood: Reals,
+    moment: Reals,
+    pooled: Reals,
+    belief: float,
+    steps: int,
 ) -> Reals:
     """Posterior means of the cells, each group with a mixture of its own, drawn towards the pooled one.
 

@@ -1,9 +1,9 @@
 """What a noisy count says about the intensity of its cell: the tables that the estimators of plain histograms share.
 
-A cell is thought to hold x ~ Poisson(λ) rows, and y = x + z was measured, P(z) ∝ e^(−ε|z|). In units of 1/ε the
-problem looks nearly the same for every ε, so one grid of intensities serves all of them: zero, then a few steps a factor
-of 1.5 apart, then steps a factor of 1.2 apart up to 64/ε. Noisy counts above 50/ε need no help (the noise is small beside
-them) and are left as they are.
+A cell is thought to hold x ~ Poisson(λ) rows, and y = x + z was measured, P(z) ∝ e^(−ε|z|). In units of 1/ε the problem
+looks nearly the same for every ε, so one grid of intensities serves all of them: zero, then a few steps a factor of 1.5
+apart, then steps a factor of 1.2 apart up to about 55/ε. Noisy counts above 50/ε need no help (the noise is small
+beside them) and are left as they are.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Intensities:
     """The tables for one ε. Rows are bins of the noisy count, columns are the intensities of the grid.
 
     ``likelihood[c, b, k]`` is proportional to P(y in bin b | level k), where the intensity of a cell of level k is its
-    grid point (c = 0) or lognormal around it (c ≥ 1, one for each of SPREADS); ``moment`` is the same times E[x | y, k].
-    ``kind`` tells empty levels (0), faint ones, λ ≤ 1/ε (1), and clear ones (2). ``base`` is the prior of the estimators
-    before they saw anything: nearly every cell is empty or faint.
+    grid point (c = 0) or lognormal around it (c ≥ 1, one for each of SPREADS); ``moment`` is the same times E[x | y,
+    k]. ``kind`` tells empty levels (0), faint ones, λ ≤ 1/ε (1), and clear ones (2). ``base`` is the prior of the
+    estimators before they saw anything: nearly every cell is empty or faint.
     """
 
     rates: Reals
@@ -64,7 +64,8 @@ class Intensities:
         places = np.where(noisy > self.limit, last, np.minimum(places, last - 1))
         occurs = np.bincount(places, minlength=last + 1) > 0
         occurs[last] = True
-        return (np.cumsum(occurs) - 1)[places], self.likelihood[:, occurs], self.moment[:, occurs]
+        numbers = np.cumsum(occurs) - 1
+        return numbers[places], self.likelihood.compress(occurs, axis=1), self.moment.compress(occurs, axis=1)
 
 
 def read(noisy: npt.ArrayLike) -> tuple[Reals, Reals]:
@@ -73,7 +74,9 @@ def read(noisy: npt.ArrayLike) -> tuple[Reals, Reals]:
     if values.ndim == 0:
         raise BadInput("noisy must have an axis of cells, given a single number. Give an array of noisy counts.")
     if not np.isfinite(values).all():
-        raise BadInput("noisy must be finite, given an array with nan or infinity. Give the counts as they were measured.")
+        raise BadInput(
+            "noisy must be finite, given an array with nan or infinity. Give the counts as they were measured."
+        )
     return values, np.array(values.reshape(-1, values.shape[-1]) if values.size else values.reshape(0, 0))
 
 
@@ -120,9 +123,9 @@ def _build(epsilon: float) -> Intensities:
 def _columns(noisy: Reals, rates: Reals, epsilon: float) -> tuple[Reals, Reals]:
     """Σ_x p(x)·e^(−ε|y−x|) and Σ_x x·p(x)·e^(−ε|y−x|) for every y, with p the mean of Poisson(λ) over the rates.
 
-    Up to ε = 1 both are distribution functions of tilted Poissons: Σ_{x≤y} Pois(x; λ)·e^(εx) = e^(λ(e^ε−1))·P(X ≤ y) with
-    X ~ Poisson(λ·e^ε), and Σ_{x≤y} x·Pois(x; λ)·e^(εx) the same times λ·e^ε, with y − 1 for y; above y, −ε for ε. Beyond
-    ε = 1 those exponents overflow, and the few terms that matter are summed.
+    Up to ε = 1 both are distribution functions of tilted Poissons: Σ_{x≤y} Pois(x; λ)·e^(εx) = e^(λ(e^ε−1))·P(X ≤ y)
+    with X ~ Poisson(λ·e^ε), and Σ_{x≤y} x·Pois(x; λ)·e^(εx) the same times λ·e^ε, with y − 1 for y; above y, −ε for ε.
+    Beyond ε = 1 those exponents overflow, and the few terms that matter are summed.
     """
     from scipy.special import gammaln, pdtr, pdtrc, xlogy
 

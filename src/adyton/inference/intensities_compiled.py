@@ -1,7 +1,8 @@
 """What the cells of a level look like, learnt from the noisy counts: compiled parts that several estimators share.
 
 A cell of level k has its level's own intensity; or one scattered around it (the spreads of ``Intensities``); or it is a
-spike, whose intensity comes from one distribution for all levels. The shares of these are learnt for each kind of level.
+spike, whose intensity comes from one distribution for all levels. The shares of these are learnt for each kind of
+level.
 """
 
 from __future__ import annotations
@@ -31,17 +32,20 @@ def smoothed(counts: Reals) -> Reals:
 
 
 @compiled
-def first_shares(parts: int) -> Reals:
-    """The shares of every kind of level before anything was seen: [kind, own or scattered or spike]."""
-    shares = np.full((KINDS, parts + 1), SCATTERED)
-    shares[:, parts] = SPIKES
-    shares[:, 0] = 1 - SCATTERED * (parts - 1) - SPIKES
+def first_shares(parts: int, scattered: float, spikes: float) -> Reals:
+    """The shares that EM starts from, for every kind of level: its own intensity, each spread, spikes."""
+    shares = np.full((KINDS, parts + 1), scattered)
+    shares[:, parts] = spikes
+    shares[:, 0] = 1 - scattered * (parts - 1) - spikes
     return shares
 
 
 @compiled
 def blended(tables: Reals, kind: Integers, shares: Reals, spikes: Reals) -> Reals:
-    """Likelihoods (or moments) of the levels' cells: Σ_c share·table_c[b, k] + share of spikes·Σ_j spikes_j·table_0[b, j]."""
+    """Likelihoods, or moments, of the cells of a level, by bin and level.
+
+    Σ_c share_c·table_c[b, k] + share of spikes·Σ_j spikes_j·table_0[b, j].
+    """
     parts, bins, levels = tables.shape
     result = np.empty((bins, levels))
     for b in range(bins):

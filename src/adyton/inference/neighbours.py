@@ -17,6 +17,7 @@ SIDES = {1: (5, 17, 65), 2: (3, 7)}
 MORE_AXES = (3, 5)
 STEPS = 6
 """EM steps."""
+START = (0.05, 0.002)
 PLAIN_STEPS = 40
 ARRIVALS, PLAIN_CELLS = 50.0, 10.0
 """Cells' worth of belief in the base distribution: of a window's levels, and of the prior of all cells."""
@@ -28,11 +29,11 @@ def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...
     """Smooth a noisy histogram of any number of axes by what lies around each cell.
 
     Measured was every cell, with discrete Laplace noise of rate *epsilon*; the last axis has the cells of *domain* in
-    row-major order. The cells of a window around a cell, itself left out, are thought to share its level, and so give the
-    odds of its levels; windows of several sizes and the prior of all cells (as in ``empirical_bayes``) are judges whose
-    mixture is the prior of the cell. How far the judges are trusted, and how even, scattered or spiky the cells of a level
-    are, is fitted to the noisy counts by EM, for every trial by itself. The result is the posterior mean of every count. It
-    is never negative and costs no privacy.
+    row-major order. The cells of a window around a cell, itself left out, are thought to share its level, and so give
+    the odds of its levels; windows of several sizes and the prior of all cells (as in ``empirical_bayes``) are judges
+    whose mixture is the prior of the cell. How far the judges are trusted, and how even, scattered or spiky the cells
+    of a level are, is fitted to the noisy counts by EM, for every trial by itself. The result is the posterior mean of
+    every count. It is never negative and costs no privacy.
 
     The likelihood of a window is a composite likelihood (Lindsay, "Composite likelihood methods", 1988): each cell is
     predicted by others alone, so the judges are compared honestly.
@@ -45,8 +46,8 @@ def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...
     values, trials = read(noisy)
     if values.shape[-1] != math.prod(shape):
         raise BadInput(
-            f"noisy must have the {math.prod(shape)} cells of the domain {shape} in its last axis, given an array of shape "
-            f"{values.shape}."
+            f"noisy must have the {math.prod(shape)} cells of the domain {shape} in its last axis, given an array of "
+            f"shape {values.shape}."
         )
     for trial in trials:
         trial[:] = np.where(trial > table.limit, trial, _smoothed(trial, table, shape))
@@ -68,7 +69,7 @@ def _smoothed(trial: Reals, table: Intensities, shape: tuple[int, ...]) -> Reals
     sides = SIDES.get(len(shape), MORE_AXES)
     arrivals = np.tile((pooled + table.base) / 2, (len(sides), 1))
     trust = np.full(len(sides) + 1, 1 / (len(sides) + 1))
-    shares, spikes, estimate = first_shares(likelihood.shape[0]), pooled, np.empty(trial.size)
+    shares, spikes, estimate = first_shares(likelihood.shape[0], *START), pooled, np.empty(trial.size)
     for _ in range(STEPS):
         evidence = blended(likelihood, table.kind, shares, spikes)
         means = blended(moment, table.kind, shares, spikes)
@@ -88,7 +89,10 @@ def _smoothed(trial: Reals, table: Intensities, shape: tuple[int, ...]) -> Reals
 def _slabs(
     bins: Integers, logs: Reals, shape: tuple[int, ...], sides: tuple[int, ...]
 ) -> Iterator[tuple[slice, Reals]]:
-    """Slabs of rows of the domain, each with Σ log P(y | level) over the windows around its cells, themselves left out."""
+    """Slabs of rows of the domain, each with Σ log P(y | level) over the windows around its cells.
+
+    A cell itself is left out of its windows. Slabs keep the memory small, and their edges see across.
+    """
     from adyton.inference.neighbours_compiled import gathered, running
 
     inner, halo, levels = math.prod(shape[1:]), max(sides) // 2, logs.shape[1]

@@ -59,9 +59,9 @@ def judged(
 ) -> Reals:
     """Posterior means of a slab of cells. Adds up what EM wants to know.
 
-    ``around[w, i, k]`` is the log-likelihood of level k for the cells in window w around cell i, itself left out. Window w
-    predicts cell i's level with odds arrivals[w, k]·exp(around[w, i, k]); the last judge is the prior of all cells, whose
-    likelihoods and moments by bin are *plain*. The judges are mixed by *trust*.
+    ``around[w, i, k]`` is the log-likelihood of level k for the cells in window w around cell i, itself left out.
+    Window w predicts cell i's level with odds arrivals[w, k]·exp(around[w, i, k]); the last judge is the prior of all
+    cells, whose likelihoods and moments by bin are *plain*. The judges are mixed by *trust*.
     """
     windows, cells, levels = around.shape
     estimate, last = np.empty(cells), evidence.shape[0] - 1

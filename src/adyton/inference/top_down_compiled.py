@@ -88,6 +88,20 @@ def place(low: Array, high: Array, dense: Array, starts: Array) -> int:
 
 
 @compiled
+def shrink(low: Array, high: Array, old_low: Array, dense: Array, starts: Array, likelihood: Array) -> None:
+    """Move what is left of each window to the front."""
+    end = 0
+    for v in range(len(low)):
+        begin = starts[v] + low[v] - old_low[v]
+        starts[v] = end
+        if dense[v] < 2:
+            for i in range(begin, begin + high[v] - low[v] + 1):
+                likelihood[end] = likelihood[i]
+                end += 1
+    starts[len(low)] = end
+
+
+@compiled
 def likelihoods(answers: Array, rates: Array, low: Array, starts: Array, likelihood: Array) -> None:
     """exp(-rate·|count - answer|) over each window, relative to the best count in it; 1 where nothing was measured."""
     for v in range(len(answers)):
@@ -96,124 +110,15 @@ def likelihoods(answers: Array, rates: Array, low: Array, starts: Array, likelih
         if rates[v] == 0 or width == 0:
             window[:] = 1
             continue
-        least = max(-own, own - (width - 1), abs(own - np.rint(own)))
-        for i in range(width):
-            window[i] = np.exp(-rates[v] * (abs(i - own) - least))
-
-
-@compiled
-def _spread(
-    out: Array, at: int, factor: float, values: Array, begin: int, splits: Array, row: int, start: int, length: int
-) -> None:
-    """out += factor·values·splits. (Unsigned places spare a test for negative ones.)"""
-    for i in range(length):
-        out[np.uint64(at + i)] += factor * values[np.uint64(begin + i)] * splits[row, np.uint64(start + i)]
-
-
-@compiled
-def _spread_evenly(out: Array, at: int, factor: float, values: Array, begin: int, length: int) -> None:
-    """out += factor·values."""
-    for i in range(length):
-        out[np.uint64(at + i)] += factor * values[np.uint64(begin + i)]
-
-
-@compiled
-def join(
-    messages: Array,
-    a: int,
-    wide_a: int,
-    low_a: int,
-    b: int,
-    wide_b: int,
-    low_b: int,
-    table: Array,
-    edge: Array,
-    sums: Array,
-    spare: Array,
-) -> None:
-    """Σ a(l)·b(r)·p(l, r | l + r) over each sum l + r; p from the table where both are below its size."""
-    limit = len(table)
-    few_a, few_b = min(wide_a, max(0, limit - low_a)), min(wide_b, max(0, limit - low_b))
-    for i in range(wide_a + wide_b - 1):
-        sums[i] = 0
-    for i in range(few_a):
-        value = messages[a + i]
-        _spread(sums, i, value, messages, b, table, low_a + i, low_b, few_b)
-        if few_b < wide_b:
-            _spread_evenly(sums, i + few_b, value * edge[low_a + i], messages, b + few_b, wide_b - few_b)
-    if few_a < wide_a:
-        for i in range(wide_b):
-            spare[i] = messages[b + i] * edge[min(low_b + i, limit)]
-        for i in range(few_a, wide_a):
-            _spread_evenly(sums, i, messages[a + i], spare, 0, wide_b)
-
-
-@compiled
-def part(
-    out: Array,
-    a: int,
-    wide_a: int,
-    low_a: int,
-    messages: Array,
-    b: int,
-    wide_b: int,
-    low_b: int,
-    table: Array,
-    edge: Array,
-    sums: Array,
-    spare: Array,
-) -> None:
-    """out(l) = Σ sums(l + r)·b(r)·p(l, r | l + r): what the parent and the sibling say of a child."""
-    limit = len(table)
-    few_a, few_b = min(wide_a, max(0, limit - low_a)), min(wide_b, max(0, limit - low_b))
-    for i in range(wide_a):
-        out[a + i] = 0
-    for i in range(few_b):
-        value = messages[b + i]
-        _spread(out, a, value, sums, i, table, low_b + i, low_a, few_a)
-        if few_a < wide_a:
-            _spread_evenly(out, a + few_a, value * edge[low_b + i], sums, i + few_a, wide_a - few_a)
-    if few_b < wide_b:
-        for i in range(wide_a):
-            spare[i] = 0
-        for i in range(few_b, wide_b):
-            _spread_evenly(spare, 0, messages[b + i], sums, i, wide_a)
-        for i in range(wide_a):
-            out[a + i] += spare[i] * edge[min(low_a + i, limit)]
-
-
-@compiled
-def count(
-    messages: Array,
-    a: int,
-    wide_a: int,
-    low_a: int,
-    b: int,
-    wide_b: int,
-    low_b: int,
-    table: Array,
-    edge: Array,
-    sums: Array,
-    small: Array,
-    large: Array,
-) -> None:
-    """Add the posterior probability of each split: (l, r) to *small*, the smaller part alone to *large* at the edge."""
-    limit = len(table)
-    few_b = min(wide_b, max(0, limit - low_b))
-    for i in range(wide_a):
-        value, left = messages[a + i], min(low_a + i, limit)
-        if left < limit:
-            for r in range(few_b):
-                both = np.uint64(low_b + r)
-                small[left, both] += value * sums[np.uint64(i + r)] * table[left, both] * messages[np.uint64(b + r)]
-        else:
-            for r in range(few_b):
-                large[low_b + r] += value * sums[i + r] * edge[low_b + r] * messages[b + r]
-        if few_b < wide_b:
-            mass = np.float32(0)
-            for r in range(few_b, wide_b):
-                mass += sums[i + r] * messages[b + r]
-            large[left] += value * edge[left] * mass
+        centre = int(min(max(np.rint(own), 0.0), width - 1.0))
+        step, beside = np.exp(-rates[v]), centre + 1 if own >= centre else centre - 1
+        window[centre] = 1
+        if 0 <= beside < width:
+            window[beside] = np.exp(-rates[v] * (abs(beside - own) - abs(centre - own)))
+        for i in range(max(centre, beside) + 1, width):
+            window[i] = window[i - 1] * step
+        for i in range(min(centre, beside) - 1, -1, -1):
+            window[i] = window[i + 1] * step
 
 
 @compiled
@@ -234,8 +139,13 @@ def upward(
     sums: Array,
     spare: Array,
 ) -> None:
-    """For each node and count, the likelihood of all that was measured inside it, relative to the best count."""
-    leaves = len(low) - len(kids)
+    """For each node and count, the likelihood of all that was measured inside it, relative to the best count.
+
+    For a parent of a and b it is the own likelihood times Σ a(l)·b(r)·p(l, r | l + r) over l + r = the count, with p
+    from the table where both are below its size, and by the smaller one elsewhere. (Unsigned places spare the test for
+    negative ones, without which the inner loops are vectorised.)
+    """
+    leaves, limit = len(low) - len(kids), tables.shape[1]
     for v in range(len(low)):
         at, width = starts[v], starts[v + 1] - starts[v]
         scales[v] = 1
@@ -249,21 +159,37 @@ def upward(
             for i in range(at, at + width):
                 messages[i] = likelihood[i]
             continue
-        a, b = kids[v - leaves, 0], kids[v - leaves, 1]
-        wide_a, wide_b = starts[a + 1] - starts[a], starts[b + 1] - starts[b]
-        table, edge = tables[levels[v]], edges[levels[v], sizes[v]]
-        join(messages, starts[a], wide_a, low[a], starts[b], wide_b, low[b], table, edge, sums, spare)
-        shift = low[v] - low[a] - low[b]
-        first, last = max(0, -shift), min(width, wide_a + wide_b - 1 - shift)
+        a, b, level, size = kids[v - leaves, 0], kids[v - leaves, 1], levels[v], sizes[v]
+        start_a, wide_a, low_a = starts[a], starts[a + 1] - starts[a], low[a]
+        start_b, wide_b, low_b = starts[b], starts[b + 1] - starts[b], low[b]
+        few_a, few_b = min(wide_a, max(0, limit - low_a)), min(wide_b, max(0, limit - low_b))
+        for i in range(wide_a + wide_b - 1):
+            sums[i] = 0
+        for i in range(few_a):
+            value, row = messages[start_a + i], low_a + i
+            for r in range(few_b):
+                split = tables[level, row, np.uint64(low_b + r)]
+                sums[np.uint64(i + r)] += value * messages[np.uint64(start_b + r)] * split
+            value *= edges[level, size, row]
+            for r in range(few_b, wide_b):
+                sums[np.uint64(i + r)] += value * messages[np.uint64(start_b + r)]
+        if few_a < wide_a:
+            for r in range(wide_b):
+                spare[r] = messages[start_b + r] * edges[level, size, min(low_b + r, limit)]
+            for i in range(few_a, wide_a):
+                value = messages[start_a + i]
+                for r in range(wide_b):
+                    sums[np.uint64(i + r)] += value * spare[np.uint64(r)]
+        shift = low[v] - low_a - low_b
         largest = np.float32(0)
-        for i in range(width):
-            messages[at + i] = 0
-        for i in range(first, last):
+        for i in range(at, at + width):
+            messages[i] = 0
+        for i in range(max(0, -shift), min(width, wide_a + wide_b - 1 - shift)):
             messages[at + i] = sums[i + shift] * likelihood[at + i]
             largest = max(largest, messages[at + i])
         scales[v] = largest
-        for i in range(width):
-            messages[at + i] = messages[at + i] / largest if largest > 0 else np.float32(1)
+        for i in range(at, at + width):
+            messages[i] = messages[i] / largest if largest > 0 else np.float32(1)
 
 
 @compiled
@@ -290,70 +216,104 @@ def downward(
     sums: Array,
     spare: Array,
 ) -> None:
-    """Each node's posterior mean; narrows the windows to posterior probabilities of at least *cut*, counts splits."""
-    nodes, leaves = len(low), len(low) - len(kids)
-    outer[starts[nodes - 1] :] = 1
+    """Each node's posterior mean; narrows the windows to posterior probabilities of at least *cut*, counts splits.
+
+    ``outer`` is the likelihood of all that was measured elsewhere: with g the parent's own likelihood times its outer
+    one, that of l in a is Σ_r g(l + r)·b(r)·p(l, r | l + r). A split (l, r) is counted with its posterior probability
+    in *small*, or where only one part is small under that one in *large*.
+    """
+    nodes, leaves, limit = len(low), len(low) - len(kids), tables.shape[1]
+    for i in range(starts[nodes - 1], starts[nodes]):
+        outer[i] = 1
     for v in range(nodes - 1, -1, -1):
         at, width, own_low = starts[v], starts[v + 1] - starts[v], low[v]
-        total = _settle(v, outer, messages, at, width, low, high, means, cut) if dense[v] < 2 else 1.0
+        total = first = 0.0
+        for i in range(width):
+            weight = outer[at + i] * messages[at + i]
+            total += weight
+            first += weight * i
+        if width > 0 and not 0 < total < np.inf:
+            total = first = 0.0
+            for i in range(width):
+                outer[at + i] = 1
+                total += messages[at + i]
+                first += messages[at + i] * i
+        if width > 0:
+            means[v] = own_low + first / total
+            least = np.float32(cut * total)
+            begin, end = at, at + width - 1
+            while begin < end and outer[begin] * messages[begin] < least:
+                begin += 1
+            while begin < end and outer[end] * messages[end] < least:
+                end -= 1
+            low[v], high[v] = own_low + begin - at, own_low + end - at
         if v < leaves:
             continue
-        a, b = kids[v - leaves, 0], kids[v - leaves, 1]
+        a, b, level, size = kids[v - leaves, 0], kids[v - leaves, 1], levels[v], sizes[v]
         if dense[v] > 0:
             surplus = (means[v] - inside[a] - inside[b]) / (noise[a] + noise[b])
             means[a], means[b] = inside[a] + noise[a] * surplus, inside[b] + noise[b] * surplus
-            large[levels[v], sizes[v], -1] += 1
+            large[level, size, limit] += 1
             continue
-        wide_a, wide_b = starts[a + 1] - starts[a], starts[b + 1] - starts[b]
+        start_a, wide_a, low_a = starts[a], starts[a + 1] - starts[a], low[a]
+        start_b, wide_b, low_b = starts[b], starts[b + 1] - starts[b], low[b]
+        start = np.float32(0 if scales[v] > 0 else 1)
+        for i in range(start_a, start_a + wide_a):
+            outer[i] = start
+        for i in range(start_b, start_b + wide_b):
+            outer[i] = start
         if scales[v] == 0:
-            for i in range(wide_a):
-                outer[starts[a] + i] = 1
-            for i in range(wide_b):
-                outer[starts[b] + i] = 1
             continue
         factor = np.float32(1 / (total * scales[v]))
-        shift = own_low - low[a] - low[b]
+        shift = own_low - low_a - low_b
         for i in range(wide_a + wide_b - 1):
             sums[i] = 0
         for i in range(max(0, -shift), min(width, wide_a + wide_b - 1 - shift)):
             sums[i + shift] = outer[at + i] * likelihood[at + i] * factor
-        table, edge = tables[levels[v]], edges[levels[v], sizes[v]]
-        part(outer, starts[a], wide_a, low[a], messages, starts[b], wide_b, low[b], table, edge, sums, spare)
-        part(outer, starts[b], wide_b, low[b], messages, starts[a], wide_a, low[a], table, edge, sums, spare)
-        if cut > 0:
-            large_v = large[levels[v], sizes[v]]
-            count(
-                messages, starts[a], wide_a, low[a], starts[b], wide_b, low[b], table, edge, sums, small[levels[v]], large_v
-            )
-
-
-@compiled
-def _settle(
-    v: int, outer: Array, messages: Array, at: int, width: int, low: Array, high: Array, means: Array, cut: float
-) -> float:
-    """The posterior mean of one node, and the window that is left of it; returns the sum of the posterior weights."""
-    total = first = 0.0
-    for i in range(width):
-        weight = outer[at + i] * messages[at + i]
-        total += weight
-        first += weight * i
-    if not 0 < total < np.inf:
-        total = first = 0.0
-        for i in range(width):
-            outer[at + i] = 1
-            total += messages[at + i]
-            first += messages[at + i] * i
-    means[v] = low[v] + first / total
-    if cut > 0:
-        least = np.float32(cut * total)
-        begin, end = at, at + width - 1
-        while begin < end and outer[begin] * messages[begin] < least:
-            begin += 1
-        while begin < end and outer[end] * messages[end] < least:
-            end -= 1
-        high[v] = low[v] + end - at
-        low[v] += begin - at
-    return total
+        few_a, few_b = min(wide_a, max(0, limit - low_a)), min(wide_b, max(0, limit - low_b))
+        for i in range(few_a):
+            value, row, mass = messages[start_a + i], low_a + i, np.float32(0)
+            for r in range(few_b):
+                column = np.uint64(low_b + r)
+                split = sums[np.uint64(i + r)] * tables[level, row, column]
+                found = split * messages[np.uint64(start_b + r)]
+                mass += found
+                outer[np.uint64(start_b + r)] += value * split
+                small[level, row, column] += value * found
+            outer[start_a + i] = mass
+        if few_b < wide_b:
+            edge = edges[level, size]
+            for r in range(wide_a):
+                spare[r] = 0
+            for i in range(few_b, wide_b):
+                value = messages[start_b + i]
+                for r in range(wide_a):
+                    spare[np.uint64(r)] += value * sums[np.uint64(i + r)]
+            for r in range(wide_a):
+                found = spare[r] * edge[min(low_a + r, limit)]
+                outer[start_a + r] += found
+                large[level, size, min(low_a + r, limit)] += found * messages[start_a + r]
+            for i in range(few_a):
+                value = messages[start_a + i] * edge[low_a + i]
+                for r in range(few_b, wide_b):
+                    outer[np.uint64(start_b + r)] += value * sums[np.uint64(i + r)]
+        if few_a < wide_a:
+            edge = edges[level, size]
+            for r in range(wide_b):
+                spare[r] = 0
+            for i in range(few_a, wide_a):
+                value = messages[start_a + i]
+                for r in range(wide_b):
+                    spare[np.uint64(r)] += value * sums[np.uint64(i + r)]
+            for r in range(wide_b):
+                found = spare[r] * edge[min(low_b + r, limit)]
+                outer[start_b + r] += found
+                if r < few_b:
+                    large[level, size, low_b + r] += found * messages[start_b + r]
+            for i in range(few_b):
+                value = messages[start_b + i] * edge[low_b + i]
+                for r in range(few_a, wide_a):
+                    outer[np.uint64(start_a + r)] += value * sums[np.uint64(i + r)]
 
 
 @compiled

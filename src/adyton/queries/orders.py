@@ -85,3 +85,18 @@ def hilbert_order(domain: int | Sequence[int]) -> Places:
         x, y = np.where(~upper, y, x), np.where(~upper, x, y)
         half //= 2
     return np.argsort(distance, kind="stable")
+
+
+def snake_order(domain: Sequence[int], axis: int) -> Places:
+    """The cells of a two-dimensional domain line by line along an axis, to and fro, so that each step is one cell.
+
+    >>> snake_order((2, 3), 0).tolist(), snake_order((2, 3), 1).tolist()
+    ([0, 3, 4, 1, 2, 5], [0, 1, 2, 5, 4, 3])
+    """
+    sides = as_shape(tuple(domain))
+    if len(sides) != 2 or axis not in (0, 1):
+        raise BadInput(f"to and fro goes along axis 0 or 1 of two dimensions, given axis {axis} of {sides}.")
+    table = np.arange(math.prod(sides)).reshape(sides)
+    lines = (table.T if axis == 0 else table).copy()
+    lines[1::2] = lines[1::2, ::-1]
+    return lines.reshape(-1)

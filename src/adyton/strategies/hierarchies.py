@@ -14,7 +14,7 @@ from adyton.strategies.base import Strategy
 
 _TALLEST_QUADTREE = 10
 _REMEMBERED = 32
-_TALLER = 1.05**2
+_TALLER = 1.1**2
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -54,7 +54,7 @@ def branching(domain: tuple[int, ...]) -> int:
     """Into how many parts HB cuts each axis.
 
     In one dimension, the b with the least (b − 1)h³ − 2(b + 1)h²/3, for trees of height h = ⌈log_b n⌉. In more, the
-    b with the least error over all boxes; taller trees, which are worse on single cells, must be 5% better.
+    b with the least error over all boxes; taller trees, which are worse on single cells, must be 10% better.
 
     >>> branching((4096,)), branching((32, 32)), branching((128, 128))
     (16, 32, 25)

@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.inference.energies import tree_energies
+from adyton.queries import Prefix, Queries
 from adyton.whole import whole
 
 Reals = npt.NDArray[np.float64]
@@ -104,6 +106,21 @@ def prefix_energy(cells: int) -> Reals:
     return np.array(_prefix_energy(whole(cells, "cells", 1)))
 
 
+@lru_cache(maxsize=16)
+def level_energy_of(workload: Queries) -> tuple[float, ...]:
+    """T_l of any workload on one dimension.
+
+    >>> level_energy_of(Prefix(2))
+    (0.5, 2.5)
+    """
+    cells = workload.cells
+    if isinstance(workload, Prefix):
+        return _prefix_energy(cells)
+    levels = [np.append(np.arange(0, cells, 1 << level), cells) for level in range(tree_height(cells) + 1)]
+    energies = tree_energies(workload, levels, np.ones(cells), None)
+    return tuple(energies_from_blocks(energies, cells).tolist())
+
+
 def squared_error(levels: LevelWeights, level_energy: npt.ArrayLike) -> float:
     """The total squared error Σ_q E(ŷ_q − y_q)² of least squares at ε = 1; divide by ε² for others.
 
@@ -156,9 +173,7 @@ def _optimal_levels(given: tuple[float, ...], most: int) -> LevelWeights:
     return LevelWeights(tuple((1 << best[1][kept]).tolist()), tuple(weights.tolist()))
 
 
-def _best_of_size(
-    energy: Reals, finest: int, above: range, size: int
-) -> tuple[float, npt.NDArray[np.int64], Reals]:
+def _best_of_size(energy: Reals, finest: int, above: range, size: int) -> tuple[float, npt.NDArray[np.int64], Reals]:
     """The least error, the levels and the weights over all sets of this many levels that hold the finest."""
     chosen = np.array([(finest, *others) for others in itertools.combinations(above, size - 1)], dtype=np.int64).T
     reach = np.concatenate([[0.0], np.cumsum(energy)])

@@ -64,9 +64,7 @@ class RangesOverlap:
 
         shares = self.shares.pop()
         self.parts.pop()
-        *by_parts, pull = back_ranges(
-            *self.ends[len(self.shares)], *self.parts[-1], *shares, crossed, *self.by_parts
-        )
+        *by_parts, pull = back_ranges(*self.ends[len(self.shares)], *self.parts[-1], *shares, crossed, *self.by_parts)
         self.by_parts = (by_parts[0], by_parts[1])
         return pull
 

@@ -1,7 +1,8 @@
 """OPT_M: weighted marginals, optimised for a workload of marginals.
 
-McKenna et al., PVLDB 2018, section 6.3. Let the marginal over the axes S have weight θ_S. On the cells, the strategy's
-AᵀA = Σ_S θ_S²·⊗_i (1 if i ∈ S else J), J the matrix of ones, has for every set T of axes one eigenvalue
+McKenna, Miklau, Hay and Machanavajjhala, "Optimizing error of high-dimensional statistical queries under differential
+privacy", PVLDB 2018. Let the marginal over the axes S have weight θ_S. On the cells, the strategy's AᵀA = Σ_S θ_S²·⊗_i
+(1 if i ∈ S else J), J the matrix of ones, has for every set T of axes one eigenvalue
 
     λ_T = Σ_{S ⊇ T} θ_S²·Π_{i ∉ S} n_i,   with multiplicity Π_{i ∈ T} (n_i − 1),
 
@@ -21,6 +22,7 @@ from adyton.strategies.base import Strategy
 
 _MOST_AXES = 12
 _LEAST = 1e-6
+_SEED, _RANDOM_STARTS = 20180901, 6
 _NEGLIGIBLE = 5e-4
 """Marginals are left out as long as the logarithm of the squared error grows by no more than this."""
 
@@ -56,7 +58,7 @@ def optimal_weights(workload: Marginals) -> Reals:
     options: Any = {"maxiter": 1000, "maxfun": 2000, "ftol": 1e-12}
     bounds = Bounds(np.where(asked > 0, _LEAST, 0.0), np.inf)
     best, least = np.ones(asked.size), np.inf
-    for start in (np.where(asked > 0, 1.0, 0.05), np.ones(asked.size)):
+    for start in _starts(asked):
         found = minimize(logarithm, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         if found.fun < least:
             best, least = found.x, float(found.fun)
@@ -66,6 +68,19 @@ def optimal_weights(workload: Marginals) -> Reals:
             if logarithm(kept)[0] <= least + _NEGLIGIBLE:
                 return np.asarray(kept / kept.sum())
     return np.asarray(best / best.sum())
+
+
+def _starts(asked: Reals) -> list[Reals]:
+    """What is asked, everything, the whole table, and some at random: the error has local minima."""
+    random = np.random.default_rng(_SEED)
+    table = np.full(asked.size, 0.05)
+    table[-1] = 1.0
+    return [
+        np.where(asked > 0, 1.0, 0.05),
+        np.ones(asked.size),
+        table,
+        *(random.exponential(size=(_RANDOM_STARTS, asked.size)) ** 3 + 1e-3),
+    ]
 
 
 def _spaces(workload: Marginals) -> tuple[Reals, Reals, Reals]:

@@ -1,0 +1,94 @@
+"""Plans that measure every cell and then take the noise out again: the cells themselves show what the data are like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.inference.change_points import change_points
+from adyton.inference.empirical_bayes import empirical_bayes
+from adyton.inference.neighbours import with_neighbours
+from adyton.kernel.sources import VectorSource
+from adyton.plans.base import DenoisingPlan, Tasks
+from adyton.plans.registry import register
+from adyton.queries import Queries
+from adyton.queries.base import Reals
+from adyton.queries.orders import hilbert_order, snake_order
+from adyton.strategies import hierarchies
+from adyton.strategies.base import Strategy
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DenoisedCells(DenoisingPlan):
+    """Every cell is measured with the whole budget."""
+
+    def strategy(self, workload: Queries) -> Strategy:
+        """Every cell."""
+        return hierarchies.identity(workload.domain)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class DenoisedCells(_DenoisedCells):
+    """Noise on every cell, then empirical Bayes: how often each count occurs is learnt from the noisy counts, and each
+    becomes what it is on average under that distribution. Good for sparse data without order.
+
+    After Robbins, "An empirical Bayes approach to statistics", 1956.
+    """
+
+    name = "denoised-cells"
+    serves = Tasks()
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure, then empirical Bayes."""
+        cells = self.strategy(workload).measure(x, epsilon)
+        return empirical_bayes(cells.answers, float(epsilon))
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class DenoisedNeighbours(_DenoisedCells):
+    """Noise on every cell, then empirical Bayes in which cells with similar neighbourhoods share their distribution.
+    Good for smooth data, on a line or a plane.
+
+    After Robbins, "An empirical Bayes approach to statistics", 1956.
+    """
+
+    name = "denoised-neighbours"
+    serves = Tasks()
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure, then empirical Bayes by neighbourhoods."""
+        cells = self.strategy(workload).measure(x, epsilon)
+        return with_neighbours(cells.answers, float(epsilon), x.shape)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class ChangePoints(_DenoisedCells):
+    """Noise on every cell, then a hidden Markov chain along the cells: runs of alike cells are averaged, jumps and
+    spikes are kept. In two dimensions chains run along the rows, the columns and a Hilbert curve.
+
+    After Baum et al., "A maximization technique occurring in the statistical analysis of probabilistic functions of
+    Markov chains", 1970.
+    """
+
+    name = "change-points"
+    serves = Tasks(dimensions=(1, 2))
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure, then posterior means under the chains."""
+        cells = self.strategy(workload).measure(x, epsilon)
+        return change_points(cells.answers, float(epsilon), _ways(x.shape))
+
+
+@lru_cache(maxsize=16)
+def _ways(domain: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
+    """The ways through a domain of two dimensions."""
+    if len(domain) == 1:
+        return None
+    return np.stack([snake_order(domain, 0), snake_order(domain, 1), hilbert_order(domain)])

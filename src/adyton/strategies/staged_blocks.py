@@ -1,0 +1,200 @@
+"""Blocks measured in stages, from coarse to fine: each stage looks at the noisy answers so far and cuts only where it pays.
+
+A stage spends the same share of ε on every cell that is still open, on blocks of whatever sizes are best where they are.
+A block that further cuts would not improve is finished: it gets all that its cells have left in one last answer, which is
+worth more than several small ones. Finished and open cells are disjoint parts of the domain, so together they cost what
+the dearer part costs. The choice is made on noisy answers alone and costs nothing.
+
+**The model.** Let d be the difference between the halves of a block of M rows, T_l the energy of the workload between the
+levels l and l + 1 (see :mod:`.optimal_levels`), spread evenly over the blocks of the level. If d is known with precision
+q, an error of d²/(1 + q·d²) is expected to be left of it, the least that a linear estimate can have. Nothing is known about
+d before it is measured; typical is d² = τ²M² + M with τ from a few values, and in most data rows crowd: a half holds not
+1/2 but ``CROWDING``/2 of the rows of its block, in fewer blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.inference.dyadic_tree import DyadicTree
+from adyton.queries import Identity, Measurement, Partition, Total
+from adyton.strategies.optimal_levels import LevelWeights, optimal_levels, tree_height
+
+if TYPE_CHECKING:
+    from adyton.kernel.sources import VectorSource
+
+Reals = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+CROWDING = 1.5
+SPREADS = ((0.0, 0.1), (0.1, 0.2), (0.3, 0.4), (1.0, 0.3))
+"""τ, and how common it is."""
+_COARSER, _FINER = 1.45, 0.6
+"""For scarce data, the factors on the shares of the first and the last stage."""
+_SCARCE, _PLENTY = 0.75, 60.0
+"""ε·rows per cell at which data are scarce, and from which on they are not."""
+_DIGITS = 10_000
+"""Shares are rounded to this denominator."""
+_NEAR = 2
+"""An error of a block's sum is felt up to blocks this many levels above the one that it was cut from."""
+
+
+def stage_levels(cells: int, level_energy: npt.ArrayLike, signal: float) -> LevelWeights:
+    """The finest block size and the share of each stage, the last stage first, for ε·rows = *signal*.
+
+    These are the best levels and weights when nothing is known (:func:`.optimal_levels`); with little data more is spent
+    on the first stages, because most cells are finished early.
+
+    >>> stage_levels(4096, np.ones(13), 1e9) == optimal_levels(4096, np.ones(13))
+    True
+    """
+    best = optimal_levels(cells, level_energy)
+    per_cell = max(float(signal), 1e-9) / cells
+    scarcity = min(1.0, max(0.0, np.log(_PLENTY / per_cell) / np.log(_PLENTY / _SCARCE)))
+    tilt = 1 + scarcity * (np.linspace(_FINER, _COARSER, len(best.weights)) - 1)
+    weights = np.array(best.weights) * (tilt if len(best.weights) > 1 else 1.0)
+    return LevelWeights(best.block_sizes, tuple((weights / weights.sum()).tolist()))
+
+
+def level_costs(cells: int, level_energy: npt.ArrayLike) -> Reals:
+    """What a squared error of 1 costs the workload: in the difference of two blocks of 2^l cells, at last in the total."""
+    energy = np.asarray(level_energy, dtype=np.float64)
+    sizes = np.exp2(np.arange(energy.size - 1))
+    pairs = np.maximum(1.0, np.ceil((cells - sizes) / (2 * sizes)))  # blocks with two halves
+    return np.append(energy[:-1] / (pairs * 2 * sizes), energy[-1] / cells)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What to measure now: blocks to finish, and blocks to go on with; groups are numbered along the open cells."""
+
+    finished: Places
+    going_on: Places
+    share: Fraction
+    """What the blocks to go on with get, as a part of the ε for all stages; the others get all that is left."""
+    split: Partition | None
+    """Which open cells are finished (0) and which go on (1); None if all of them do the same."""
+    groups: tuple[Partition | None, Partition | None]
+    """The blocks as groups of the cells that are finished, and of those that go on."""
+
+
+@dataclass(frozen=True, eq=False)
+class StagedBlocks:
+    """The blocks that are still open at the beginning of a stage, and what is known about all blocks."""
+
+    tree: DyadicTree
+    stages: LevelWeights
+    costs: Reals
+    epsilon: float
+    """For all stages together."""
+    stage: int
+    left: Fraction
+    """The part of it that the open cells still have."""
+    blocks: Places
+    cut_from: Places
+    """The level of the block that each open block was cut from."""
+
+    @classmethod
+    def begin(cls, tree: DyadicTree, stages: LevelWeights, level_energy: npt.ArrayLike, epsilon: float) -> StagedBlocks:
+        """All cells are open, as one block."""
+        costs = level_costs(tree.cells, level_energy)
+        root = np.ones(1, dtype=np.int64)
+        return cls(tree, stages, costs, epsilon, 0, Fraction(1), root, np.array([tree.height]))
+
+    def step(self) -> Step:
+        """The blocks to measure now."""
+        last = self.stage == len(self.stages.weights) - 1
+        share = Fraction(round(self.stages.weights[-1 - self.stage] * _DIGITS), _DIGITS)
+        levels = self._levels(self.blocks)
+        if self.stage:
+            finished, cuts = self._choose(levels, share)
+        else:
+            finest = min(self.tree.height, self.stages.block_sizes[-1].bit_length() - 1)
+            finished, cuts = np.full(1, last), np.full(1, finest)
+        sizes = self.tree.sizes[self.blocks]
+        parts = [self._cut(levels, cuts, which) for which in (finished, ~finished)]
+        split = (
+            None if finished.all() or not finished.any() else Partition(np.repeat(~finished, sizes).astype(np.int64))
+        )
+        groups = [self._groups(part) for part in parts]
+        return Step(parts[0], parts[1], share, split, (groups[0], groups[1]))
+
+    def _choose(self, levels: Places, share: Fraction) -> tuple[npt.NDArray[np.bool_], Places]:
+        from adyton.strategies.staged_blocks_compiled import choose
+
+        estimates, variances = self.tree.estimates()
+        finest = np.array([size.bit_length() - 1 for size in self.stages.block_sizes[::-1]][self.stage :])
+        after = max(0.0, float(self.left - share))
+        following = self.stages.weights[-2 - self.stage] if finest.size > 1 else 0.0
+        shares = np.array([float(self.left), float(share), after, following, max(0.0, after - following)])
+        felt = np.concatenate([[0.0], np.cumsum(self.costs)])[np.minimum(self.cut_from + _NEAR, self.costs.size)]
+        model = np.concatenate([[CROWDING], *((tau**2, weight) for tau, weight in SPREADS)])
+        precisions = np.square(shares * self.epsilon) / 2
+        return choose(self.blocks, levels, felt, estimates, variances, finest, precisions, model, self.costs[:-1])
+
+    def after(self, step: Step, finished: Measurement | None, going_on: Measurement | None) -> StagedBlocks:
+        """What is open, and known, after the answers of a step."""
+        tree = self.tree
+        for blocks, answered in ((step.finished, finished), (step.going_on, going_on)):
+            if answered is not None:
+                tree = tree.with_answers(blocks, answered.answers.astype(np.float64), answered.variances)
+        levels = self._levels(step.going_on)
+        owners = np.searchsorted(self._starts(self.blocks), self._starts(step.going_on), side="right") - 1
+        origin = self._levels(self.blocks)[owners] if self.stage else np.full(levels.shape, tree.height)
+        cut_from = np.where(origin > levels, origin, self.cut_from[owners])
+        return replace(
+            self, tree=tree, stage=self.stage + 1, left=self.left - step.share, blocks=step.going_on, cut_from=cut_from
+        )
+
+    def _levels(self, blocks: Places) -> Places:
+        return np.asarray(self.tree.height + 1 - np.frexp(blocks.astype(np.float64))[1], dtype=np.int64)
+
+    def _starts(self, blocks: Places) -> Places:
+        """The first cell of each block."""
+        return np.asarray((blocks << self._levels(blocks)) - self.tree.sizes.size // 2)
+
+    def _cut(self, levels: Places, cuts: Places, which: npt.NDArray[np.bool_]) -> Places:
+        """Some of the open blocks, cut into blocks of these levels, without those beyond the end of the domain."""
+        parts = np.int64(1) << (levels - cuts)[which]
+        firsts = self.blocks[which] * parts
+        blocks = np.repeat(firsts - np.concatenate([[0], np.cumsum(parts)[:-1]]), parts) + np.arange(parts.sum())
+        return np.asarray(blocks[self.tree.sizes[blocks] > 0])
+
+    def _groups(self, blocks: Places) -> Partition | None:
+        return Partition(np.repeat(np.arange(blocks.size), self.tree.sizes[blocks])) if blocks.size else None
+
+
+def measure_in_stages(
+    x: VectorSource,
+    level_energy: npt.ArrayLike,
+    epsilon: Fraction,
+    total_share: Fraction = Fraction(1, 50),
+    rows: float | None = None,
+) -> DyadicTree:
+    """Measure a vector in stages for exactly *epsilon*: first the total, unless the number of *rows* is public."""
+    energy = np.asarray(level_energy, dtype=np.float64)
+    if energy.shape != (tree_height(x.cells) + 1,):
+        raise BadInput(f"level_energy must be {tree_height(x.cells) + 1} numbers, given an array of {energy.shape}.")
+    tree, budget = DyadicTree.of(x.cells), epsilon
+    if rows is None:
+        total = x.measure(Total(x.shape), total_share * epsilon)
+        tree, budget = tree.with_answers([1], total.answers, total.variances), (1 - total_share) * epsilon
+        rows = float(total.value)
+    stages = stage_levels(x.cells, energy, float(budget) * rows)
+    state, source = StagedBlocks.begin(tree, stages, energy, float(budget)), x
+    while state.blocks.size:
+        step = state.step()
+        parts = source.split(step.split) if step.split is not None else (source, source)
+        left = (state.left * budget, step.share * budget)
+        answered = [
+            part.reduce(groups).measure(Identity(groups.groups), amount) if groups is not None else None
+            for part, groups, amount in zip(parts, step.groups, left, strict=True)
+        ]
+        state, source = state.after(step, *answered), parts[1]
+    return state.tree

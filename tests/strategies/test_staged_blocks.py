@@ -1,0 +1,157 @@
+"""Blocks measured in stages: the exact cost, the cells each stage covers, and the error."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from adyton.errors import BadInput
+from adyton.inference.dyadic_tree import DyadicTree
+from adyton.kernel.kernel import Kernel
+from adyton.queries import AllRange, Prefix
+from adyton.strategies.optimal_levels import (
+    LevelWeights,
+    level_energy_of,
+    optimal_levels,
+    prefix_energy,
+    squared_error,
+)
+from adyton.strategies.staged_blocks import (
+    CROWDING,
+    SPREADS,
+    StagedBlocks,
+    level_costs,
+    measure_in_stages,
+    stage_levels,
+)
+from adyton.strategies.staged_blocks_compiled import expected_error
+
+SIZES = [1, 2, 3, 7, 1000, 4097]
+
+
+@pytest.mark.parametrize("cells", SIZES)
+@pytest.mark.parametrize("epsilon", ["0.001", "1", "1000"])
+@pytest.mark.parametrize("count", [0, 3, 10**12])
+def test_spends_exactly_what_it_was_given(cells, epsilon, count):
+    counts = np.random.default_rng(cells).integers(0, count + 1, cells)
+    for rows in (None, float(counts.sum())):
+        kernel = Kernel.simulated(counts, epsilon=epsilon, seed=1)
+        tree = measure_in_stages(kernel.root, prefix_energy(cells), Fraction(epsilon), rows=rows)
+        assert kernel.remaining == 0
+        assert np.isfinite(tree.cells_estimate()).all()
+        if epsilon == "1000":
+            assert tree.cells_estimate().sum() == pytest.approx(counts.sum(), abs=1)
+
+
+class _Answers:
+    def __init__(self, answers, variance):
+        self.answers, self.variances = np.array(answers), np.full(len(answers), variance)
+
+
+@pytest.mark.parametrize("cells", [7, 1000, 4096])
+def test_every_stage_covers_the_open_cells_once(cells):
+    """Any answers at all: no cell is measured twice in a stage, and none is forgotten before it is finished."""
+    random = np.random.default_rng(cells)
+    for scale in (1.0, 1e3, 1e6):
+        energy = prefix_energy(cells)
+        state = StagedBlocks.begin(DyadicTree.of(cells), stage_levels(cells, energy, scale), energy, 1.0)
+        open_cells = np.arange(cells)
+        stages = 0
+        while state.blocks.size:
+            step = state.step()
+            flags = (
+                step.split.labels
+                if step.split is not None
+                else np.full(open_cells.size, 1 if step.going_on.size else 0)
+            )
+            assert flags.size == open_cells.size
+            for number, (blocks, groups) in enumerate(zip((step.finished, step.going_on), step.groups, strict=True)):
+                mine = open_cells[flags == number]
+                covered = [_cells(block, state.tree) for block in blocks]
+                assert np.concatenate([np.zeros(0, int), *covered]).tolist() == mine.tolist()
+                if groups is not None:
+                    assert groups.sizes.tolist() == [part.size for part in covered]
+            answers = [_Answers(random.normal(0, scale, blocks.size), 8.0) for blocks in (step.finished, step.going_on)]
+            open_cells = open_cells[flags == 1]
+            state = state.after(step, *answers)
+            stages += 1
+        assert open_cells.size == 0
+        assert stages == len(state.stages.weights) or state.left > 0
+
+
+def _cells(block, tree):
+    level = tree.height + 1 - int(block).bit_length()
+    first = (int(block) << level) - tree.sizes.size // 2
+    return np.arange(first, min(tree.cells, first + (1 << level)))
+
+
+def test_expected_error_by_hand():
+    """A block of 8 cells, measured in blocks of 2 with precision 0.5 and in cells with precision 0.1."""
+    rows, costs = 60.0, np.array([1.0, 3.0, 7.0])
+    added = np.array([0.1, 0.5, 0.0, 0.0])
+    model = np.concatenate([[CROWDING], *((tau**2, weight) for tau, weight in SPREADS)])
+    expected = 11.0 / (0.2 + 0.1 / 8 + 0.5 / 4)
+    for level, precision in ((0, 0.1 / 2), (1, 0.1 / 4 + 0.5 / 2), (2, 0.1 / 8 + 0.5 / 4)):
+        depth = 2 - level
+        held, blocks = rows * (CROWDING / 2) ** depth, (2 / CROWDING) ** depth
+        for tau, weight in SPREADS:
+            signal = tau**2 * held**2 + held
+            expected += costs[level] * blocks * weight * signal / (1 + signal * precision)
+    assert expected_error(rows, 3, added, 0.2, 11.0, model, costs) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("workload", [Prefix(64), AllRange(64)], ids=str)
+def test_costs_weigh_every_level(workload):
+    """With the costs per block, the error of an even tree is the closed form."""
+    energy = np.array(level_energy_of(workload))
+    costs = level_costs(64, energy)
+    variance = 2.0 * 64 / np.array([64.0 / 2 ** (level + 1) for level in range(6)])  # of differences, from cells alone
+    blocks = 2.0 ** (5 - np.arange(6))
+    total = (costs[:-1] * blocks * variance).sum() * 1.0 + costs[-1] * 2.0 * 64
+    assert total == pytest.approx(squared_error(LevelWeights((1,), (1.0,)), energy))
+
+
+def test_little_data_spends_more_on_coarse_blocks():
+    energy = prefix_energy(4096)
+    best = optimal_levels(4096, energy)
+    few = stage_levels(4096, energy, 100.0)
+    assert few.block_sizes == best.block_sizes
+    assert few.weights[-1] > 1.3 * best.weights[-1]
+    assert sum(few.weights) == pytest.approx(1.0)
+    assert stage_levels(4096, energy, 1e9).weights == pytest.approx(best.weights)
+    assert stage_levels(1, [1.0], -5.0).weights == (1.0,)
+
+
+@pytest.mark.parametrize(("rows", "factor"), [(1_000, 0.6), (1_000_000, 0.8)])
+def test_closer_than_the_best_fixed_levels(rows, factor):
+    """Data on a tenth of the domain: least squares alone, on 20 seeds. The factors are about 0.45 and 0.65."""
+    random = np.random.default_rng(0)
+    counts = np.zeros(4096, dtype=np.int64)
+    counts[1000:1400] = random.multinomial(rows, random.dirichlet(np.full(400, 0.5)))
+    energy = prefix_energy(4096)
+    errors = []
+    for seed in range(20):
+        kernel = Kernel.simulated(counts, epsilon=1, seed=seed)
+        estimate = measure_in_stages(kernel.root, energy, Fraction(1)).cells_estimate()
+        errors.append(np.linalg.norm(np.cumsum(estimate - counts)))
+    fixed = np.sqrt(squared_error(optimal_levels(4096, energy), energy))
+    assert np.mean(errors) < factor * fixed
+
+
+def test_no_worse_than_the_best_fixed_levels_where_all_cells_matter():
+    random = np.random.default_rng(0)
+    counts = random.integers(0, 10**6, 1024)
+    energy = prefix_energy(1024)
+    errors = []
+    for seed in range(40):
+        kernel = Kernel.simulated(counts, epsilon=1, seed=seed)
+        estimate = measure_in_stages(kernel.root, energy, Fraction(1)).cells_estimate()
+        errors.append(np.square(np.cumsum(estimate - counts)).sum())
+    assert np.sqrt(np.mean(errors)) < 1.15 * np.sqrt(squared_error(optimal_levels(1024, energy), energy))
+
+
+def test_refusal():
+    kernel = Kernel.simulated([1, 2, 3], epsilon=1, seed=0)
+    with pytest.raises(BadInput, match="level_energy must be 3 numbers"):
+        measure_in_stages(kernel.root, [1.0, 2.0], Fraction(1))
+    assert kernel.remaining == 1
