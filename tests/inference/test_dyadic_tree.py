@@ -75,8 +75,15 @@ def test_nothing_measured():
 
 @pytest.mark.parametrize(
     ("blocks", "answers", "variances"),
-    [([0], [1.0], 1.0), ([16], [1.0], 1.0), ([13], [1.0], 1.0), ([1], [np.nan], 1.0), ([1], [1.0], -1.0), ([2, 2], 1.0, 1.0)],
-)  # fmt: skip
+    [
+        ([0], [1.0], 1.0),
+        ([16], [1.0], 1.0),
+        ([13], [1.0], 1.0),
+        ([1], [np.nan], 1.0),
+        ([1], [1.0], -1.0),
+        ([2, 2], 1.0, 1.0),
+    ],
+)
 def test_refusals(blocks, answers, variances):
     with pytest.raises(BadInput, match=r"blocks are numbered|answers are finite"):
         DyadicTree.of(5).with_answers(blocks, answers, variances)

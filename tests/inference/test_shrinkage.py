@@ -62,8 +62,9 @@ def test_cells_below_the_finest_level_share_alike():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "variances"), [([], []), ([3], [1.0]), ([4, 1], [1.0, 1.0]), ([1], [0.0]), ([1], [1.0, 2.0]), ([1, 1], [1.0, 1.0])]
-)  # fmt: skip
+    ("sizes", "variances"),
+    [([], []), ([3], [1.0]), ([4, 1], [1.0, 1.0]), ([1], [0.0]), ([1], [1.0, 2.0]), ([1, 1], [1.0, 1.0])],
+)
 def test_bad_levels(sizes, variances):
     with pytest.raises(BadInput, match="must be"):
         james_stein([1.0, 2.0], sizes, variances)

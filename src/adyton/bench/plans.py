@@ -5,6 +5,7 @@ Machines differ, so times are also given in the unit "one sort of ten million ra
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -100,10 +101,11 @@ def _record(
 ) -> PlanRecord:
     ndim, side = len(workload.domain), workload.domain[0]
     errors = []
+    seeds = itertools.count(1)
     for scale in counts:
         means = []
         for x in scale:
-            estimates = simulate(plan, x, workload, epsilon, seed=1, trials=trials)
+            estimates = simulate(plan, x, workload, epsilon, seed=next(seeds), trials=trials)
             means.append(float(np.linalg.norm(workload @ (estimates - x), axis=-1).mean()))
         errors.append(_geometric_mean(means))
     example = counts[0][0]

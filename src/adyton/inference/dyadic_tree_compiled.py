@@ -1,5 +1,7 @@
-"""Least squares on a binary tree whose blocks were measured one by one, compiled. Block 1 is the whole domain, the halves
-of block v are 2v and 2v + 1; blocks beyond the end of the domain have no cells."""
+"""Least squares on a binary tree whose blocks were measured one by one, compiled.
+
+Block 1 is the whole domain, the halves of block v are 2v and 2v + 1; blocks beyond the end of the domain have no cells.
+"""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ def isotonic(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Rea
     """The non-decreasing sequences with the least Σ w_i·(f_i − y_i)², along the last axis; weights above 0, else 1.
 
     By pooling adjacent violators, in linear time (Ayer et al., "An empirical distribution function for sampling with
-    incomplete information", 1955). The set of non-decreasing sequences is convex, so where the truth is one of them, the
-    result is never farther from it than *values* (in the norm of the weights), whatever the noise was.
+    incomplete information", 1955). The set of non-decreasing sequences is convex, so where the truth is one of them,
+    the result is never farther from it than *values* (in the norm of the weights), whatever the noise was.
 
     >>> isotonic([1.0, 3.0, 2.0, 2.0, 5.0]).round(3).tolist()
     [1.0, 2.333, 2.333, 2.333, 5.0]
@@ -30,7 +30,8 @@ def isotonic(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Rea
         own = np.asarray(weights, dtype=np.float64)
         if own.shape not in (given.shape, given.shape[-1:]) or not (np.isfinite(own) & (own > 0)).all():
             raise BadInput(
-                f"weights must be finite, above 0 and of shape {given.shape} or {given.shape[-1:]}, given shape {own.shape}."
+                f"weights must be finite, above 0 and of shape {given.shape} or {given.shape[-1:]}, "
+                f"given an array of shape {own.shape}."
             )
         own = np.ascontiguousarray(own.reshape(-1, given.shape[-1]))
     if given.size == 0:
@@ -43,8 +44,8 @@ def isotonic(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Rea
 def monotone_prefix(cells: npt.ArrayLike) -> Reals:
     """The cells of at least 0 whose prefix sums are nearest to those of *cells*, along the last axis.
 
-    This is the projection in the metric of the prefix sums: it brings all of them together closer to the truth, whatever
-    the noise was. Setting negative cells to 0 does not: it adds what it takes from each of them to every later sum.
+    This is the projection in the metric of the prefix sums: it brings all of them together closer to the truth,
+    whatever the noise was. Setting negative cells to 0 does not: it adds what it lifts them by to every later sum.
 
     >>> monotone_prefix([2.0, -1.0, 3.0, 0.0])
     array([1.5, 0. , 2.5, 0. ])

@@ -14,8 +14,8 @@ Reals = npt.NDArray[np.float64]
 def pool_adjacent_violators(values: Reals, weights: Reals) -> Reals:
     """The nearest non-decreasing sequence to each row of *values*; *weights* has one row for all, or one for each.
 
-    The pools so far have rising means. A new value is a pool of its own; as long as the pool before it has a mean that is
-    not smaller, the two become one. Each value is pooled once, so the time is linear.
+    The pools so far have rising means. A new value is a pool of its own; as long as the pool before it has a mean that
+    is not smaller, the two become one. Each value is pooled once, so the time is linear.
     """
     trials, length = values.shape
     result = np.empty_like(values)

@@ -24,7 +24,7 @@ class LevelNoise:
     variances: tuple[float, ...]
 
     def sum_variance(self, size: int) -> float:
-        """The variance of the sum of a block, from what was measured inside it; infinite if that leaves parts of it out.
+        """The variance of a block's sum, from what was measured inside it; infinite if nothing was.
 
         Each measured level of blocks of s ≤ size cells with variance v knows the sum up to v·size/s.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from adyton.queries.hierarchy import block_sums, spread
 Reals = npt.NDArray[np.float64]
 
 STRENGTH = 0.9
-"""How much of the expected squared norm of the noise is taken off; James and Stein's estimator takes all but 2/(m − 1)."""
+"""How much of the noise's expected squared norm is taken off; James and Stein take all but a part 2/(m − 1)."""
 _FEWEST = 4
 """With three children or fewer, shrinking can do harm."""
 
@@ -37,7 +38,7 @@ def james_stein(
     sizes = [size for size in noise.block_sizes if size < cells]
     starts = [np.append(np.arange(0, cells, size), cells) for size in [*sizes, cells]]
     sums = [block_sums(noise.estimate, starts[0])]
-    for fine, coarse in zip(starts, starts[1:], strict=False):
+    for fine, coarse in itertools.pairwise(starts):
         sums.append(block_sums(sums[-1], np.searchsorted(fine, coarse)))
     shrunk = sums[-1]
     for level in range(len(sizes) - 1, -1, -1):

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 Reals = npt.NDArray[np.float64]
+Table = npt.NDArray[np.float32]
 
 SPREADS = (1e-5, 0.03, 0.3, 2.0, 30.0)
 START = (0.25, 0.15, 0.2, 0.25, 0.15)
@@ -73,19 +74,39 @@ def finer(weights: Reals, halvings: int) -> Reals:
     return np.ascontiguousarray(shifted[:, :SIZES])
 
 
-def reweigh(weights: Reals, found: Reals, power: float) -> Reals:
-    """The maximisation step: new weights from how many splits each component is thought to have made.
+def size_of(counts: Reals) -> npt.NDArray[np.int64]:
+    """The power of two below each count, among those that are told apart where one part of a split is large."""
+    return np.clip(np.frexp(np.maximum(counts, 1))[1] - 1, SMALLEST, SIZES - 1).astype(np.int64)
+
+
+def mixed(weights: Reals) -> tuple[Table, Table]:
+    """The prior of each level in the form of :class:`Components`: the laws, mixed with their weights."""
+    from adyton.inference.split_prior_compiled import mix
+
+    laws = components()
+    splits = np.empty((len(weights), TABLE, TABLE), dtype=np.float32)
+    edges = np.empty((len(weights), SIZES, TABLE + 1), dtype=np.float32)
+    mix(weights, laws.splits, laws.edges, laws.sizes, splits, edges)
+    return splits, edges
+
+
+def reweighted(weights: Reals, found: tuple[Table, ...], power: float) -> Reals:
+    """New weights from the expected number of splits of each kind: one step of EM.
 
     Every level borrows from the other levels, and every size from its neighbours. The step from the old weights to the
-    new ones is raised to *power*: EM converges up to 2, and at 2 twice as fast where components resemble each other.
+    new ones is raised to *power*: EM converges below 2, and near 2 twice as fast where the laws resemble each other.
     """
-    across = found.sum(axis=0)
+    from adyton.inference.split_prior_compiled import attribute
+
+    laws = components()
+    made = attribute(weights, laws.splits, laws.edges, laws.sizes, *found)
+    across = made.sum(axis=0)
     near = across.copy()
     near[1:] += _NEIGHBOURS * across[:-1]
     near[:-1] += _NEIGHBOURS * across[1:]
     everywhere = across.sum(axis=0) + 1.0
     near += _SHARED * everywhere / everywhere.sum()
-    pooled = found + _OWN * near / near.sum(axis=-1, keepdims=True)
+    pooled = made + _OWN * near / near.sum(axis=-1, keepdims=True)
     pooled /= pooled.sum(axis=-1, keepdims=True)
     stepped = np.maximum(weights * (pooled / weights) ** power, _LEAST)
     return np.asarray(stepped / stepped.sum(axis=-1, keepdims=True))

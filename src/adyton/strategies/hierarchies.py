@@ -11,6 +11,7 @@ from adyton.inference.energies import tree_energies
 from adyton.queries import AllRange, Grid, Haar, Hierarchy, Identity, Kronecker, Total
 from adyton.queries.orders import block_tree
 from adyton.strategies.base import Strategy
+from adyton.strategies.optimal_levels import LevelWeights
 
 _TALLEST_QUADTREE = 10
 _REMEMBERED = 32
@@ -98,6 +99,13 @@ def _mean_energy(side: int, parts: int) -> float:
     intervals = AllRange(side)
     (energies,) = tree_energies(intervals, [np.arange(parts + 1) * side // parts], np.ones(side), None)
     return float(energies.sum()) / intervals.count
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def level_strategy(cells: int, levels: LevelWeights) -> Strategy:
+    """The blocks of some sizes, with a weight for each size."""
+    tree = Hierarchy.of_blocks(cells, levels.block_sizes[::-1], root=False)
+    return Strategy(tree, np.array(levels.weights[::-1])[tree.query_levels()])
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -1,8 +1,8 @@
 """Which levels of a binary tree to measure, and how precisely: the best choice for a workload, in closed form.
 
-Let H_j sum the blocks of 2^j cells. All the H_jᵀH_j are diagonal in the Haar basis: H_jᵀH_j has the value 2^j on what is
-constant on the blocks of 2^j cells, and 0 on the rest. So measuring level j with weight w_j (noise of scale Σw/(ε·w_j))
-determines each Haar coefficient between the levels l and l + 1 with precision λ_l = Σ_{j≤l} w_j²·2^j, and
+Let H_j sum the blocks of 2^j cells. All the H_jᵀH_j are diagonal in the Haar basis: H_jᵀH_j has the value 2^j on what
+is constant on the blocks of 2^j cells, and 0 on the rest. So measuring level j with weight w_j (noise of scale
+Σw/(ε·w_j)) determines each Haar coefficient between the levels l and l + 1 with precision λ_l = Σ_{j≤l} w_j²·2^j, and
 
     total squared error = 2·(Σw)²/ε² · Σ_l T_l/λ_l,
 
@@ -124,7 +124,8 @@ def level_energy_of(workload: Queries) -> tuple[float, ...]:
 def squared_error(levels: LevelWeights, level_energy: npt.ArrayLike) -> float:
     """The total squared error Σ_q E(ŷ_q − y_q)² of least squares at ε = 1; divide by ε² for others.
 
-    >>> round(math.sqrt(squared_error(LevelWeights((1, 16, 256), (1 / 3, 1 / 3, 1 / 3)), prefix_energy(4096)) / 4096), 2)
+    >>> thirds = LevelWeights((1, 16, 256), (1 / 3, 1 / 3, 1 / 3))
+    >>> round(math.sqrt(squared_error(thirds, prefix_energy(4096)) / 4096), 2)
     14.91
     """
     energy = np.asarray(level_energy, dtype=np.float64)

@@ -1,9 +1,9 @@
 """Levels and weights that suit the amount of data: with few rows, coarse blocks are worth more than small ones.
 
-What an answer on small blocks is worth depends on the data: a Haar coefficient θ that is known with variance σ² leaves an
-error of θ²σ²/(θ² + σ²) to the best linear estimate, so precision is wasted where θ is small. The table below minimises
-the mean logarithm of Σ_l t_l·θ²σ_l²/(θ² + σ_l²) over the Haar coefficients of real histograms with 4096 cells, for
-prefix sums; it is used for other domains and workloads as factors on the weights that are best without knowledge.
+What an answer on small blocks is worth depends on the data: a Haar coefficient θ that is known with variance σ² leaves
+an error of θ²σ²/(θ² + σ²) to the best linear estimate, so precision is wasted where θ is small. The table below was
+found by minimising the mean logarithm of Σ_l t_l·θ²σ_l²/(θ² + σ_l²) over the Haar coefficients of real histograms with
+4096 cells, for prefix sums; other domains and workloads use it as factors on the weights that are best without it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEAST = 0.02
 
 
 def signal_levels(cells: int, signal: float, level_energy: npt.ArrayLike | None = None) -> LevelWeights:
-    """Block sizes and weights for ε·rows = *signal*; for plenty of data, and for domains of few cells, the optimal levels.
+    """Block sizes and weights for ε·rows = *signal*; for plenty of data the optimal levels.
 
     ``level_energy`` describes the workload (see :mod:`.optimal_levels`), all prefix sums if None.
 

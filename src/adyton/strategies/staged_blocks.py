@@ -1,15 +1,15 @@
-"""Blocks measured in stages, from coarse to fine: each stage looks at the noisy answers so far and cuts only where it pays.
+"""Blocks measured in stages, from coarse to fine: each stage reads the noisy answers so far and cuts where it pays.
 
-A stage spends the same share of ε on every cell that is still open, on blocks of whatever sizes are best where they are.
-A block that further cuts would not improve is finished: it gets all that its cells have left in one last answer, which is
-worth more than several small ones. Finished and open cells are disjoint parts of the domain, so together they cost what
-the dearer part costs. The choice is made on noisy answers alone and costs nothing.
+A stage spends the same share of ε on every cell that is still open, on blocks of whatever sizes are best where they
+are. A block that further cuts would not improve is finished: it gets all that its cells have left in one last answer,
+which is worth more than several small ones. Finished and open cells are disjoint parts of the domain, so together they
+cost what the dearer part costs. The choice is made on noisy answers alone and costs nothing.
 
-**The model.** Let d be the difference between the halves of a block of M rows, T_l the energy of the workload between the
-levels l and l + 1 (see :mod:`.optimal_levels`), spread evenly over the blocks of the level. If d is known with precision
-q, an error of d²/(1 + q·d²) is expected to be left of it, the least that a linear estimate can have. Nothing is known about
-d before it is measured; typical is d² = τ²M² + M with τ from a few values, and in most data rows crowd: a half holds not
-1/2 but ``CROWDING``/2 of the rows of its block, in fewer blocks.
+**The model.** Let d be the difference between the halves of a block of M rows, and T_l the energy of the workload
+between the levels l and l + 1 (see :mod:`.optimal_levels`), spread evenly over the blocks of the level. If d is known
+with precision q, an error of d²/(1 + q·d²) is left of it, the least that a linear estimate can have. Before d is
+measured, d² = τ²M² + M with τ from a few values. And rows crowd: not all halves of a block hold half of its rows, but
+fewer of them hold ``CROWDING``/2 of its rows each, and the others nothing.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _NEAR = 2
 def stage_levels(cells: int, level_energy: npt.ArrayLike, signal: float) -> LevelWeights:
     """The finest block size and the share of each stage, the last stage first, for ε·rows = *signal*.
 
-    These are the best levels and weights when nothing is known (:func:`.optimal_levels`); with little data more is spent
-    on the first stages, because most cells are finished early.
+    These are the best levels and weights when nothing is known (:func:`.optimal_levels`); with little data more is
+    spent on the first stages, because most cells are finished early.
 
     >>> stage_levels(4096, np.ones(13), 1e9) == optimal_levels(4096, np.ones(13))
     True
@@ -63,7 +63,11 @@ def stage_levels(cells: int, level_energy: npt.ArrayLike, signal: float) -> Leve
 
 
 def level_costs(cells: int, level_energy: npt.ArrayLike) -> Reals:
-    """What a squared error of 1 costs the workload: in the difference of two blocks of 2^l cells, at last in the total."""
+    """What a squared error of 1 costs the workload: in the difference of two blocks of 2^l cells; last, in the total.
+
+    >>> level_costs(2, [0.5, 2.5])
+    array([0.25, 1.25])
+    """
     energy = np.asarray(level_energy, dtype=np.float64)
     sizes = np.exp2(np.arange(energy.size - 1))
     pairs = np.maximum(1.0, np.ceil((cells - sizes) / (2 * sizes)))  # blocks with two halves

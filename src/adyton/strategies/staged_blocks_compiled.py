@@ -18,25 +18,25 @@ def expected_error(
     """The expected squared error that a block of 2^level cells leaves, if ``added[l]`` is the precision with which the
     blocks of 2^l cells inside it are measured.
 
-    *known* is the precision of the block's sum so far, *outer* what an error of that sum costs elsewhere. ``model`` holds
-    the concentration, and from there on pairs of τ² and weight; ``costs[l]`` is what a squared error of the difference
+    *known* is the precision of the block's sum so far, *outer* what an error of that sum costs elsewhere. ``model``
+    holds the crowding, and from there on pairs of τ² and weight; ``costs[l]`` is what a squared error of the difference
     between two blocks of 2^l cells costs.
     """
     precision, whole = 0.0, known
     half = model[0] / 2
     held, blocks = rows * half ** (level - 1), half ** (1 - level)
     error = 0.0
-    for l in range(level):
-        precision = (precision + added[l]) / 2  # of a difference: half as much as of either sum
+    for below in range(level):
+        precision = (precision + added[below]) / 2  # of a difference: half as much as of either sum
         mean = 0.0
         for place in range(1, model.size, 2):
             signal = model[place] * held * held + held
             mean += model[place + 1] * signal / (1 + signal * precision)
-        error += blocks * costs[l] * mean
+        error += blocks * costs[below] * mean
         held /= half
         blocks *= half
-    for l in range(level + 1):
-        whole += added[l] * 2.0 ** (l - level)
+    for below in range(level + 1):
+        whole += added[below] * 2.0 ** (below - level)
     return error + outer / whole
 
 

@@ -1,0 +1,68 @@
+"""Hierarchies that adapt to how much data there is, and to where it is, as far as noisy answers have shown it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.inference.isotonic import monotone_prefix
+from adyton.inference.least_squares import least_squares
+from adyton.inference.polya_tree import monotone_tree
+from adyton.kernel.sources import VectorSource
+from adyton.plans.base import Plan, Tasks
+from adyton.plans.registry import register
+from adyton.queries import Queries, Total
+from adyton.queries.base import Reals
+from adyton.strategies.hierarchies import level_strategy
+from adyton.strategies.optimal_levels import level_energy_of
+from adyton.strategies.signal_levels import signal_levels
+from adyton.strategies.staged_blocks import measure_in_stages
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveHierarchy(Plan):
+    """A noisy total decides which levels of a tree are worth measuring; then the differences between halves of blocks
+    are estimated by empirical Bayes, and the prefix sums are made to rise.
+
+    After Ferguson, "Prior distributions on spaces of probability measures", 1974, and Kolaczyk, "Bayesian multiscale
+    models for Poisson processes", 1999.
+    """
+
+    name = "adaptive-hierarchy"
+    serves = Tasks(dimensions=(1,), data_dependent=True)
+    simulates_many = False
+
+    total_share: Fraction = Fraction(1, 50)
+    """The part of the budget that buys the total, where it is not public."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Total, levels, least squares, empirical Bayes."""
+        measured = [] if self.total is not None else [x.measure(Total(x.shape), self.total_share * epsilon)]
+        rest = epsilon if self.total is not None else (1 - self.total_share) * epsilon
+        rows = measured[0].value if self.total is None else self.total
+        levels = signal_levels(x.cells, float(rest) * rows, level_energy_of(workload))
+        blocks = level_strategy(x.cells, levels).measure(x, rest)
+        return monotone_tree(least_squares(blocks, *measured), levels.block_sizes, levels.variances(float(rest)))
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class StagedHierarchy(Plan):
+    """Coarse blocks first; then, in each part of the domain, finer blocks or one last precise look, whichever the
+    answers so far promise more from. Prefix sums are made to rise at the end.
+
+    After Cormode et al., "Differentially private spatial decompositions", ICDE 2012.
+    """
+
+    name = "staged-hierarchy"
+    serves = Tasks(dimensions=(1,), data_dependent=True)
+    simulates_many = False
+
+    total_share: Fraction = Fraction(1, 50)
+    """The part of the budget that buys the total, where it is not public."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure in stages, least squares, make monotone."""
+        tree = measure_in_stages(x, level_energy_of(workload), epsilon, self.total_share, rows=self.total)
+        return monotone_prefix(tree.cells_estimate())

@@ -1,0 +1,58 @@
+"""Hierarchies that measure only the levels that pay, with the best weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.inference.isotonic import monotone_prefix
+from adyton.inference.shrinkage import james_stein
+from adyton.kernel.sources import VectorSource
+from adyton.plans.base import DenoisingPlan, StrategyPlan, Tasks
+from adyton.plans.registry import register
+from adyton.queries import Queries
+from adyton.queries.base import Reals
+from adyton.strategies.base import Strategy
+from adyton.strategies.hierarchies import level_strategy
+from adyton.strategies.optimal_levels import LevelWeights, level_energy_of, optimal_levels
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class OptimalHierarchy(StrategyPlan):
+    """A binary tree of counts of which only a few levels are measured: those, with those weights, that have the least
+    error on the workload, in closed form.
+
+    After Qardaji, Yang and Li, "Understanding hierarchical methods for differentially private histograms", PVLDB 2013,
+    and Li et al., "Optimizing linear counting queries under differential privacy", PODS 2010.
+    """
+
+    name = "optimal-hierarchy"
+    serves = Tasks(dimensions=(1,))
+
+    def levels(self, workload: Queries) -> LevelWeights:
+        """The sizes of the blocks to measure, and their weights."""
+        return optimal_levels(workload.cells, level_energy_of(workload))
+
+    def strategy(self, workload: Queries) -> Strategy:
+        """The blocks of those sizes."""
+        return level_strategy(workload.cells, self.levels(workload))
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class MonotoneHierarchy(DenoisingPlan, OptimalHierarchy):
+    """The optimal hierarchy, after which differences inside blocks that look like noise are shrunk away, and the prefix
+    sums are made to rise. Good for prefix sums and ranges when a free improvement is wanted and nothing else.
+
+    After James and Stein, "Estimation with quadratic loss", 1961, and Ayer et al., "An empirical distribution function
+    for sampling with incomplete information", 1955.
+    """
+
+    name = "monotone-hierarchy"
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure, least squares, shrink, make monotone."""
+        levels = self.levels(workload)
+        cells = super().run(x, workload, epsilon)
+        return monotone_prefix(james_stein(cells, levels.block_sizes, levels.variances(float(epsilon))))
