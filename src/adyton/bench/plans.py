@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ SETTINGS: tuple[tuple[int, int, str], ...] = ((1, 4096, "1"), (1, 4096, "0.1"), 
 """Dimensions, side and ε."""
 _SORTED = 10_000_000
 _TIMED_RUNS = 9
+_FRESH_RUNS = 3
 _BOXES = 2000
 
 
@@ -37,10 +39,13 @@ class PlanRecord:
     plan: str
     milliseconds: float
     """The median of single runs, the kernel's opening included, after one that prepares what can be kept."""
+    unprepared: float
+    """The same in milliseconds when nothing is kept from one run to the next: neither strategies nor solvers."""
     sorts: float
     """The same in units of a sort of ten million doubles."""
     times_faster: float | None
     """The published time in that unit, divided by ours."""
+    times_faster_unprepared: float | None
     errors: tuple[float, ...]
     """‖W·x̂ − W·x‖₂ at the three scales: mean over trials, geometric mean over shapes."""
     expected: float | None
@@ -115,6 +120,7 @@ def _record(
 
     run()
     seconds = median(_seconds(run) for _ in range(_TIMED_RUNS))
+    fresh = median(_seconds(run) for _ in range(_FRESH_RUNS) if _forget())
     published = ERRORS.get((ndim, side, epsilon, asked), {})
     expected = None
     if not plan.serves.data_dependent:
@@ -127,8 +133,10 @@ def _record(
         workload=asked,
         plan=plan.name,
         milliseconds=seconds * 1000,
+        unprepared=fresh * 1000,
         sorts=seconds / unit,
         times_faster=None if usual is None else usual * unit / seconds,
+        times_faster_unprepared=None if usual is None else usual * unit / fresh,
         errors=tuple(errors),
         expected=expected,
         to_published=_ratio(errors, published.get(plan.name)),
@@ -145,6 +153,16 @@ def _ratio(errors: Sequence[float], published: Sequence[float] | None) -> float 
 
 def _geometric_mean(values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
+
+
+def _forget() -> bool:
+    """Empty every cache of the package."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("adyton."):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
+    return True
 
 
 def _seconds(work: Callable[[], object]) -> float:

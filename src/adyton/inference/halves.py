@@ -50,7 +50,11 @@ def halved(tree: Hierarchy) -> Halves:
     finest = int(np.flatnonzero(measured)[-1])
     fine = tree.boundaries[finest]
     current = np.arange(fine.size - 1)
-    levels, pairs, homes = [np.zeros(current.size, dtype=np.int64)], [np.empty((0, 2), dtype=np.int64)], [current.copy()]
+    levels, pairs, homes = (
+        [np.zeros(current.size, dtype=np.int64)],
+        [np.empty((0, 2), dtype=np.int64)],
+        [current.copy()],
+    )
     for number in range(finest - 1, -2, -1):
         coarse = tree.boundaries[number] if number >= 0 else np.array([0, tree.cells])
         sizes = np.diff(np.searchsorted(fine, coarse))

@@ -76,7 +76,7 @@ def finer(weights: Reals, halvings: int) -> Reals:
 
 def size_of(counts: Reals) -> npt.NDArray[np.int64]:
     """The power of two below each count, among those that are told apart where one part of a split is large."""
-    return np.clip(np.frexp(np.maximum(counts, 1))[1] - 1, SMALLEST, SIZES - 1).astype(np.int64)
+    return np.asarray(np.clip(np.frexp(np.maximum(counts, 1))[1] - 1, SMALLEST, SIZES - 1), dtype=np.int64)
 
 
 def mixed(weights: Reals) -> tuple[Table, Table]:
@@ -116,9 +116,10 @@ def _beta_binomial(left: Reals, right: Reals, spread: float) -> Reals:
     """C(l + r, l)·B(l + a, r + a) / B(a, a), with C(n, l) = 1 / ((n + 1)·B(l + 1, r + 1))."""
     from scipy.special import betaln
 
-    return np.exp(
+    logarithm = (
         betaln(left + spread, right + spread)
         - betaln(spread, spread)
         - betaln(left + 1, right + 1)
         - np.log(left + right + 1)
     )
+    return np.asarray(np.exp(logarithm))

@@ -32,7 +32,9 @@ def mix(weights: Array, splits: Array, edges: Array, sizes: Array, mixed_splits:
 
 
 @compiled
-def attribute(weights: Array, splits: Array, edges: Array, sizes: Array, found_splits: Array, found_edges: Array) -> Array:
+def attribute(
+    weights: Array, splits: Array, edges: Array, sizes: Array, found_splits: Array, found_edges: Array
+) -> Array:
     """The expectation step: how many of the splits that were found each law has made, by level and size of the whole.
 
     Wholes of 0 and 1 say nothing, since they split alike under all laws.

@@ -42,7 +42,9 @@ _STEPS = 3.0
 _COARSE_PASSES, _FINE_PASSES, _SOLE_PASSES = 4, 2, 6
 _COARSE_CUT, _CUT = 1e-5, 1e-4
 _POWER = 2.0
-_LARGEST = 1e17
+_LARGEST = 1e30
+_EXACT = 2.0**52
+"""Whole numbers up to here have exact doubles; where counts are larger, the grid is as coarse as their doubles."""
 
 
 def top_down(tree: Hierarchy, answers: npt.ArrayLike, variances: npt.ArrayLike) -> Reals:
@@ -54,7 +56,7 @@ def top_down(tree: Hierarchy, answers: npt.ArrayLike, variances: npt.ArrayLike) 
 
     >>> tree = Hierarchy.of_blocks(8, [4, 1])
     >>> top_down(tree, [101, 100, 2, 99, 1, 0, 1, -1, 0, -1, 0], 2.0).round(1).tolist()
-    [99.1, 0.3, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0]
+    [100.0, 0.1, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0]
     """
     given, noise = np.asarray(answers, dtype=np.float64), np.asarray(variances, dtype=np.float64)
     if given.ndim == 0 or given.shape[-1] != tree.count:
@@ -64,7 +66,8 @@ def top_down(tree: Hierarchy, answers: npt.ArrayLike, variances: npt.ArrayLike) 
     if not np.isfinite(given).all():
         raise BadInput("the answers must be finite numbers.")
     halves = halved(tree)
-    precisions = np.bincount(halves.home, np.broadcast_to(1 / noise, tree.count), halves.levels.size)
+    weights = np.broadcast_to(1 / noise, tree.count).astype(np.float64)
+    precisions: Reals = np.bincount(halves.home, weights, halves.levels.size)
     weighted = np.clip(given, -_LARGEST, _LARGEST).reshape(-1, tree.count) / noise
     result = np.empty((len(weighted), tree.cells))
     for row, own in zip(result, weighted, strict=True):
@@ -89,7 +92,7 @@ def _posterior(tree: Halves, answers: Reals, precisions: Reals) -> Reals:
     deviation = float(np.sqrt(1 / np.median(precisions[: tree.leaves])))
     rates = 2 * np.arcsinh(np.sqrt(precisions / 2))  # discrete Laplace noise of this variance falls by e^-rate a count
     squares = Squares(*least_squares(tree.kids, answers, precisions))
-    step = max(1.0, float(np.rint(deviation / _STEPS)))
+    step = max(1.0, float(np.rint(deviation / _STEPS)), float(np.abs(squares.mean).max()) / _EXACT)
     if deviation < _COARSE_NOISE * step:
         fit = _passes(tree, answers / step, rates * step, squares.scaled(step), [_CUT] * (_SOLE_PASSES - 1) + [0.0])
         return fit.means * step
@@ -127,7 +130,8 @@ def _passes(
         found = tuple(np.zeros_like(table) for table in prior)
         before = windows.low.copy()
         compiled.upward(nodes, windows, squares, prior, messages, spare)
-        compiled.downward(nodes, windows, squares, prior, messages, found, means, cut, spare)
+        compiled.downward(nodes, windows, prior, messages, found, spare)
+        compiled.settle(nodes, windows, squares, messages, means, cut)
         if number < len(cuts) - 1:
             counts.shrink(windows, before, messages.own)
             power = 1.0 if number == 0 and coarse is None else _POWER

@@ -47,7 +47,8 @@ class Messages(NamedTuple):
 def upward(tree: Array, windows: Array, squares: Array, prior: Array, messages: Array, spare: Array) -> None:
     """Fill ``inner``, from the leaves to the root.
 
-    For a parent of a and b it is the own likelihood times Σ a(l)·b(r)·p(l, r | l + r) over l + r = the count.
+    For a parent of a and b it is the own likelihood times Σ a(l)·b(r)·p(l, r | l + r) over l + r = the count; where all
+    leaves are dense, it is that of least squares.
     """
     kids, levels, sizes = tree
     low, _, starts, dense = windows
@@ -59,16 +60,13 @@ def upward(tree: Array, windows: Array, squares: Array, prior: Array, messages: 
         at, width = starts[v], starts[v + 1] - starts[v]
         scales[v] = 1
         if dense[v] > 0:
-            centre = squares.inside[v] - low[v]
-            best = min(max(np.rint(centre), 0.0), width - 1.0) - centre
-            for i in range(width):
-                inner[at + i] = np.exp((best**2 - (i - centre) ** 2) / (2 * squares.noise[v]))
+            _normal(inner, at, width, squares.inside[v] - low[v], squares.noise[v])
             continue
         if v < leaves:
             for i in range(at, at + width):
                 inner[i] = own[i]
             continue
-        a, b, level, size = kids[v - leaves, 0], kids[v - leaves, 1], levels[v], sizes[v]
+        a, b, level = kids[v - leaves, 0], kids[v - leaves, 1], levels[v]
         start_a, wide_a, low_a = starts[a], starts[a + 1] - starts[a], low[a]
         start_b, wide_b, low_b = starts[b], starts[b + 1] - starts[b], low[b]
         few_a, few_b = min(wide_a, max(0, limit - low_a)), min(wide_b, max(0, limit - low_b))
@@ -77,17 +75,11 @@ def upward(tree: Array, windows: Array, squares: Array, prior: Array, messages: 
         for i in range(few_a):
             value, part = inner[start_a + i], low_a + i
             for r in range(few_b):
-                sums[np.uint64(i + r)] += value * inner[np.uint64(start_b + r)] * splits[level, part, np.uint64(low_b + r)]
-            value *= edges[level, size, part]
-            for r in range(few_b, wide_b):
-                sums[np.uint64(i + r)] += value * inner[np.uint64(start_b + r)]
-        if few_a < wide_a:
-            for r in range(wide_b):
-                rest[r] = inner[start_b + r] * edges[level, size, min(low_b + r, limit)]
-            for i in range(few_a, wide_a):
-                value = inner[start_a + i]
-                for r in range(wide_b):
-                    sums[np.uint64(i + r)] += value * rest[np.uint64(r)]
+                both = value * inner[np.uint64(start_b + r)]
+                sums[np.uint64(i + r)] += both * splits[level, part, np.uint64(low_b + r)]
+        if few_a < wide_a or few_b < wide_b:
+            edge = edges[level, sizes[v]]
+            _join_far(inner, edge, start_a, few_a, wide_a, low_a, start_b, few_b, wide_b, low_b, sums, rest)
         shift, largest = low[v] - low_a - low_b, np.float32(0)
         for i in range(at, at + width):
             inner[i] = 0
@@ -100,77 +92,41 @@ def upward(tree: Array, windows: Array, squares: Array, prior: Array, messages: 
 
 
 @compiled
-def downward(
-    tree: Array,
-    windows: Array,
-    squares: Array,
-    prior: Array,
-    messages: Array,
-    found: Array,
-    means: Array,
-    cut: float,
-    spare: Array,
-) -> None:
-    """Fill ``outer`` and the posterior *means*, from the root to the leaves.
+def downward(tree: Array, windows: Array, prior: Array, messages: Array, found: Array, spare: Array) -> None:
+    """Fill ``outer``, from the root to the leaves; add each split to *found* with its posterior probability.
 
-    With g the parent's own likelihood times its outer one, that of l in a is Σ_r g(l + r)·b(r)·p(l, r | l + r). Each
-    split (l, r) is added to *found* with its posterior probability, where only one part is small under that one, and
-    windows are narrowed to counts of posterior probability *cut* and more.
+    With g the parent's own likelihood times its outer one, that of l in a is Σ_r g(l + r)·b(r)·p(l, r | l + r).
     """
     kids, levels, sizes = tree
-    low, high, starts, dense = windows
+    low, _, starts, dense = windows
     splits, edges = prior
     own, inner, scales, outer = messages
     found_splits, found_edges = found
     sums, rest = spare
-    nodes, leaves, limit = len(low), len(low) - len(kids), splits.shape[1]
-    for i in range(starts[nodes - 1], starts[nodes]):
-        outer[i] = 1
-    for v in range(nodes - 1, -1, -1):
-        at, width, own_low = starts[v], starts[v + 1] - starts[v], low[v]
-        total = first = 0.0
-        if width > 0:
-            for i in range(width):
-                weight = outer[at + i] * inner[at + i]
-                total += weight
-                first += weight * i
-            if not 0 < total < np.inf:
-                total = first = 0.0
-                for i in range(width):
-                    outer[at + i] = 1
-                    total += inner[at + i]
-                    first += inner[at + i] * i
-            means[v] = own_low + first / total
-            begin, end, least = at, at + width - 1, np.float32(cut * total)
-            while begin < end and outer[begin] * inner[begin] < least:
-                begin += 1
-            while begin < end and outer[end] * inner[end] < least:
-                end -= 1
-            low[v], high[v] = own_low + begin - at, own_low + end - at
-        if v < leaves:
-            continue
-        a, b, level, size = kids[v - leaves, 0], kids[v - leaves, 1], levels[v], sizes[v]
-        if dense[v] > 0:
-            surplus = (means[v] - squares.inside[a] - squares.inside[b]) / (squares.noise[a] + squares.noise[b])
-            means[a] = squares.inside[a] + squares.noise[a] * surplus
-            means[b] = squares.inside[b] + squares.noise[b] * surplus
-            found_edges[level, size, limit] += 1
-            continue
+    leaves, limit = len(low) - len(kids), splits.shape[1]
+    _begin(inner, outer, starts[len(low) - 1], starts[len(low)])
+    for v in range(len(low) - 1, leaves - 1, -1):
+        a, b, level = kids[v - leaves, 0], kids[v - leaves, 1], levels[v]
         start_a, wide_a, low_a = starts[a], starts[a + 1] - starts[a], low[a]
         start_b, wide_b, low_b = starts[b], starts[b + 1] - starts[b], low[b]
-        unknown = np.float32(0 if scales[v] > 0 else 1)
-        for i in range(start_a, start_a + wide_a):
-            outer[i] = unknown
-        for i in range(start_b, start_b + wide_b):
-            outer[i] = unknown
-        if scales[v] == 0:
+        if dense[v] > 0:
+            found_edges[level, sizes[v], limit] += 1
             continue
-        factor, shift = np.float32(1 / (total * scales[v])), own_low - low_a - low_b
+        if scales[v] == 0:
+            _begin(inner, outer, start_a, start_a + wide_a)
+            _begin(inner, outer, start_b, start_b + wide_b)
+            continue
+        at, width, shift = starts[v], starts[v + 1] - starts[v], low[v] - low_a - low_b
+        factor = 1 / scales[v]
         for i in range(wide_a + wide_b - 1):
             sums[i] = 0
         for i in range(max(0, -shift), min(width, wide_a + wide_b - 1 - shift)):
             sums[i + shift] = outer[at + i] * own[at + i] * factor
         few_a, few_b = min(wide_a, max(0, limit - low_a)), min(wide_b, max(0, limit - low_b))
+        for i in range(start_b, start_b + wide_b):
+            outer[i] = 0
+        for i in range(start_a + few_a, start_a + wide_a):
+            outer[i] = 0
         for i in range(few_a):
             value, part, mass = inner[start_a + i], low_a + i, np.float32(0)
             for r in range(few_b):
@@ -181,34 +137,130 @@ def downward(
                 outer[np.uint64(start_b + r)] += value * split
                 found_splits[level, part, column] += value * both
             outer[start_a + i] = mass
-        if few_b < wide_b:
-            for r in range(wide_a):
-                rest[r] = 0
-            for i in range(few_b, wide_b):
-                value = inner[start_b + i]
-                for r in range(wide_a):
-                    rest[np.uint64(r)] += value * sums[np.uint64(i + r)]
-            for r in range(wide_a):
-                part = min(low_a + r, limit)
-                outer[start_a + r] += rest[r] * edges[level, size, part]
-                found_edges[level, size, part] += rest[r] * edges[level, size, part] * inner[start_a + r]
-            for i in range(few_a):
-                value = inner[start_a + i] * edges[level, size, low_a + i]
-                for r in range(few_b, wide_b):
-                    outer[np.uint64(start_b + r)] += value * sums[np.uint64(i + r)]
-        if few_a < wide_a:
-            for r in range(wide_b):
-                rest[r] = 0
-            for i in range(few_a, wide_a):
-                value = inner[start_a + i]
-                for r in range(wide_b):
-                    rest[np.uint64(r)] += value * sums[np.uint64(i + r)]
-            for r in range(wide_b):
-                part = min(low_b + r, limit)
-                outer[start_b + r] += rest[r] * edges[level, size, part]
-                if r < few_b:
-                    found_edges[level, size, part] += rest[r] * edges[level, size, part] * inner[start_b + r]
-            for i in range(few_b):
-                value = inner[start_b + i] * edges[level, size, low_b + i]
-                for r in range(few_a, wide_a):
-                    outer[np.uint64(start_a + r)] += value * sums[np.uint64(i + r)]
+        if few_a < wide_a or few_b < wide_b:
+            edge, counts = edges[level, sizes[v]], found_edges[level, sizes[v]]
+            _part_far(
+                inner, edge, start_a, few_a, wide_a, low_a, start_b, few_b, wide_b, sums, rest, outer, counts, True
+            )
+            _part_far(
+                inner, edge, start_b, few_b, wide_b, low_b, start_a, few_a, wide_a, sums, rest, outer, counts, False
+            )
+
+
+@compiled
+def settle(tree: Array, windows: Array, squares: Array, messages: Array, means: Array, cut: float) -> None:
+    """The posterior *means*; narrows the windows to counts of posterior probability *cut* and more."""
+    low, high, starts, dense = windows
+    _, inner, _, outer = messages
+    leaves = len(low) - len(tree.kids)
+    for v in range(len(low) - 1, -1, -1):
+        begin, end = starts[v], starts[v + 1] - 1
+        total = first = 0.0
+        for i in range(begin, end + 1):
+            weight = outer[i] * inner[i]
+            total += weight
+            first += weight * (i - begin)
+        if begin <= end:
+            if not 0 < total < np.inf:
+                _begin(inner, outer, begin, end + 1)
+                total, first = 1.0, 0.0
+                for i in range(begin, end + 1):
+                    first += outer[i] * inner[i] * (i - begin)
+            means[v] = low[v] + first / total
+            least, last = np.float32(cut * total), low[v]
+            while begin < end and outer[begin] * inner[begin] < least:
+                begin += 1
+            while begin < end and outer[end] * inner[end] < least:
+                end -= 1
+            low[v], high[v] = last + begin - starts[v], last + end - starts[v]
+        if v >= leaves and dense[v] > 0:
+            a, b = tree.kids[v - leaves, 0], tree.kids[v - leaves, 1]
+            surplus = (means[v] - squares.inside[a] - squares.inside[b]) / (squares.noise[a] + squares.noise[b])
+            means[a] = squares.inside[a] + squares.noise[a] * surplus
+            means[b] = squares.inside[b] + squares.noise[b] * surplus
+
+
+@compiled
+def _normal(inner: Array, at: int, width: int, centre: float, noise: float) -> None:
+    """A normal likelihood, relative to the best count."""
+    best = min(max(np.rint(centre), 0.0), width - 1.0) - centre
+    for i in range(width):
+        inner[at + i] = np.exp((best**2 - (i - centre) ** 2) / (2 * noise))
+
+
+@compiled
+def _begin(inner: Array, outer: Array, begin: int, end: int) -> None:
+    """Nothing is known from outside."""
+    total = np.float32(0)
+    for i in range(begin, end):
+        total += inner[i]
+    for i in range(begin, end):
+        outer[i] = 1 / total
+
+
+@compiled
+def _join_far(
+    inner: Array,
+    edge: Array,
+    start_a: int,
+    few_a: int,
+    wide_a: int,
+    low_a: int,
+    start_b: int,
+    few_b: int,
+    wide_b: int,
+    low_b: int,
+    sums: Array,
+    rest: Array,
+) -> None:
+    """Add to the sums of :func:`upward` those splits of which one part, or both, are outside the table."""
+    limit = len(edge) - 1
+    for i in range(few_a):
+        value = inner[start_a + i] * edge[low_a + i]
+        for r in range(few_b, wide_b):
+            sums[np.uint64(i + r)] += value * inner[np.uint64(start_b + r)]
+    for r in range(wide_b):
+        rest[r] = inner[start_b + r] * edge[min(low_b + r, limit)]
+    for i in range(few_a, wide_a):
+        value = inner[start_a + i]
+        for r in range(wide_b):
+            sums[np.uint64(i + r)] += value * rest[np.uint64(r)]
+
+
+@compiled
+def _part_far(
+    inner: Array,
+    edge: Array,
+    start_a: int,
+    few_a: int,
+    wide_a: int,
+    low_a: int,
+    start_b: int,
+    few_b: int,
+    wide_b: int,
+    sums: Array,
+    rest: Array,
+    outer: Array,
+    counts: Array,
+    with_both: bool,
+) -> None:
+    """Add to the outer likelihoods of :func:`downward` the splits with a large part b, and count them.
+
+    Those with two large parts are only counted if *with_both*, since they come up for either part.
+    """
+    limit = len(edge) - 1
+    for r in range(wide_a):
+        rest[r] = 0
+    for i in range(few_b, wide_b):
+        value = inner[start_b + i]
+        for r in range(wide_a):
+            rest[np.uint64(r)] += value * sums[np.uint64(i + r)]
+    for r in range(wide_a):
+        part = min(low_a + r, limit)
+        outer[start_a + r] += rest[r] * edge[part]
+        if part < limit or with_both:
+            counts[part] += rest[r] * edge[part] * inner[start_a + r]
+    for i in range(few_a):
+        value = inner[start_a + i] * edge[low_a + i]
+        for r in range(few_b, wide_b):
+            outer[np.uint64(start_b + r)] += value * sums[np.uint64(i + r)]

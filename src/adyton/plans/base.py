@@ -47,9 +47,10 @@ class Tasks:
 class ExpectedError:
     """The error to expect, before anything is spent: the square root of E‖W·x̂ − W·x‖².
 
-    ``kind`` says what the figure is: ``exact``; an ``estimate`` (by random probes); an ``upper mark`` where the
-    post-processing improves on it by an amount that depends on the data; or ``noise only`` where a bias comes on top
-    that depends on the data.
+    ``kind`` says what the figure is: ``exact``; an ``estimate`` (by random probes); an ``upper mark``, the error of
+    least squares alone, where post-processing follows that is meant to improve on it by an amount that depends on the
+    data (it can also lose, on workloads that it is not made for); or ``noise only`` where a bias comes on top that
+    depends on the data.
     """
 
     total: float

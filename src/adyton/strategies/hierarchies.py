@@ -38,16 +38,15 @@ def uniform_grid(domain: tuple[int, ...], blocks: tuple[int, ...]) -> Strategy:
 @lru_cache(maxsize=_REMEMBERED)
 def h2(domain: tuple[int, ...]) -> Strategy:
     """A binary tree with all of its levels (Hay et al., "Boosting the accuracy of differentially private histograms
-    through consistency", PVLDB 2010)."""
-    return Strategy(_tree(domain, 2))
+    through consistency", PVLDB 2010), but for the root, which its two halves tell well enough."""
+    return Strategy(_without_root(_tree(domain, 2)))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def hb(domain: tuple[int, ...]) -> Strategy:
     """A tree without its root, with the branching that suits the domain (Qardaji et al., "Understanding hierarchical
     methods for differentially private histograms", PVLDB 2013)."""
-    tree = _tree(domain, branching(domain))
-    return Strategy(tree if len(tree.boundaries) == 1 else Hierarchy(domain, tree.boundaries[1:], tree.order))
+    return Strategy(_without_root(_tree(domain, branching(domain))))
 
 
 @lru_cache(maxsize=256)
@@ -122,9 +121,12 @@ def quadtree(domain: tuple[int, ...]) -> Strategy:
 @lru_cache(maxsize=_REMEMBERED)
 def privelet(domain: tuple[int, ...]) -> Strategy:
     """The Haar wavelet along every axis (Xiao et al., "Differential privacy via wavelet transforms", ICDE 2010)."""
-    if len(domain) == 1:
-        return Strategy(Haar(domain))
-    return Strategy(Kronecker([Haar(side) for side in domain]))
+    waves = [Haar(side) for side in domain]
+    return Strategy(waves[0] if len(waves) == 1 else Kronecker(waves))
+
+
+def _without_root(tree: Hierarchy) -> Hierarchy:
+    return tree if len(tree.boundaries) == 1 else Hierarchy(tree.domain, tree.boundaries[1:], tree.order)
 
 
 def _tree(domain: tuple[int, ...], b: int) -> Hierarchy:
