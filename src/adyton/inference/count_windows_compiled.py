@@ -146,3 +146,46 @@ def likelihoods(windows: Array, answers: Array, rates: Array, likelihood: Array)
             likelihood[at + i] = likelihood[at + i - 1] * step
         for i in range(min(best, second) - 1, -1, -1):
             likelihood[at + i] = likelihood[at + i + 1] * step
+
+
+@compiled
+def begin(inner: Array, outer: Array, start: int, end: int) -> None:
+    """The outer likelihood where nothing is known from outside, as scaled in ``Messages``."""
+    total = np.float32(0)
+    for i in range(start, end):
+        total += inner[i]
+    for i in range(start, end):
+        outer[i] = 1 / total
+
+
+@compiled
+def settle(kids: Array, windows: Array, squares: Array, messages: Array, means: Array, cut: float) -> None:
+    """The posterior *means*; narrows the windows to counts of posterior probability *cut* and more."""
+    low, high, starts, dense = windows
+    _, inner, _, outer = messages
+    leaves = len(low) - len(kids)
+    for v in range(len(low) - 1, -1, -1):
+        at, end = starts[v], starts[v + 1] - 1
+        total = first = 0.0
+        for i in range(at, end + 1):
+            weight = outer[i] * inner[i]
+            total += weight
+            first += weight * (i - at)
+        if at <= end:
+            if not 0 < total < np.inf:
+                begin(inner, outer, at, end + 1)
+                total, first = 1.0, 0.0
+                for i in range(at, end + 1):
+                    first += outer[i] * inner[i] * (i - at)
+            means[v] = low[v] + first / total
+            least, lowest, start = np.float32(cut * total), low[v], at
+            while start < end and outer[start] * inner[start] < least:
+                start += 1
+            while start < end and outer[end] * inner[end] < least:
+                end -= 1
+            low[v], high[v] = lowest + start - at, lowest + end - at
+        if v >= leaves and dense[v] > 0:
+            a, b = kids[v - leaves, 0], kids[v - leaves, 1]
+            surplus = (means[v] - squares.inside[a] - squares.inside[b]) / (squares.noise[a] + squares.noise[b])
+            means[a] = squares.inside[a] + squares.noise[a] * surplus
+            means[b] = squares.inside[b] + squares.noise[b] * surplus

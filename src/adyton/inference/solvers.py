@@ -44,7 +44,7 @@ class Solver(Protocol):
         """The sum of the variances of the estimated answers to a workload."""
 
 
-def solver(queries: Queries, variances: npt.ArrayLike) -> Solver:
+def solver(queries: Queries, variances: npt.ArrayLike) -> Solver:  # noqa: PLR0911
     """The fastest solver for these queries, whose answers have these variances.
 
     >>> solver(Identity(2), 2.0).total_variance(Identity(2))
@@ -55,6 +55,8 @@ def solver(queries: Queries, variances: npt.ArrayLike) -> Solver:
         return CellSolver(noise)
     if isinstance(queries, Haar):
         return HaarSolver(queries, noise)
+    if isinstance(queries, Total):
+        return TotalSolver(queries.cells, float(noise[0]))
     tree = as_tree(queries)
     if tree is not None:
         return TreeSolver(tree, noise)
@@ -112,6 +114,32 @@ class CellSolver:
         if np.ptp(self._noise) == 0:
             return workload.squared_norm() * float(self._noise[0])
         return float(sum(self.variances(rows).sum() for rows in workload.rows()))
+
+
+class TotalSolver:
+    """Only the total was measured: every cell gets the same share of it."""
+
+    exact = True
+
+    def __init__(self, cells: int, noise: float) -> None:
+        self._cells, self._noise = cells, noise
+
+    @property
+    def complete(self) -> bool:
+        """Only a single cell is determined."""
+        return self._cells == 1
+
+    def solve(self, answers: Array) -> Reals:
+        """The total divided by the number of cells."""
+        return np.repeat(np.asarray(answers, dtype=np.float64) / self._cells, self._cells, axis=-1)
+
+    def variances(self, rows: Reals) -> Reals:
+        """(Σ_i q_i / n)²·σ²."""
+        return np.asarray(np.square(rows.mean(axis=-1)) * self._noise)
+
+    def total_variance(self, workload: Queries) -> float:
+        """‖W·1‖²·σ²/n²."""
+        return float(np.square((workload @ np.ones(self._cells)) / self._cells).sum()) * self._noise
 
 
 class HaarSolver:

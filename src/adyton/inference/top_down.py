@@ -66,8 +66,8 @@ def top_down(tree: Hierarchy, answers: npt.ArrayLike, variances: npt.ArrayLike) 
     if not np.isfinite(given).all():
         raise BadInput("the answers must be finite numbers.")
     halves = halved(tree)
-    weights = np.broadcast_to(1 / noise, tree.count).astype(np.float64)
-    precisions: Reals = np.bincount(halves.home, weights, halves.levels.size)
+    precisions = np.zeros(halves.levels.size)
+    np.add.at(precisions, halves.home, 1 / noise)
     weighted = np.clip(given, -_LARGEST, _LARGEST).reshape(-1, tree.count) / noise
     result = np.empty((len(weighted), tree.cells))
     for row, own in zip(result, weighted, strict=True):
@@ -131,7 +131,7 @@ def _passes(
         before = windows.low.copy()
         compiled.upward(nodes, windows, squares, prior, messages, spare)
         compiled.downward(nodes, windows, prior, messages, found, spare)
-        compiled.settle(nodes, windows, squares, messages, means, cut)
+        counts.settle(tree.kids, windows, squares, messages, means, cut)
         if number < len(cuts) - 1:
             counts.shrink(windows, before, messages.own)
             power = 1.0 if number == 0 and coarse is None else _POWER

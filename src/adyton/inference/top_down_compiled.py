@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adyton.compiling import compiled
+from adyton.inference.count_windows_compiled import begin
 
 Array = Any
 
@@ -104,7 +105,7 @@ def downward(tree: Array, windows: Array, prior: Array, messages: Array, found: 
     found_splits, found_edges = found
     sums, rest = spare
     leaves, limit = len(low) - len(kids), splits.shape[1]
-    _begin(inner, outer, starts[len(low) - 1], starts[len(low)])
+    begin(inner, outer, starts[len(low) - 1], starts[len(low)])
     for v in range(len(low) - 1, leaves - 1, -1):
         a, b, level = kids[v - leaves, 0], kids[v - leaves, 1], levels[v]
         start_a, wide_a, low_a = starts[a], starts[a + 1] - starts[a], low[a]
@@ -113,8 +114,8 @@ def downward(tree: Array, windows: Array, prior: Array, messages: Array, found: 
             found_edges[level, sizes[v], limit] += 1
             continue
         if scales[v] == 0:
-            _begin(inner, outer, start_a, start_a + wide_a)
-            _begin(inner, outer, start_b, start_b + wide_b)
+            begin(inner, outer, start_a, start_a + wide_a)
+            begin(inner, outer, start_b, start_b + wide_b)
             continue
         at, width, shift = starts[v], starts[v + 1] - starts[v], low[v] - low_a - low_b
         factor = 1 / scales[v]
@@ -148,54 +149,11 @@ def downward(tree: Array, windows: Array, prior: Array, messages: Array, found: 
 
 
 @compiled
-def settle(tree: Array, windows: Array, squares: Array, messages: Array, means: Array, cut: float) -> None:
-    """The posterior *means*; narrows the windows to counts of posterior probability *cut* and more."""
-    low, high, starts, dense = windows
-    _, inner, _, outer = messages
-    leaves = len(low) - len(tree.kids)
-    for v in range(len(low) - 1, -1, -1):
-        begin, end = starts[v], starts[v + 1] - 1
-        total = first = 0.0
-        for i in range(begin, end + 1):
-            weight = outer[i] * inner[i]
-            total += weight
-            first += weight * (i - begin)
-        if begin <= end:
-            if not 0 < total < np.inf:
-                _begin(inner, outer, begin, end + 1)
-                total, first = 1.0, 0.0
-                for i in range(begin, end + 1):
-                    first += outer[i] * inner[i] * (i - begin)
-            means[v] = low[v] + first / total
-            least, last = np.float32(cut * total), low[v]
-            while begin < end and outer[begin] * inner[begin] < least:
-                begin += 1
-            while begin < end and outer[end] * inner[end] < least:
-                end -= 1
-            low[v], high[v] = last + begin - starts[v], last + end - starts[v]
-        if v >= leaves and dense[v] > 0:
-            a, b = tree.kids[v - leaves, 0], tree.kids[v - leaves, 1]
-            surplus = (means[v] - squares.inside[a] - squares.inside[b]) / (squares.noise[a] + squares.noise[b])
-            means[a] = squares.inside[a] + squares.noise[a] * surplus
-            means[b] = squares.inside[b] + squares.noise[b] * surplus
-
-
-@compiled
 def _normal(inner: Array, at: int, width: int, centre: float, noise: float) -> None:
     """A normal likelihood, relative to the best count."""
     best = min(max(np.rint(centre), 0.0), width - 1.0) - centre
     for i in range(width):
         inner[at + i] = np.exp((best**2 - (i - centre) ** 2) / (2 * noise))
-
-
-@compiled
-def _begin(inner: Array, outer: Array, begin: int, end: int) -> None:
-    """Nothing is known from outside."""
-    total = np.float32(0)
-    for i in range(begin, end):
-        total += inner[i]
-    for i in range(begin, end):
-        outer[i] = 1 / total
 
 
 @compiled

@@ -19,6 +19,7 @@ from adyton.whole import IntegerArray, whole, whole_array
 _LARGEST_MACHINE_SCALE = 2.0**56  # times 45, which a double-precision exponential hardly ever passes, is below 2^62
 _LARGEST_EXPONENT = Fraction(10**6)  # e^(-10^6) is 0 in double precision
 _DIGITS = 53
+_LOG_2 = math.log(2)
 
 
 class SimulatedNoise:
@@ -50,13 +51,13 @@ class SimulatedNoise:
         if real.max() > _LARGEST_MACHINE_SCALE:
             return self._large_laplace(count, scales).reshape(shape)
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            shift = np.log(2) - np.log1p(np.exp(-1 / real))  # c
+            shift = _LOG_2 - np.log1p(np.exp(-1 / real))  # c
         magnitudes = self._generator.standard_exponential((count // len(scales), len(scales)))
         magnitudes += shift
         magnitudes *= real
-        values = magnitudes.ravel().astype(np.int64)
-        values *= 1 - 2 * self._coins(count)
-        return values.reshape(shape)
+        values = magnitudes.reshape(shape).astype(np.int64)
+        np.negative(values, out=values, where=self._coins(count).reshape(shape))
+        return values
 
     def uniform_integers(self, size: Size, bound: int) -> IntegerArray:
         """Integers that take each value of 0 … bound - 1 with the same probability."""
@@ -100,9 +101,9 @@ class SimulatedNoise:
             )
         return int(np.argmax(self._generator.standard_exponential(len(given)) - losses))
 
-    def _coins(self, count: int) -> npt.NDArray[np.int8]:
+    def _coins(self, count: int) -> npt.NDArray[np.bool_]:
         octets = np.frombuffer(self._generator.bytes((count + 7) // 8), dtype=np.uint8)
-        return np.unpackbits(octets, count=count).view(np.int8)
+        return np.unpackbits(octets, count=count).view(np.bool_)
 
     def _large_laplace(self, count: int, scales: Scales) -> IntegerArray:
         """Scales beyond 64 bits: the difference of two geometric variables ⌊s·E⌋, in Python integers."""

@@ -78,8 +78,10 @@ class VectorLaplace(Mechanism):
 
     def scales(self, epsilon: Fraction) -> Ratio:
         """1/ε_q for every query: exact where the numbers are small, else with ε_q rounded down to a fine grid."""
-        weights = np.ones(1, dtype=np.int64) if self.weights is None else self.weights
         rate = epsilon / max(1, self.queries.sensitivity(self.weights))
+        if self.weights is None:
+            return Ratio(whole_array([rate.denominator], (1,)), whole_array([rate.numerator], (1,)))
+        weights = self.weights
         small = max(rate.numerator * largest(weights), rate.denominator) <= 1 << _GRID_BITS
         on_grid = None if small else _scales_on_grid(rate, weights)
         if on_grid is not None:
