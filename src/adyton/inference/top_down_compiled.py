@@ -49,7 +49,7 @@ def upward(tree: Array, windows: Array, squares: Array, prior: Array, messages: 
     """Fill ``inner``, from the leaves to the root.
 
     For a parent of a and b it is the own likelihood times Σ a(l)·b(r)·p(l, r | l + r) over l + r = the count; where all
-    leaves are dense, it is that of least squares.
+    leaves below are dense, it is that of least squares.
     """
     kids, levels, sizes = tree
     low, _, starts, dense = windows
@@ -60,12 +60,12 @@ def upward(tree: Array, windows: Array, squares: Array, prior: Array, messages: 
     for v in range(len(low)):
         at, width = starts[v], starts[v + 1] - starts[v]
         scales[v] = 1
-        if dense[v] > 0:
-            _normal(inner, at, width, squares.inside[v] - low[v], squares.noise[v])
-            continue
         if v < leaves:
             for i in range(at, at + width):
                 inner[i] = own[i]
+            continue
+        if dense[v] > 0:
+            _normal(inner, at, width, squares.inside[v] - low[v], squares.noise[v])
             continue
         a, b, level = kids[v - leaves, 0], kids[v - leaves, 1], levels[v]
         start_a, wide_a, low_a = starts[a], starts[a + 1] - starts[a], low[a]
