@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.inference import change_points_compiled as chain
+from adyton.inference import change_points as chain
 from adyton.inference.change_points import change_points
 from adyton.inference.empirical_bayes import empirical_bayes
 from adyton.inference.intensities import intensities
@@ -31,7 +31,7 @@ def test_posterior_means_are_those_of_a_dense_chain():
     noisy = np.array([0.0, 1, 0, 9, 12, 70, 11, 2, -1])
     table = intensities(1.0)
     bins, likelihood, moment = table.seen(noisy)
-    estimate, weight = chain.fitted(bins, likelihood, moment, table.kind, table.base, 0)
+    estimate, weight = chain._fitted(bins, likelihood, moment, table, 0)
     shares = first_shares(likelihood.shape[0], SCATTERED, SPIKES)
     evidence = blended(likelihood, table.kind, shares, table.base)
     means = blended(moment, table.kind, shares, table.base) / evidence
@@ -59,9 +59,7 @@ def test_em_raises_the_likelihood():
     noisy = random.poisson(stairs(random, 2048, 6)) + laplace(random, 1.0, 2048)
     table = intensities(1.0)
     bins, likelihood, moment = table.seen(noisy)
-    fits = [
-        np.log(chain.fitted(bins, likelihood, moment, table.kind, table.base, steps)[1]).sum() for steps in (0, 3, 20)
-    ]
+    fits = [np.log(chain._fitted(bins, likelihood, moment, table, steps)[1]).sum() for steps in (0, 3, 20)]
     assert fits[0] < fits[1] - 10 < fits[2] - 10
 
 
@@ -70,10 +68,10 @@ def test_blocks_change_nothing(monkeypatch):
     noisy = random.poisson(stairs(random, 256, 9)) + laplace(random, 1.0, 256)
     table = intensities(1.0)
     bins, likelihood, moment = table.seen(noisy)
-    whole = chain.fitted.py_func(bins, likelihood, moment, table.kind, table.base, 4)
+    whole = chain._fitted(bins, likelihood, moment, table, 4)
     for block in (1, 60, 64, 255):
         monkeypatch.setattr(chain, "BLOCK", block)
-        parts = chain.fitted.py_func(bins, likelihood, moment, table.kind, table.base, 4)
+        parts = chain._fitted(bins, likelihood, moment, table, 4)
         assert parts[0] == pytest.approx(whole[0], rel=1e-9)
         assert parts[1] == pytest.approx(whole[1], rel=1e-9)
 

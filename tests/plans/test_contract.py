@@ -174,7 +174,7 @@ def test_unequal_noise_that_is_ignored_shows_in_the_error(monkeypatch):
     _prepare.cache_clear()
 
 
-# ---- options ----------------------------------------------------------------------------------------------------------
+# ---- options --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -203,7 +203,7 @@ def test_reduction_answers_on_groups():
     assert measured == pytest.approx(expected.total**2, rel=0.25)  # ten standard deviations of 2000 trials
 
 
-# ---- bad input --------------------------------------------------------------------------------------------------------
+# ---- bad input ------------------------------------------------------------------------------------------------------
 
 
 def test_unknown_names_come_with_the_nearest_one():

@@ -1,4 +1,4 @@
-"""The hidden chain of intensities, compiled: forward and backward passes, and EM for the rates of change."""
+"""The hidden chain of intensities, compiled: forward and backward passes over blocks of cells."""
 
 from __future__ import annotations
 
@@ -6,14 +6,6 @@ import numpy as np
 
 from adyton.compiling import compiled
 from adyton.inference.intensities import Integers, Reals
-from adyton.inference.intensities_compiled import SCATTERED, SPIKES, blended, first_shares, relearnt, smoothed
-
-CHANGE = 0.001
-"""The rates of drift and of fresh starts before anything was seen. A large start overfits."""
-ARRIVALS = 50.0
-"""Cells' worth of belief in the base distribution of fresh levels."""
-BLOCK = 1 << 14
-"""Cells whose forward vectors are kept at once; longer chains keep one vector a block and go forward again."""
 
 
 @compiled
@@ -83,8 +75,8 @@ def backward(
 @compiled
 def conclude(
     bins: Integers,
-    evidence: Reals,
     mean: Reals,
+    evidence: Reals,
     stay: Reals,
     drift: float,
     fresh: Reals,
@@ -114,64 +106,3 @@ def conclude(
         for k in range(levels):
             ahead[k] = stay[k] * weighed[k] + drift * (left + weighed[k + 1]) + jump
             left = weighed[k]
-
-
-@compiled
-def fitted(
-    bins: Integers, tables: Reals, moments: Reals, kind: Integers, base: Reals, steps: int
-) -> tuple[Reals, Reals]:
-    """Fit the chain by EM; then the posterior means of the cells, and how well the other cells predicted each."""
-    parts, seen, levels = tables.shape
-    cells = bins.size
-    blocks = (cells + BLOCK - 1) // BLOCK
-    rows, sizes = np.zeros((min(cells, BLOCK) + 1, levels + 1)), np.ones(min(cells, BLOCK) + 1)
-    marks, scales = np.zeros((blocks, levels + 1)), np.ones(blocks)
-    estimate, weight = np.empty(cells), np.empty(cells)
-    shares, spikes, arrivals = first_shares(parts, SCATTERED, SPIKES), base.copy(), base.copy()
-    change = drifting = CHANGE
-    for step in range(steps + 1):
-        evidence = blended(tables, kind, shares, spikes)
-        mean = blended(moments, kind, shares, spikes) / evidence if step == steps else evidence
-        stay, drift, fresh = np.full(levels, 1 - change - drifting), drifting / 2, change * arrivals
-        stay[0] += drift  # a drift off the grid stays
-        stay[levels - 1] += drift
-        rows[0, :levels], sizes[0] = arrivals, 1.0  # the cell before the first one: a fresh start
-        for block in range(blocks):
-            marks[block], scales[block] = rows[0], sizes[0]
-            part = bins[block * BLOCK : (block + 1) * BLOCK]
-            forward(part, evidence, stay, drift, fresh, rows, sizes)
-            rows[0], sizes[0] = rows[part.size], sizes[part.size]
-        ahead, occupied, landed = np.ones(levels), np.zeros((seen, levels)), np.zeros(levels)
-        starts, same = 0.0, 0.0
-        for block in range(blocks - 1, -1, -1):
-            start, stop = block * BLOCK, min(cells, (block + 1) * BLOCK)
-            rows[0], sizes[0] = marks[block], scales[block]
-            if block < blocks - 1:
-                forward(bins[start:stop], evidence, stay, drift, fresh, rows, sizes)
-            if step < steps:
-                jumps, kept = backward(
-                    bins[start:stop], evidence, stay, drift, fresh, rows, sizes, ahead, occupied, landed
-                )
-                starts, same = starts + jumps, same + kept
-            else:
-                conclude(
-                    bins[start:stop],
-                    evidence,
-                    mean,
-                    stay,
-                    drift,
-                    fresh,
-                    rows,
-                    sizes,
-                    ahead,
-                    estimate[start:stop],
-                    weight[start:stop],
-                )
-        if step < steps:
-            drifts = max(0.0, cells - starts - (1 - change - drifting) * same)
-            arrivals = smoothed(fresh * landed) + ARRIVALS * base
-            arrivals /= arrivals.sum()
-            change, drifting = (starts + 0.5) / (cells + 1), (drifts + 0.5) / (cells + 1)
-            occupied[seen - 1] = 0  # cells above the limit say nothing about shares
-            shares, spikes = relearnt(tables, kind, base, shares, spikes, evidence, occupied)
-    return estimate, weight

@@ -34,7 +34,11 @@ def mixture(cells: Reals, likelihood: Reals, start: Reals, belief: Reals, steps:
                 gain[k] += share * row[k]
         for k in range(levels):
             prior[k] = number * prior[k] * (gain[k] / number) ** HASTE + belief[k]
-        prior /= prior.sum()
+        total = 0.0
+        for k in range(levels):
+            total += prior[k]
+        for k in range(levels):
+            prior[k] /= total
     return prior
 
 

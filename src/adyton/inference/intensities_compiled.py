@@ -20,24 +20,25 @@ CELLS, SPIKE_CELLS = 2.0, 10.0
 
 
 @compiled
-def smoothed(counts: Reals) -> Reals:
-    """Weights [1 2 1]/4 over neighbouring intensities; the empty level keeps its own."""
-    result = counts.copy()
-    last = counts.size - 1
-    for k in range(2, last):
-        result[k] = 0.25 * counts[k - 1] + 0.5 * counts[k] + 0.25 * counts[k + 1]
-    result[1] = 0.75 * counts[1] + 0.25 * counts[2]
-    result[last] = 0.75 * counts[last] + 0.25 * counts[last - 1]
+def distribution(counts: Reals, base: Reals, belief: float) -> Reals:
+    """Counts of the levels, smoothed by [1 2 1]/4, with *belief* cells' worth of the base distribution, as shares of 1.
+
+    The empty level is not smoothed.
+    """
+    result, total, last = np.empty_like(counts), 0.0, counts.size - 1
+    for k in range(counts.size):
+        left, right = counts[k if k == 1 else k - 1], counts[min(k + 1, last)]
+        result[k] = belief * base[k] + (0.25 * left + 0.5 * counts[k] + 0.25 * right if k > 0 else counts[0])
+        total += result[k]
+    for k in range(counts.size):
+        result[k] /= total
     return result
 
 
-@compiled
 def first_shares(parts: int, scattered: float, spikes: float) -> Reals:
     """The shares that EM starts from, for every kind of level: its own intensity, each spread, spikes."""
-    shares = np.full((KINDS, parts + 1), scattered)
-    shares[:, parts] = spikes
-    shares[:, 0] = 1 - scattered * (parts - 1) - spikes
-    return shares
+    own = 1 - scattered * (parts - 1) - spikes
+    return np.tile([own, *[scattered] * (parts - 1), spikes], (KINDS, 1))
 
 
 @compiled
@@ -66,7 +67,7 @@ def relearnt(
 ) -> tuple[Reals, Reals]:
     """One EM step for the shares and the spikes, given the expected number of cells by bin and level."""
     parts, bins, levels = tables.shape
-    counts = np.zeros_like(shares)
+    counts = np.zeros((KINDS, parts + 1))
     heights = np.zeros(levels)
     for b in range(bins):
         spike, weight = 0.0, 0.0
@@ -80,14 +81,17 @@ def relearnt(
             counts[kind[k], parts] += density * shares[kind[k], parts] * spike
         for k in range(levels):
             heights[k] += weight * spikes[k] * tables[0, b, k]
-    pooled = np.zeros(parts + 1)
+    total = 0.0
+    pooled = np.empty(parts + 1)
     for c in range(parts + 1):
         pooled[c] = 0.5 if c < parts else 0.5 * SPIKES / SCATTERED
         for g in range(KINDS):
             pooled[c] += counts[g, c]
-    pooled /= pooled.sum()
+        total += pooled[c]
     for g in range(KINDS):
-        counts[g] += CELLS * pooled
-        counts[g] /= counts[g].sum()
-    heights = smoothed(heights) + SPIKE_CELLS * base
-    return counts, heights / heights.sum()
+        size = CELLS
+        for c in range(parts + 1):
+            size += counts[g, c]
+        for c in range(parts + 1):
+            counts[g, c] = (counts[g, c] + CELLS * pooled[c] / total) / size
+    return counts, distribution(heights, base, SPIKE_CELLS)

@@ -56,7 +56,7 @@ def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...
 
 def _smoothed(trial: Reals, table: Intensities, shape: tuple[int, ...]) -> Reals:
     from adyton.inference.empirical_bayes_compiled import mixture
-    from adyton.inference.intensities_compiled import blended, first_shares, relearnt, smoothed
+    from adyton.inference.intensities_compiled import blended, distribution, first_shares, relearnt
     from adyton.inference.neighbours_compiled import judged
 
     bins, likelihood, moment = table.seen(trial)
@@ -81,8 +81,7 @@ def _smoothed(trial: Reals, table: Intensities, shape: tuple[int, ...]) -> Reals
         shares, spikes = relearnt(likelihood, table.kind, table.base, shares, spikes, evidence, occupied)
         believed += 1 + np.pad(landed.sum(axis=1), (0, 1))
         trust = believed / believed.sum()
-        arrivals = np.stack([smoothed(counts) for counts in landed]) + ARRIVALS * table.base
-        arrivals /= arrivals.sum(axis=1, keepdims=True)
+        arrivals = np.stack([distribution(counts, table.base, ARRIVALS) for counts in landed])
     return estimate
 
 
@@ -93,14 +92,14 @@ def _slabs(
 
     A cell itself is left out of its windows. Slabs keep the memory small, and their edges see across.
     """
-    from adyton.inference.neighbours_compiled import gathered, running
+    from adyton.inference.neighbours_compiled import running
 
     inner, halo, levels = math.prod(shape[1:]), max(sides) // 2, logs.shape[1]
     height = max(2 * halo, -(-SLAB // inner))
     for start in range(0, shape[0], height):
         stop = min(start + height, shape[0])
         top, bottom = max(start - halo, 0), min(stop + halo, shape[0])
-        own = gathered(bins[top * inner : bottom * inner], logs)
+        own = logs[bins[top * inner : bottom * inner]]
         kept = slice((start - top) * inner, (stop - top) * inner)
         around = np.empty((len(sides), (stop - start) * inner, levels))
         for window, side in enumerate(sides):

@@ -14,15 +14,6 @@ NEGLIGIBLE = -40.0
 
 
 @compiled
-def gathered(bins: Integers, logs: Reals) -> Reals:
-    """The rows of *logs* that the bins name."""
-    result = np.empty((bins.size, logs.shape[1]))
-    for i in range(bins.size):
-        result[i] = logs[bins[i]]
-    return result
-
-
-@compiled
 def running(values: Reals, radius: int) -> Reals:
     """Sums over the places j − radius … j + radius of the middle axis, as far as there are such places."""
     outer, length, inner = values.shape
@@ -39,7 +30,8 @@ def running(values: Reals, radius: int) -> Reals:
             if j - radius > 0:
                 for m in range(inner):
                     total[m] -= values[o, j - radius - 1, m]
-            result[o, j] = total
+            for m in range(inner):
+                result[o, j, m] = total[m]
     return result
 
 

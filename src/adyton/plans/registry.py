@@ -34,7 +34,7 @@ def algorithms(ndim: int | None = None) -> list[str]:
     """
     _load()
     dimensions = None if ndim is None else whole(ndim, "ndim", 1)
-    return [name for name, plan in PLANS.items() if dimensions is None or plan.serves.serves(dimensions)]
+    return sorted(name for name, plan in PLANS.items() if dimensions is None or plan.serves.serves(dimensions))
 
 
 def plan_named(name: str, **options: Any) -> Plan:

@@ -1,0 +1,39 @@
+"""Merging the cells that a workload cannot tell apart (Zhang et al., εKTELO, SIGMOD 2018, Table 2)."""
+
+import numpy as np
+import pytest
+
+from adyton.plans import plan_named, simulate
+from adyton.queries import RandomRanges
+
+
+def test_the_identity_gains_more_than_twofold_on_small_ranges():
+    workload = RandomRanges((256, 256), 1000, seed=0, kind="short")
+    plain, reduced = (plan_named("identity", reduce=reduce) for reduce in (False, True))
+    gain = plain.expected_error(workload, 1).total / reduced.expected_error(workload, 1).total
+    assert gain > 2.5  # 3.2
+    x = np.random.default_rng(0).poisson(0.5, (256, 256))
+    errors = [
+        np.linalg.norm(workload @ (simulate(plan, x, workload, 1, seed=1, trials=20) - x), axis=-1).mean()
+        for plan in (plain, reduced)
+    ]
+    assert errors[0] / errors[1] == pytest.approx(gain, rel=0.15)
+
+
+def test_hb_gains_on_small_ranges_of_a_line():
+    workload = RandomRanges(4096, 1000, seed=0, kind="short")
+    plain, reduced = (plan_named("hb", reduce=reduce).expected_error(workload, 1).total for reduce in (False, True))
+    assert plain / reduced > 1.2  # 1.26
+
+
+@pytest.mark.parametrize("name", ["identity", "hb", "greedy-h", "hdmm", "privelet"])
+def test_estimates_answer_the_workload_as_the_groups_do(name):
+    x = np.arange(60)
+    workload = RandomRanges(60, 5, seed=3, kind="medium")
+    plan = plan_named(name, reduce=True)
+    groups = plan.groups(workload)
+    estimates = simulate(plan, x, workload, 1, seed=0, trials=500)
+    for group in groups.parts():
+        np.testing.assert_allclose(np.ptp(estimates[:, group], axis=1), 0, atol=1e-9)
+    measured = np.square(workload @ (estimates - x)).sum(axis=-1).mean()
+    assert np.sqrt(measured) == pytest.approx(plan.expected_error(workload, 1).total, rel=0.3)
