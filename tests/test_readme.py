@@ -73,3 +73,13 @@ def test_values_are_read_as_the_page_on_schemas_says(tmp_path):
     assert root.select("flag").vectorize().measure(ad.workloads.Identity(3), 300).answers.tolist() == [5, 5, 1]
     ages = root.select("age").vectorize().measure(ad.workloads.Identity(121), 300).answers
     assert {place: int(ages[place]) for place in ages.nonzero()[0]} == {33: 1, 34: 4, 119: 1, 120: 4}
+
+
+def test_the_page_on_algorithms(workplace, capsys):
+    page = (ROOT / "docs" / "algorithms.md").read_text(encoding="utf-8")
+    for _, code in re.findall(r"^```(python)\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        exec(compile(code, "algorithms.md", "exec"), {})
+    assert "(exact)" in capsys.readouterr().out
+    table = page.split("## The catalogue")[1].split("\n\n")[1]
+    named = {name for line in table.splitlines()[2:] for name in re.findall(r"`([^`]+)`", line.split("|")[1])}
+    assert named == set(ad.algorithms())

@@ -47,6 +47,18 @@ def positive(value: object, name: str) -> Fraction:
     return result
 
 
+def share(value: object, name: str) -> Fraction:
+    """Like :func:`exact`, for the part of a budget: greater than 0 and less than 1.
+
+    >>> share(0.02, "total_share")
+    Fraction(1, 50)
+    """
+    result = exact(value, name)
+    if not 0 < result < 1:
+        raise BadInput(f"{name} must be greater than 0 and less than 1, given {shorten(value)}.")
+    return result
+
+
 def display(value: Fraction) -> str:
     """A fraction as a person would write it: a decimal where that is exact and short, else a ratio.
 

@@ -34,6 +34,29 @@ def freeze(values: npt.ArrayLike, name: str) -> npt.NDArray[np.int64]:
     return np.frombuffer(contiguous.tobytes(), dtype=np.int64).reshape(array.shape)
 
 
+def is_frozen(values: npt.NDArray[Any]) -> bool:
+    """Whether nobody can change the array any more: it stands on immutable bytes, as :func:`freeze` leaves it.
+
+    >>> is_frozen(freeze([1, 2], "labels")), is_frozen(np.array([1, 2]))
+    (True, False)
+    """
+    owner: Any = values
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return False
+        owner = owner.base
+    return isinstance(owner, bytes)
+
+
+def rises(values: npt.NDArray[np.int64]) -> bool:
+    """Whether every number is greater than the one before it. (Differences could wrap around.)
+
+    >>> rises(np.array([0, 2, 5])), rises(np.array([0, 2**63 - 1, -(2**63)]))
+    (True, False)
+    """
+    return bool((values[1:] > values[:-1]).all())
+
+
 def largest(values: IntegerArray) -> int:
     """The largest absolute value, 0 for an empty array. Exact also for the smallest int64, whose abs() wraps."""
     return max(int(values.max()), -int(values.min())) if values.size else 0

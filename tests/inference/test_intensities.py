@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import poisson
 
 from adyton.errors import BadInput
-from adyton.inference.intensities import intensities
+from adyton.inference.intensities import SPREADS, _lognormal, intensities
 
 
 @pytest.mark.parametrize("epsilon", [0.03, 0.1, 0.5, 1.0, 1.0001, 3.0])
@@ -30,13 +30,18 @@ def test_both_formulas_agree_where_they_meet():
     assert below.moment == pytest.approx(above.moment, rel=1e-6, abs=1e-12)
 
 
-def test_spreads_keep_the_mean_intensity_of_a_level():
-    """A cell of a scattered level holds as many rows on average: Σ_b P(b | k)·E[x | b, k] = λ_k, for either table."""
-    table = intensities(0.5)
+def test_scattered_cells_follow_the_noisy_count_further():
+    means = np.divide(intensities(0.5).moment, intensities(0.5).likelihood)[:, :-1]
     for level in [14, 16, 18]:
-        means = table.moment[:, :-1, level] / table.likelihood[:, :-1, level]
-        assert np.all(np.diff(means, axis=1) >= -1e-9)  # a larger noisy count never says fewer rows
-        assert means[2].max() > means[1].max() > means[0].max()  # scattered levels follow the noisy count further
+        assert np.all(np.diff(means[:, :, level], axis=1) >= -1e-9)  # a larger noisy count never says fewer rows
+        assert np.all(np.diff(means[:, -1, level]) > 0.5)  # from even to scattered to widely scattered
+    assert np.all(means[:, :, 0] == 0)  # an empty level is empty, scattered or not
+
+
+def test_scattering_keeps_the_mean_intensity():
+    grid = intensities(1.0).rates
+    for deviation in SPREADS:
+        assert (_lognormal(grid, deviation) @ grid)[8:20] == pytest.approx(grid[8:20], rel=0.06)
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-4, 0.01, 1.0, 10.0, 100.0, 1e4])

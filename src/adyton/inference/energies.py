@@ -24,7 +24,8 @@ _EVEN = 1e-9
 def tree_energies(workload: Queries, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
     """For each level, Σ_q (Σ_{i in v} profile_i·q_i / Σ_{i in v} profile_i)² for every block v.
 
-    *levels* are boundaries of blocks over the cells in the given *order*, *profile* positive weights in that order.
+    *levels* are boundaries of blocks over the cells in the given *order*, from the coarsest to the finest; *profile*
+    are positive weights in that order.
 
     >>> tree_energies(Identity(4), [np.array([0, 2, 4])], np.ones(4), None)
     [array([0.5, 0.5])]

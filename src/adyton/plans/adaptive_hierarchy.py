@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.exact import Rational, share
 from adyton.inference.isotonic import monotone_prefix
 from adyton.inference.least_squares import least_squares
 from adyton.inference.polya_tree import monotone_tree
@@ -33,17 +34,19 @@ class AdaptiveHierarchy(Plan):
     serves = Tasks(dimensions=(1,), data_dependent=True)
     simulates_many = False
 
-    total_share: Fraction = Fraction(1, 50)
+    total_share: Rational = Fraction(1, 50)
     """The part of the budget that buys the total, where it is not public."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Total, levels, least squares, empirical Bayes."""
-        measured = [] if self.total is not None else [x.measure(Total(x.shape), self.total_share * epsilon)]
-        rest = epsilon if self.total is not None else (1 - self.total_share) * epsilon
+        energy, part = level_energy_of(workload), share(self.total_share, "total_share")
+        measured = [] if self.total is not None else [x.measure(Total(x.shape), part * epsilon)]
+        rest = epsilon if self.total is not None else (1 - part) * epsilon
         rows = measured[0].value if self.total is None else self.total
-        levels = signal_levels(x.cells, float(rest) * rows, level_energy_of(workload))
+        levels = signal_levels(x.cells, float(rest) * rows, energy)
         blocks = level_strategy(x.cells, levels).measure(x, rest)
-        return monotone_tree(least_squares(blocks, *measured), levels.block_sizes, levels.variances(float(rest)))
+        cells = least_squares(blocks, *measured, local=True)
+        return monotone_tree(cells, levels.block_sizes, levels.variances(float(rest)))
 
 
 @register
@@ -59,10 +62,11 @@ class StagedHierarchy(Plan):
     serves = Tasks(dimensions=(1,), data_dependent=True)
     simulates_many = False
 
-    total_share: Fraction = Fraction(1, 50)
+    total_share: Rational = Fraction(1, 50)
     """The part of the budget that buys the total, where it is not public."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure in stages, least squares, make monotone."""
-        tree = measure_in_stages(x, level_energy_of(workload), epsilon, self.total_share, rows=self.total)
+        part = share(self.total_share, "total_share")
+        tree = measure_in_stages(x, level_energy_of(workload), epsilon, part, rows=self.total)
         return monotone_prefix(tree.cells_estimate())

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.queries.columns import column_products, group_columns
-from adyton.queries.partition import Partition
+from adyton.queries.partition import Partition, made_of, rebuild
 from adyton.whole import IntegerArray, maybe_whole, narrow, whole, whole_array, widen
 
 Array = npt.NDArray[Any]
@@ -74,6 +74,10 @@ class Queries(ABC):
 
     def __len__(self) -> int:
         return self.count
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made by the constructor, which checks and freezes again."""
+        return rebuild, (type(self), made_of(self))
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
         """The true answers on a public vector *x*, flat or in the shape of the domain; exact for whole numbers.

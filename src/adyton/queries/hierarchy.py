@@ -12,7 +12,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Array, Queries
-from adyton.whole import as_shape, freeze, whole
+from adyton.whole import as_shape, freeze, rises, whole
 
 _SHORT = 8
 """Blocks of at most this many cells are summed cell by cell for all blocks at once."""
@@ -50,7 +50,7 @@ class Hierarchy(Queries):
         if not levels:
             raise BadInput("a hierarchy needs at least one level, given none.")
         for level in levels:
-            if level.size < 2 or level[0] != 0 or level[-1] != self.cells or (np.diff(level) < 1).any():
+            if level.size < 2 or level[0] != 0 or level[-1] != self.cells or not rises(level):
                 raise BadInput(f"the boundaries of a level rise from 0 to the number of cells, {self.cells}.")
         children = [np.searchsorted(fine, coarse) for coarse, fine in itertools.pairwise(levels)]
         if not all(
@@ -60,14 +60,14 @@ class Hierarchy(Queries):
         object.__setattr__(self, "boundaries", levels)
         object.__setattr__(self, "children", tuple(freeze(first, "children") for first in children))
         places = None if order is None else freeze(order, "order").reshape(-1)
-        if places is not None and not np.array_equal(np.sort(places), np.arange(self.cells)):
+        if places is not None and (
+            places.size != self.cells or not np.array_equal(np.sort(places), np.arange(self.cells))
+        ):
             raise BadInput(f"an order lists each of the {self.cells} cells once.")
         object.__setattr__(self, "order", places)
         queries = None if measured is None else freeze(measured, "measured").reshape(-1)
         blocks = sum(level.size - 1 for level in levels)
-        if queries is not None and (
-            not queries.size or queries[0] < 0 or queries[-1] >= blocks or (np.diff(queries) < 1).any()
-        ):
+        if queries is not None and (not queries.size or queries[0] < 0 or queries[-1] >= blocks or not rises(queries)):
             raise BadInput(f"measured lists at least one of the {blocks} blocks, in ascending order.")
         object.__setattr__(self, "measured", queries)
 

@@ -13,7 +13,9 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Array, Queries, Reals
-from adyton.whole import as_shape, freeze, whole
+from adyton.whole import as_shape, freeze, rises, whole
+
+_MOST_MARGINALS = 100_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,10 @@ class Marginals(Queries):
             size = whole(way, "way", 0)
             if size > dimensions:
                 raise BadInput(f"the domain has {dimensions} axes, given way = {size}.")
+            if math.comb(dimensions, size) > _MOST_MARGINALS:
+                raise BadInput(
+                    f"{dimensions} axes have more than {_MOST_MARGINALS:,} sets of {size}. Name some of them."
+                )
             sets = tuple(itertools.combinations(range(dimensions), size))
         else:
             assert axes is not None
@@ -67,7 +73,7 @@ class Marginals(Queries):
 
     def _apply(self, cells: Array) -> Array:
         table = cells.reshape(*cells.shape[:-1], *self.domain)
-        parts = [np.asarray(table.sum(axis=self._others(chosen, cells.ndim - 1))) for chosen in self.axes]
+        parts = [table.sum(axis=self._others(chosen, cells.ndim - 1), keepdims=True) for chosen in self.axes]
         pairs = zip(parts, self.sizes, strict=True)
         return np.concatenate([part.reshape(*cells.shape[:-1], size) for part, size in pairs], axis=-1)
 
@@ -125,7 +131,7 @@ class Grid(Queries):
         object.__setattr__(self, "domain", as_shape(domain))
         frozen = tuple(freeze(axis, "edges").reshape(-1) for axis in edges)
         if len(frozen) != len(self.domain) or any(
-            axis.size < 2 or axis[0] != 0 or axis[-1] != side or (np.diff(axis) < 1).any()
+            axis.size < 2 or axis[0] != 0 or axis[-1] != side or not rises(axis)
             for axis, side in zip(frozen, self.domain, strict=False)
         ):
             raise BadInput(f"edges rise from 0 to the side along each axis of the domain {self.domain}.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +53,10 @@ class Partition:
     def __len__(self) -> int:
         return self.groups
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made by the constructor, which checks and freezes again."""
+        return rebuild, (type(self), made_of(self))
+
     def parts(self) -> list[npt.NDArray[np.int64]]:
         """The cells of every group, in order.
 
@@ -60,3 +66,13 @@ class Partition:
         order = np.argsort(self.labels, kind="stable")
         ends = np.searchsorted(self.labels[order], np.arange(self.groups + 1))
         return [order[start:end] for start, end in itertools.pairwise(ends)]
+
+
+def made_of(value: Any) -> dict[str, Any]:
+    """What the constructor of a frozen value was given."""
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+
+
+def rebuild(kind: type, fields: dict[str, Any]) -> Any:
+    """A frozen value from what its constructor takes."""
+    return kind(**fields)

@@ -116,8 +116,8 @@ def level_energy_of(workload: Queries) -> tuple[float, ...]:
     cells = workload.cells
     if isinstance(workload, Prefix):
         return _prefix_energy(cells)
-    levels = [np.append(np.arange(0, cells, 1 << level), cells) for level in range(tree_height(cells) + 1)]
-    energies = tree_energies(workload, levels, np.ones(cells), None)
+    levels = [np.append(np.arange(0, cells, 1 << level), cells) for level in range(tree_height(cells), -1, -1)]
+    energies = tree_energies(workload, levels, np.ones(cells), None)[::-1]
     return tuple(energies_from_blocks(energies, cells).tolist())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class NoisyCount(Mechanism):
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Measurement:
         """A measurement of one total."""
-        return Measurement(Total(1), output, lambda: discrete_laplace_variance([1 / epsilon]), epsilon, private)
+        return Measurement(Total(1), output, partial(discrete_laplace_variance, [1 / epsilon]), epsilon, private)
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
