@@ -38,7 +38,7 @@ def test_a_total_of_large_numbers_does_not_wrap_around_inside_another_query():
         assert (queries @ np.array(x)).tolist() == [factor * sum(x)]
 
 
-def random_queries(random, cells, depth):
+def random_queries(random, cells, depth):  # noqa: PLR0911
     """A query set about so many cells, made of others."""
     kinds = ["identity", "total", "prefix", "explicit", "marginals", "cells", "haar", "hierarchy", "grid", "reduction"]
     kind = random.choice(kinds if depth == 0 else [*kinds, "stack", "product", "product", "groups"])
@@ -141,8 +141,8 @@ def test_a_class_that_equals_every_other_is_a_stranger():
         def draw(self, data, epsilon, noise, trials):
             return data.values()[None]
 
+    kernel = Kernel.on_vector([1, 2], epsilon=1)
     with pytest.raises(BadInput, match="does not know the operator Evil"):
-        kernel = Kernel.on_vector([1, 2], epsilon=1)
         kernel.measure(kernel.root, Evil(Identity(2)), 1)
 
 

@@ -20,6 +20,7 @@ from adyton.queries import Explicit, Haar, Hierarchy, Identity, Kronecker, Measu
 from adyton.whole import IntegerArray, add, freeze, largest, whole_array, widen
 
 LARGEST_WEIGHT = 1 << 24
+_LEAST_VARIANCE = 1e-24
 _GRID_BITS = 56
 """Shares of the budget that are not small fractions are rounded down to multiples of 2⁻⁵⁶ or of something finer."""
 _FINE = 1 << 12
@@ -101,8 +102,12 @@ class VectorLaplace(Mechanism):
         return Measurement(self.queries, output, partial(self.variances, epsilon), epsilon, private, source.mapping)
 
     def variances(self, epsilon: Fraction) -> npt.NDArray[np.float64]:
-        """The variance of the noise in each answer: public, known before anything is measured."""
-        return np.broadcast_to(discrete_laplace_variance(self.scales(epsilon)), (self.queries.count,))
+        """The variance of the noise in each answer: public, known before anything is measured.
+
+        Under a huge ε it would vanish from double precision; it is kept just above 0, so that weights stay finite.
+        """
+        exactly = discrete_laplace_variance(self.scales(epsilon))
+        return np.broadcast_to(np.maximum(exactly, _LEAST_VARIANCE), (self.queries.count,))
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
