@@ -100,6 +100,8 @@ def reweighted(weights: Reals, found: tuple[Table, ...], power: float) -> Reals:
 
     laws = components()
     made = attribute(weights, laws.splits, laws.edges, laws.sizes, *found)
+    if not np.isfinite(made).all():  # likelihoods beyond single precision: nothing was learnt
+        return weights
     across = made.sum(axis=0)
     near = across.copy()
     near[1:] += _NEIGHBOURS * across[:-1]

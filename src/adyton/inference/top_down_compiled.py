@@ -14,6 +14,8 @@ from adyton.compiling import compiled
 from adyton.inference.count_windows_compiled import begin
 
 Array = Any
+LEAST = np.float32(1e-30)
+"""Likelihoods that are all below this say nothing: the block then starts afresh."""
 
 
 class Tree(NamedTuple):
@@ -87,9 +89,9 @@ def upward(tree: Array, windows: Array, squares: Array, prior: Array, messages: 
         for i in range(max(0, -shift), min(width, wide_a + wide_b - 1 - shift)):
             inner[at + i] = sums[i + shift] * own[at + i]
             largest = max(largest, inner[at + i])
-        scales[v] = largest
+        scales[v] = largest if largest > LEAST else np.float32(0)  # below, its inverse would overflow
         for i in range(at, at + width):
-            inner[i] = inner[i] / largest if largest > 0 else np.float32(1)
+            inner[i] = inner[i] / largest if largest > LEAST else np.float32(1)
 
 
 @compiled
