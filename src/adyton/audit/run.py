@@ -11,8 +11,9 @@ from adyton.audit.accounting import audit_accounting, audit_group_by
 from adyton.audit.certificates import audit_certificates, cases
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.findings import Finding
-from adyton.audit.mechanisms import attacks, audit_mechanism
+from adyton.audit.mechanisms import EPSILONS, attacks, audit_mechanism
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
+from adyton.audit.selections import audit_selection_exactly
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MECHANISMS, AuditCase
 from adyton.noise import ExactNoise
@@ -23,6 +24,7 @@ class Profile:
     """How long to look."""
 
     pairs: int
+    exact_pairs: int
     draws: int
     strong_draws: int
     noise_draws: int
@@ -31,9 +33,23 @@ class Profile:
 
 
 PROFILES = {
-    "quick": Profile(pairs=30, draws=8_000, strong_draws=1_000_000, noise_draws=200_000, sequences=150, kills=20),
+    "quick": Profile(
+        pairs=30,
+        exact_pairs=40,
+        draws=8_000,
+        strong_draws=1_000_000,
+        noise_draws=200_000,
+        sequences=150,
+        kills=20,
+    ),
     "full": Profile(
-        pairs=40, draws=200_000, strong_draws=4_000_000, noise_draws=5_000_000, sequences=100_000, kills=200
+        pairs=40,
+        exact_pairs=1000,
+        draws=200_000,
+        strong_draws=4_000_000,
+        noise_draws=5_000_000,
+        sequences=100_000,
+        kills=200,
     ),
 }
 Advance = Callable[[], None]
@@ -56,6 +72,8 @@ class Check:
 
 
 def _attack(case: AuditCase, size: Profile, advance: Advance) -> Finding:
+    if case.enumerable:
+        return audit_selection_exactly(case, pairs=size.exact_pairs, advance=advance)
     return audit_mechanism(case, pairs=size.pairs, draws=size.draws, strong_draws=size.strong_draws, advance=advance)
 
 
@@ -74,7 +92,7 @@ def checks(profile: str) -> list[Check]:
     statistical = [
         Check(
             case.name,
-            attacks(size.pairs),
+            len(EPSILONS) if case.enumerable else attacks(size.pairs),
             partial(_attack, case, size),
         )
         for mechanism in MECHANISMS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy.typing as npt
 
 from adyton.exact import Rational
-from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
+from adyton.kernel.mechanisms import NoisyCount, Selection, VectorLaplace
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.kernel.transforms import (
@@ -144,6 +144,10 @@ class VectorSource(Source):
         """Noisy answers to the queries; with weights, a query of twice the weight gets half the noise scale."""
         answer: Measurement = self._kernel.measure(self, VectorLaplace.weighted(queries, weights), epsilon)
         return answer
+
+    def select(self, selection: Selection, epsilon: Rational) -> Any:
+        """A private choice, for example of a partition; spends *epsilon* times the stability of this source."""
+        return self._kernel.measure(self, selection, epsilon)
 
     def __repr__(self) -> str:
         return f"<private vector: {' → '.join(self.lineage)}; shape {self.shape}>"

@@ -9,6 +9,7 @@ import base64
 import dataclasses
 import json
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def admit(operator: Any) -> Any:
     _check_untouched(operator)
     for field in dataclasses.fields(operator):
         part, allowed = getattr(operator, field.name), _PARTS[field.name]
-        if not _is_one_of(part, allowed) or (type(part) is tuple and not all(type(item) is str for item in part)):
+        if not _is_one_of(part, allowed) or (type(part) is tuple and not _is_plain(part)):
             names = ", ".join("None" if cls is _NOTHING else cls.__name__ for cls in allowed)
             raise BadInput(
                 f"{type(operator).__name__} does not know the {field.name} {type(part).__name__}. It knows {names}."
@@ -104,6 +105,11 @@ def admit(operator: Any) -> Any:
 def _is_one_of(value: Any, classes: Iterable[type]) -> bool:
     """Whether the value is of one of the classes exactly. (``in`` would ask the value's own metaclass.)"""
     return any(type(value) is cls for cls in classes)
+
+
+def _is_plain(items: tuple[Any, ...]) -> bool:
+    """Texts only, or whole numbers only."""
+    return any(all(type(item) is kind for item in items) for kind in (str, int))
 
 
 def _check_frozen(part: Any, whole: Any) -> None:
@@ -152,7 +158,7 @@ _PARTS: dict[str, tuple[type, ...]] = {
     "queries": QUERIES,
     "weights": (np.ndarray, _NOTHING),
 }
-"""What each field of an operator may hold; tuples hold texts."""
+"""What each field of an operator may hold; tuples hold texts, or whole numbers."""
 
 
 def _pack(value: Any) -> Any:
@@ -163,6 +169,8 @@ def _pack(value: Any) -> Any:
             return [_pack(item) for item in value]
         case np.ndarray():
             return {"array": base64.b64encode(value.tobytes()).decode("ascii"), "shape": list(value.shape)}
+        case _ if type(value) is Fraction:
+            return {"fraction": [value.numerator, value.denominator]}
         case _ if type(value) is _CLASSES.get(type(value).__name__):
             fields = [field for field in dataclasses.fields(value) if field.init]
             return {type(value).__name__: {field.name: _pack(getattr(value, field.name)) for field in fields}}
@@ -174,6 +182,8 @@ def _unpack(value: Any) -> Any:
     match value:
         case {"array": str(text), "shape": list(shape)}:
             return np.frombuffer(base64.b64decode(text, validate=True), dtype=np.int64).reshape(shape)
+        case {"fraction": [int(numerator), int(denominator)]}:
+            return Fraction(numerator, denominator)
         case dict():
             ((name, fields),) = value.items()
             return _CLASSES[name](**{field: _unpack(part) for field, part in fields.items()})

@@ -35,6 +35,8 @@ class AuditCase:
     statistic: Statistic | None = None
     reaches_epsilon: bool = True
     """Whether some pair loses all of ε, so that an audit which certifies much less has no power."""
+    enumerable: bool = False
+    """Whether the auditor can follow every way in which the random choices fall, and so find the exact loss."""
 
 
 class Mechanism(ABC):

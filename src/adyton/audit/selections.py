@@ -1,0 +1,42 @@
+"""Do selections give away more than ε? Their own code is run once for every way its random choices can fall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from fractions import Fraction
+
+from adyton.audit.enumeration import EnumeratingSource, Run, largest_loss
+from adyton.audit.findings import Finding
+from adyton.audit.mechanisms import EPSILONS
+from adyton.audit.pairs import Counts, Pair, vector_pairs
+from adyton.kernel.mechanisms import AuditCase
+
+TOLERANCE = 1e-9
+
+
+def audit_selection_exactly(case: AuditCase, *, pairs: int, advance: Callable[[], None] = lambda: None) -> Finding:
+    """The largest loss of one audit case over *pairs* neighbouring pairs at every ε, exactly."""
+    worst = 0.0
+    neighbours = vector_pairs(case.domain, count=pairs)
+    for epsilon in EPSILONS:
+        loss, pair = selection_loss(case, epsilon, neighbours)
+        advance()
+        worst = max(worst, loss / float(epsilon))
+        if loss > float(epsilon) + TOLERANCE:
+            name = "no pair" if pair is None else pair.name
+            detail = f"loses {loss:.6g} at ε = {float(epsilon):g} on “{name}”."
+            return Finding("selections", case.name, False, detail, {"loss/ε": worst})
+    figures = {"claim": case.mechanism.claim(), "largest/ε": round(worst, 4), "pairs": pairs}
+    return Finding("selections", case.name, True, f"exactly at most {worst:.3f} of ε.", figures)
+
+
+def selection_loss(case: AuditCase, epsilon: Fraction, pairs: Iterable[Pair]) -> tuple[float, Pair | None]:
+    """The largest privacy loss of one case on these pairs, and the pair that has it."""
+
+    def run_on(side: Counts) -> Run:
+        def run(source: EnumeratingSource) -> Hashable:
+            return tuple(case.mechanism.draw(case.prepare(side), epsilon, source, 1)[0].reshape(-1).tolist())
+
+        return run
+
+    return largest_loss(run_on, pairs)

@@ -1,0 +1,29 @@
+"""The number of rows, bought with a small part of the budget where it is not public."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from adyton.exact import Rational, share
+from adyton.kernel.sources import VectorSource
+from adyton.queries import Measurement, Total
+
+
+class Rows(NamedTuple):
+    """How many rows there are, as far as is known, and what is left of the budget."""
+
+    number: float
+    """At least 1."""
+    left: Fraction
+    measured: tuple[Measurement, ...]
+    """The measurement of the total, to be used again in least squares; none if the total is public."""
+
+
+def noisy_total(x: VectorSource, epsilon: Fraction, part: Rational, public: int | None) -> Rows:
+    """The *public* number of rows, or else a noisy one for this part of *epsilon*."""
+    bought = share(part, "total_share")
+    if public is not None:
+        return Rows(max(1.0, float(public)), epsilon, ())
+    total = x.measure(Total(x.shape), bought * epsilon)
+    return Rows(max(1.0, float(total.value)), (1 - bought) * epsilon, (total,))
