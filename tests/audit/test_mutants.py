@@ -5,6 +5,7 @@ The checks are those of ``adyton audit`` at the size of its quick profile or sma
 """
 
 import math
+import sys
 from dataclasses import replace
 from fractions import Fraction as F
 
@@ -15,6 +16,7 @@ from adyton.audit.accounting import audit_accounting
 from adyton.audit.certificates import audit_certificates, cost_of
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.mechanisms import audit_mechanism
+from adyton.audit.plans import audit_plan
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.run import Check
 from adyton.errors import BadInput, BudgetExceeded
@@ -22,11 +24,12 @@ from adyton.kernel import budget as budget_module
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import read_account, read_entries
-from adyton.kernel.mechanisms import NoisyCount, VectorLaplace, vector_laplace
+from adyton.kernel.mechanisms import DyadicPartition, NoisyCount, VectorLaplace, vector_laplace
 from adyton.kernel.transforms import LinearMap
-from adyton.noise import ExactNoise, Ratio
+from adyton.noise import ExactNoise, Ratio, SimulatedNoise
 from adyton.plans import plan_named
-from adyton.queries import Explicit, Haar, Hierarchy, Identity, Queries
+from adyton.plans.noisy_total import Rows
+from adyton.queries import Explicit, Haar, Hierarchy, Identity, Partition, Queries
 
 
 class Noise(ExactNoise):
@@ -381,6 +384,47 @@ def test_a_plan_that_measures_twice_is_caught():
 
     with pytest.raises(BudgetExceeded):
         cost_of(Twice(), Identity(4), F(1))
+
+
+# ---- plans that look at the data ------------------------------------------------------------------------------------
+
+
+def peek(x):
+    return x.kernel._kept[x.node].data.values()
+
+
+def test_the_true_number_of_rows_is_caught(monkeypatch):
+    """Published implementations of MWEM take it for granted."""
+
+    def true_total(x, epsilon, part, public):
+        return Rows(max(1.0, float(peek(x).sum())), epsilon, ())
+
+    monkeypatch.setattr(sys.modules[type(plan_named("mwem")).__module__], "noisy_total", true_total)
+    assert not audit_plan(plan_named("mwem", rounds=1), pairs=2, draws=300).passed
+
+
+def test_a_plan_that_returns_what_it_saw_is_caught():
+    class Peeking(plan_named("identity").__class__):
+        def run(self, x, workload, epsilon):
+            noisy = super().run(x, workload, epsilon)
+            return np.where(peek(x) == 0, 0.0, noisy)  # "empty cells need no noise"
+
+    assert not audit_plan(Peeking(), pairs=2, draws=300).passed
+
+
+def test_a_selection_that_is_not_charged_is_caught(monkeypatch):
+    """It comes on top of what the counts cost."""
+    honest = Kernel.measure
+
+    def free_of_charge(self, source, operator, epsilon):
+        if isinstance(operator, DyadicPartition):
+            return Partition(operator.choose(peek(source), F(1, 5), SimulatedNoise(0)))
+        return honest(self, source, operator, epsilon)
+
+    monkeypatch.setattr(Kernel, "measure", free_of_charge)
+    kernel = Kernel.simulated(np.arange(8), epsilon=1, seed=0)
+    plan_named("dyadic").estimate(kernel.root, Identity(8), 1)
+    assert kernel.spent != 1  # what the contract of every plan forbids
 
 
 def test_honest_strategies_pass():

@@ -16,10 +16,12 @@ from functools import lru_cache
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.audit.pairs import Pair
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, exact
+from adyton.noise.coins import Bounds, Refine
 from adyton.noise.source import Scale, Size
 from adyton.whole import IntegerArray
 
@@ -59,6 +61,10 @@ class EnumeratingSource:
         rate = exact(gamma, "gamma")
         return rate == 0 or self._choose(2, lambda branch: _exp_and_rest(rate)[branch]) == 0
 
+    def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> npt.NDArray[np.bool_]:
+        """Each coin a choice of its own; both its probabilities are known to about forty digits."""
+        return np.array([self._coin(*refine(coin, _EXACT.prec)) for coin in range(lower.size)], dtype=bool)
+
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
         """The choice itself as one branching, by its law; a sampler of one's own is enumerated flip by flip."""
         values, factor = [exact(score, "score") for score in scores], exact(sharpness, "sharpness")
@@ -82,6 +88,10 @@ class EnumeratingSource:
         while script and script[-1] + 1 == self._branches[len(script) - 1]:
             script.pop()
         return [*script[:-1], script[-1] + 1] if script else None
+
+    def _coin(self, heads: Decimal, tails: Decimal) -> bool:
+        total = _EXACT.add(heads, tails)
+        return self._choose(2, lambda branch: _EXACT.divide((heads, tails)[branch], total)) == 0
 
     def _choose(self, branches: int, probability: Callable[[int], Decimal]) -> int:
         if branches == 1:

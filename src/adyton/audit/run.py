@@ -12,11 +12,13 @@ from adyton.audit.certificates import audit_certificates, cases
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.findings import Finding
 from adyton.audit.mechanisms import EPSILONS, attacks, audit_mechanism
+from adyton.audit.plans import audit_plan
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.selections import audit_selection_exactly
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MECHANISMS, AuditCase
 from adyton.noise import ExactNoise
+from adyton.plans import algorithms, plan_named
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Profile:
     noise_draws: int
     sequences: int
     kills: int
+    plan_pairs: int
+    plan_draws: int
 
 
 PROFILES = {
@@ -41,6 +45,8 @@ PROFILES = {
         noise_draws=200_000,
         sequences=150,
         kills=20,
+        plan_pairs=1,
+        plan_draws=200,
     ),
     "full": Profile(
         pairs=40,
@@ -50,6 +56,8 @@ PROFILES = {
         noise_draws=5_000_000,
         sequences=100_000,
         kills=200,
+        plan_pairs=6,
+        plan_draws=5_000,
     ),
 }
 Advance = Callable[[], None]
@@ -77,6 +85,10 @@ def _attack(case: AuditCase, size: Profile, advance: Advance) -> Finding:
     return audit_mechanism(case, pairs=size.pairs, draws=size.draws, strong_draws=size.strong_draws, advance=advance)
 
 
+def _attack_plan(name: str, size: Profile, advance: Advance) -> Finding:
+    return audit_plan(plan_named(name), pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
+
+
 def checks(profile: str) -> list[Check]:
     """The checks of a profile, in order."""
     if profile not in PROFILES:
@@ -99,6 +111,7 @@ def checks(profile: str) -> list[Check]:
         for case in mechanism.audit_cases()
     ]
     plans = [Check("certificates", sum(1 for _ in cases()), audit_certificates)]
+    plans += [Check(name, size.plan_pairs, partial(_attack_plan, name, size)) for name in algorithms()]
     records = [
         Check("accounting", size.sequences, lambda advance: audit_accounting(size.sequences, advance=advance)),
         Check("group-by", 1, lambda _: audit_group_by()),

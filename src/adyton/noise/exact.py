@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
 from adyton.noise.bits import WORD_BITS, fresh_tape
+from adyton.noise.coins import Bounds, Refine, toss
 from adyton.noise.laplace import WORDS_PER_DRAW, laplace_compiled, laplace_in_python
 from adyton.noise.loading import compiled_pays
 from adyton.noise.scales import read_scales
@@ -56,6 +58,10 @@ class ExactNoise:
     def bernoulli_exp(self, gamma: Rational) -> bool:
         """True with probability exp(-gamma), for gamma at least 0."""
         return TapeDraws(fresh_tape(1)).bernoulli_exp(read_gamma(gamma))
+
+    def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> npt.NDArray[np.bool_]:
+        """Coins with real probabilities lower/2⁶² ≤ p ≤ upper/2⁶²; refine(i, digits) has more of the i-th."""
+        return toss(fresh_tape(lower.size), lower, upper, refine)
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
         """The index of a large score: candidates in random order, the first to pass exp(sharpness·(score - max))."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
+from adyton.noise.coins import COIN_BITS, Bounds, Refine
 from adyton.noise.scales import Scales, read_scales
 from adyton.noise.selection import whole_gaps
 from adyton.noise.source import Scale, Size
@@ -80,6 +81,10 @@ class SimulatedNoise:
     def bernoulli_exp(self, gamma: Rational) -> bool:
         """True with probability exp(-gamma), for gamma at least 0."""
         return self._generator.standard_exponential() >= float(min(read_gamma(gamma), _LARGEST_EXPONENT))
+
+    def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> npt.NDArray[np.bool_]:
+        """Coins with probabilities between lower/2⁶² and upper/2⁶², in double precision."""
+        return np.asarray(self._generator.random(lower.size) < (lower / 2 + upper / 2) / 2.0**COIN_BITS)
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
         """The index of a large score, with the probabilities of permute-and-flip.

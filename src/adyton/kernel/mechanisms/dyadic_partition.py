@@ -1,0 +1,167 @@
+"""A partition into blocks of a tree, chosen by the exponential mechanism."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache, partial
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.kernel.mechanisms.base import AuditCase
+from adyton.kernel.mechanisms.partition_weights import PartitionWeights
+from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.shapes import SourceShape, VectorShape
+from adyton.kernel.vectors import PrivateVector
+from adyton.noise.source import NoiseSource
+from adyton.queries import Partition
+from adyton.queries.orders import block_tree
+from adyton.whole import SAFE, IntegerArray, largest, widen
+
+Places = npt.NDArray[np.int64]
+
+GRID = 16
+"""Costs are whole multiples of 1/16 of a row."""
+CHANCES = (2, 10, 30, 50, 70, 90, 97)
+_LARGEST_COST = Fraction(1 << 40)
+
+
+@dataclass(frozen=True)
+class DyadicPartition(Selection):
+    """A partition of the cells into blocks: halves of halves on a line, quarters of quarters on a plane.
+
+    With dev(b) = min_c Σ_{i∈b} |x_i − c|, the distance of a block from being even, and a public price c₀ of a block,
+    it draws the partition B, and a cutting probability s that is thrown away, with
+
+        P(s, B) ∝ π_s(B)·exp(−(ε/2)·Σ_{b∈B} (dev(b) + c₀)),
+
+    where π_s cuts every block, from the whole domain downwards, with probability s.
+
+    Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
+    Proof.  A change of x_i by 1 changes Σ_i |x_i − c| by at most 1 for every c, hence its minimum dev(b) for the one
+    block of B that holds i, and no other. So every exponent moves by at most ε/2, every weight by a factor of at most
+    e^{ε/2}, and the sum of all weights too: P moves by a factor of at most e^ε. dev is a whole number (the median is
+    one), the weights depend on nothing else, and the coins that draw from P are exact.  ∎
+    """
+
+    domain: tuple[int, ...]
+    bucket_cost: Fraction = Fraction(0)
+    """c₀, in rows; rounded to a multiple of 1/16."""
+    chances: tuple[int, ...] = CHANCES
+    """The values of s, in percent, each as likely as the others."""
+
+    def check(self, source: VectorShape) -> None:
+        """The domain must be that of the vector."""
+        if self.domain != source.shape:
+            raise BadInput(f"this vector has the shape {source.shape}, given a partition of {self.domain}.")
+        if not 0 <= self.bucket_cost <= _LARGEST_COST:
+            raise BadInput(f"a bucket may cost from 0 to 2^40 rows, given {float(self.bucket_cost):.3g}.")
+        if not self.chances or not all(type(percent) is int and 0 < percent < 100 for percent in self.chances):
+            raise BadInput("chances must be whole numbers of percent, greater than 0 and less than 100.")
+
+    def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
+        """The labels of a partition: first s, then, from the root downwards, which blocks are cut."""
+        order, boundaries, parts = _tree(self.domain)
+        price = round(self.bucket_cost * GRID)
+        costs = [GRID * deviation + price for deviation in deviations(values[order], boundaries)]
+        chances = tuple(Fraction(percent, 100) for percent in self.chances)
+        weights = PartitionWeights(costs, parts, epsilon / (2 * GRID), chances)
+        k = _first_heads(weights, noise)
+        begins = np.zeros(order.size, dtype=np.int64)
+        blocks = np.zeros(1, dtype=np.int64)
+        for level, starts in enumerate(parts):
+            lower, upper = weights.cut_bounds(k, level, blocks)
+            cut = noise.coins(lower, upper, partial(_refine, weights, k, level, blocks))
+            begins[boundaries[level][blocks[~cut]]] = 1
+            blocks = _all_parts(starts, blocks[cut])
+        begins[boundaries[-1][blocks]] = 1
+        labels = np.empty(order.size, dtype=np.int64)
+        labels[order] = np.cumsum(begins) - 1
+        return labels
+
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
+        """The blocks, numbered along the tree."""
+        return Partition(output)
+
+    @classmethod
+    def audit_cases(cls) -> list[AuditCase]:
+        """A line whose length is no power of two, and a plane."""
+        return [
+            AuditCase(
+                f"dyadic partition, {name}",
+                cls(domain, cost, (10, 60)),
+                domain,
+                PrivateVector.of,
+                reaches_epsilon=False,
+                enumerable=True,
+            )
+            for name, domain, cost in (("line", (4,), Fraction(1)), ("plane", (2, 3), Fraction(0)))
+        ]
+
+    def __str__(self) -> str:
+        return f"dyadic partition of {' × '.join(str(side) for side in self.domain)}"
+
+
+def deviations(values: IntegerArray, boundaries: list[Places]) -> list[IntegerArray]:
+    """min_c Σ |x_i − c| over every block of every level of a tree, exactly.
+
+    For sorted values it is the sum of the upper half less the sum of the lower half.
+
+    >>> [level.tolist() for level in deviations(np.array([3, 0, 5, 5]), [np.array([0, 4]), np.array([0, 2, 4])])]
+    [[7], [3, 0]]
+    """
+    if largest(values) * values.size * GRID < SAFE:
+        from adyton.kernel.mechanisms.dyadic_partition_compiled import all_deviations
+
+        sizes = np.array([level.size for level in boundaries])
+        flat = all_deviations(values.astype(np.int64), np.concatenate(boundaries), sizes)
+        return np.split(flat, np.cumsum(sizes - 1)[:-1])
+    exactly = widen(values, values.size * 2 * GRID)
+    return [
+        np.array([_deviation(exactly[first:last]) for first, last in itertools.pairwise(level)], dtype=object)
+        for level in boundaries
+    ]
+
+
+def _deviation(values: IntegerArray) -> int:
+    ordered: list[int] = sorted(values.tolist())
+    half = len(ordered) // 2
+    return sum(ordered[len(ordered) - half :]) - sum(ordered[:half])
+
+
+def _first_heads(weights: PartitionWeights, noise: NoiseSource) -> int:
+    """Which s it is: one coin for each but the last, until one shows heads."""
+    lower, upper = weights.choice_bounds()
+    for k in range(lower.size):
+
+        def refine(_: int, digits: int, k: int = k) -> tuple[Decimal, Decimal]:
+            return weights.refine_choice(k, digits)
+
+        if noise.coins(lower[k : k + 1], upper[k : k + 1], refine)[0]:
+            return k
+    return int(lower.size)
+
+
+def _refine(
+    weights: PartitionWeights, k: int, level: int, blocks: Places, coin: int, digits: int
+) -> tuple[Decimal, Decimal]:
+    return weights.refine_cut(k, level, int(blocks[coin]), digits)
+
+
+def _all_parts(starts: Places, blocks: Places) -> Places:
+    """The parts of these blocks on the next level, in order."""
+    counts = starts[blocks + 1] - starts[blocks]
+    ends = np.cumsum(counts)
+    return np.asarray(np.repeat(starts[blocks] - ends + counts, counts) + np.arange(counts.sum()))
+
+
+@lru_cache(maxsize=16)
+def _tree(domain: tuple[int, ...]) -> tuple[Places, list[Places], list[Places]]:
+    """The order of the cells along the tree, the boundaries of its levels, and where each block's parts begin."""
+    order, boundaries = block_tree(domain)
+    parts = [np.searchsorted(finer, coarser) for coarser, finer in itertools.pairwise(boundaries)]
+    return order, boundaries, parts

@@ -1,0 +1,157 @@
+"""How likely each block of a tree is to be cut: sums of exponentials over all partitions, enclosed rigorously.
+
+Let block v have the whole-numbered cost C(v), and let a partition B of the tree's cells into blocks weigh
+π(B)·exp(−rate·Σ_{b∈B} C(b)), where π cuts every block that has parts with probability s. The weights of all
+partitions of v add up to
+
+    Z(v) = (1 − s)·e^{−rate·C(v)} + s·Π Z(part),        Z(cell) = e^{−rate·C(cell)},
+
+and given that v is a union of blocks, it is cut with probability s·Π Z(part) / Z(v).
+
+Costs can be huge and their differences small. So Z(v) = e^{−rate·m(v)}·e^{λ(v)}, where m(v) is the least cost of a
+partition of v, a whole number, and only differences of whole numbers become exponents. λ is computed in double
+precision together with a bound on its error; where that does not suffice, in decimals of any length.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.noise.coins import COIN_BITS, Bounds
+from adyton.whole import IntegerArray
+
+Reals = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+_SLACK = 2.0**-48
+"""A generous bound on the relative error of a few operations in double precision, exponentials and logarithms too."""
+_SPARE_DIGITS = 45
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionWeights:
+    """The weights of the partitions of a tree, for every cutting probability s of a public list.
+
+    ``costs`` has the C(v) of every level, from the root to the cells; ``parts`` says for every level but the last at
+    which block of the next one the parts of each block begin (with the end appended).
+    """
+
+    costs: Sequence[IntegerArray]
+    parts: Sequence[Places]
+    rate: Fraction
+    chances: tuple[Fraction, ...]
+    _least: list[IntegerArray] = field(init=False)
+    _logs: list[list[tuple[Reals, Reals, Reals, Reals]]] = field(init=False)
+    _known: dict[tuple[int, ...], tuple[Decimal, Decimal]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        least = [self.costs[-1]]
+        for cost, parts in zip(reversed(self.costs[:-1]), reversed(self.parts), strict=True):
+            least.append(np.minimum(cost, np.add.reduceat(least[-1], parts[:-1])))
+        object.__setattr__(self, "_least", least[::-1])
+        object.__setattr__(self, "_logs", self._enclose())
+
+    # ---- in double precision ----------------------------------------------------------------------------------------
+
+    def choice_bounds(self) -> tuple[Bounds, Bounds]:
+        """Bounds on the probability that s is the k-th of the list, given that it is none before it."""
+        logs = np.array([levels[0][0][0] for levels in self._logs])
+        error = max(levels[0][1][0] for levels in self._logs)
+        with np.errstate(over="ignore"):
+            shares = [1 / np.exp(logs[k:] - logs[k]).sum() for k in range(logs.size - 1)]
+        return _on_grid(np.array(shares), np.full(len(shares), 2 * error))
+
+    def cut_bounds(self, k: int, level: int, blocks: Places) -> tuple[Bounds, Bounds]:
+        """Bounds on the probability that each of these blocks of a level is cut, if s is the k-th of the list."""
+        _, _, gap, error = self._logs[k][level]
+        with np.errstate(over="ignore"):
+            share = 1 / (1 + np.exp(-gap[blocks]))
+        return _on_grid(share, error[blocks])
+
+    def _enclose(self) -> list[list[tuple[Reals, Reals, Reals, Reals]]]:
+        """For every s and level: λ, a bound on its error, ln(cut/whole), and a bound on the error of that."""
+        whole_gaps, cut_gaps = [], []
+        for level, parts in enumerate(self.parts):
+            below = np.add.reduceat(self._least[level + 1], parts[:-1])
+            whole_gaps.append(self._exponents(self.costs[level] - self._least[level]))
+            cut_gaps.append(self._exponents(below - self._least[level]))
+        return [self._enclose_one(float(chance), whole_gaps, cut_gaps) for chance in self.chances]
+
+    def _enclose_one(
+        self, chance: float, whole_gaps: list[Reals], cut_gaps: list[Reals]
+    ) -> list[tuple[Reals, Reals, Reals, Reals]]:
+        from adyton.kernel.mechanisms.partition_weights_compiled import enclose_level
+
+        cells = self.costs[-1].size
+        nothing = np.zeros(cells)
+        levels = [(nothing, nothing, nothing, nothing)]
+        for parts, whole, cut in zip(reversed(self.parts), reversed(whole_gaps), reversed(cut_gaps), strict=True):
+            below, error, _, _ = levels[-1]
+            levels.append(enclose_level(parts, whole, cut, below, error, math.log1p(-chance), math.log(chance), _SLACK))
+        return levels[::-1]
+
+    def _exponents(self, gaps: IntegerArray) -> Reals:
+        """rate·gap, to a few roundings."""
+        return np.asarray(np.asarray(gaps, dtype=np.float64) * float(self.rate))
+
+    # ---- in as many digits as it takes ------------------------------------------------------------------------------
+
+    def refine_choice(self, k: int, digits: int) -> tuple[Decimal, Decimal]:
+        """The weight of the k-th s, and of all that follow it, with a relative error below 10^(-digits)."""
+        add = self._context(digits).add
+        weights = [add(*self._exactly(later, 0, 0, digits)) for later in range(k, len(self.chances))]
+        return weights[0], reduce(add, weights[1:])
+
+    def refine_cut(self, k: int, level: int, block: int, digits: int) -> tuple[Decimal, Decimal]:
+        """The weight of the partitions that cut a block, and of the one that does not."""
+        return self._exactly(k, level, block, digits)
+
+    def _exactly(self, k: int, level: int, block: int, digits: int) -> tuple[Decimal, Decimal]:
+        """e^{λ(v)} in two parts: the partitions that cut v, and v whole."""
+        if level == len(self.parts):
+            return Decimal(0), Decimal(1)
+        place = (k, level, block, digits)
+        if place not in self._known:
+            self._known[place] = self._add_up(*place)
+        return self._known[place]
+
+    def _add_up(self, k: int, level: int, block: int, digits: int) -> tuple[Decimal, Decimal]:
+        context, chance = self._context(digits), self.chances[k]
+        first, last = self.parts[level][block : block + 2]
+        cut = context.divide(Decimal(chance.numerator), Decimal(chance.denominator))
+        whole = context.subtract(Decimal(1), cut)
+        below = 0
+        for part in range(first, last):
+            cut = context.multiply(cut, context.add(*self._exactly(k, level + 1, part, digits)))
+            below += int(self._least[level + 1][part])
+        least = int(self._least[level][block])
+        cut = context.multiply(cut, self._power(below - least, context))
+        return cut, context.multiply(whole, self._power(int(self.costs[level][block]) - least, context))
+
+    def _power(self, gap: int, context: decimal.Context) -> Decimal:
+        """e^{−rate·gap}."""
+        exponent = self.rate * gap
+        return context.exp(context.divide(Decimal(-exponent.numerator), Decimal(exponent.denominator)))
+
+    def _context(self, digits: int) -> decimal.Context:
+        """Every operation rounds once, there are a few for each block, and exponents have up to 40 digits."""
+        spare = _SPARE_DIGITS + len(str(self.costs[-1].size))
+        return decimal.Context(prec=digits + spare, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
+
+
+def _on_grid(share: Reals, error: Reals) -> tuple[Bounds, Bounds]:
+    """Whole numbers around share·2⁶², where the logarithm of share/(1 − share) is off by at most *error*."""
+    width = np.minimum(1.0, np.expm1(np.minimum(error + _SLACK, 1.0)))
+    scale = 2.0**COIN_BITS
+    lower = np.floor(share * (1 - width) * scale).astype(np.int64)
+    upper = np.ceil(np.minimum(1.0, share * (1 + width)) * scale).astype(np.int64)
+    return lower, np.minimum(upper + 1, 1 << COIN_BITS)  # a share that vanishes from double precision is not 0

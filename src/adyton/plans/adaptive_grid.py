@@ -1,0 +1,92 @@
+"""The adaptive grid: a coarse grid first, then a finer one in each of its boxes, as its noisy count deserves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.exact import Rational, positive, share
+from adyton.inference.nested_groups import Layer, nested_least_squares
+from adyton.kernel.sources import VectorSource
+from adyton.partitions import lift
+from adyton.plans.base import Plan, Tasks
+from adyton.plans.noisy_total import noisy_total
+from adyton.plans.registry import register
+from adyton.plans.uniform_grid import grid_of
+from adyton.queries import Grid, Identity, Partition, Queries
+from adyton.queries.base import Reals
+
+_LEAST_BLOCKS = 10
+
+Places = npt.NDArray[np.int64]
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveGrid(Plan):
+    """A coarse grid is measured; each of its boxes is cut again into as many as its noisy count deserves; all of these
+    are measured at once, and both levels are fitted by least squares. Boxes that are cells already are measured once.
+
+    Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013. The number of rows is bought
+    with a small part of the budget, where the paper takes it for public. The small boxes are disjoint, so that one
+    measurement of all of them costs as much as one of them.
+    """
+
+    name = "adaptive-grid"
+    serves = Tasks(dimensions=(2,), data_dependent=True)
+    simulates_many = False
+
+    coarse_share: Rational = Fraction(1, 2)
+    """α in the paper: the part of the budget for the coarse grid."""
+    rows_per_box: Rational = 10
+    """c in the paper, for the coarse grid: max(10, ¼√(rows·ε/c)) boxes along each side."""
+    rows_per_small_box: Rational = 5
+    """c₂ in the paper, for the finer ones: √(count·(1 − α)ε/c₂) along each side of a box."""
+    total_share: Rational = Fraction(1, 50)
+    """The part of the budget that buys the total, where it is not public."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """A noisy total, a coarse grid, small boxes, least squares."""
+        alpha = share(self.coarse_share, "coarse_share")
+        constant = float(positive(self.rows_per_box, "rows_per_box"))
+        small = float(positive(self.rows_per_small_box, "rows_per_small_box"))
+        rows = noisy_total(x, epsilon, self.total_share, self.total)
+        coarse = grid_of(x.shape, max(_LEAST_BLOCKS, math.sqrt(rows.number * float(rows.left) / constant) / 4))
+        if coarse.count == x.cells:
+            alpha = Fraction(1)  # the boxes are cells: there is nothing to cut
+        total = [Layer(one.answers, one.variances) for one in rows.measured]
+        first = x.measure(coarse, alpha * rows.left)
+        counts = Layer(first.answers, first.variances, np.zeros(coarse.count, dtype=np.int64))
+        if alpha == 1:
+            return nested_least_squares(counts, *total)
+        rest = (1 - alpha) * rows.left
+        blocks = np.sqrt(np.maximum(0.0, first.answers.astype(np.float64)) * float(rest) / small)
+        fine, inside = _refine(coarse, blocks)
+        second = x.reduce(fine).measure(Identity(fine.groups), rest)
+        boxes = nested_least_squares(Layer(second.answers, second.variances, inside), counts, *total)
+        return lift(boxes, fine)
+
+
+def _refine(coarse: Grid, blocks: Reals) -> tuple[Partition, Places]:
+    """The small boxes of the whole domain, at least *blocks* along each side of a coarse one with as many cells, and
+    the coarse box that each lies in."""
+    wanted = blocks.reshape(coarse.blocks)
+    number = np.ones(coarse.blocks, dtype=np.int64)  # of small boxes in each coarse one
+    place: Places = np.zeros((1,) * len(coarse.domain), dtype=np.int64)  # of each cell's small box in its coarse one
+    at = np.ix_(*(np.repeat(np.arange(axis.size - 1), np.diff(axis)) for axis in coarse.edges))
+    for axis, edges in enumerate(coarse.edges):
+        along = [-1 if other == axis else 1 for other in range(wanted.ndim)]
+        lengths = np.diff(edges).reshape(along)
+        widths = np.maximum(1, np.floor(lengths / np.maximum(wanted, 1.0)))
+        parts = np.ceil(lengths / widths).astype(np.int64)
+        offsets = (np.arange(coarse.domain[axis]) - np.repeat(edges[:-1], np.diff(edges))).reshape(along)
+        per_cell, length_here = parts[at], lengths.reshape(-1)[at[axis]]
+        place = place * per_cell + offsets * per_cell // length_here
+        number *= parts
+    ends = np.cumsum(number)
+    labels = (ends.reshape(coarse.blocks) - number)[at] + place
+    return Partition(labels), np.repeat(np.arange(coarse.count), number.reshape(-1))

@@ -1,0 +1,110 @@
+"""AHP: cells with similar counts are found on noisy counts, and measured together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.exact import Rational, positive, share
+from adyton.inference.nested_groups import Layer, nested_least_squares
+from adyton.kernel.sources import VectorSource
+from adyton.partitions.similar_counts import similar_counts
+from adyton.plans.base import Plan, Tasks
+from adyton.plans.noisy_total import noisy_total
+from adyton.plans.registry import register
+from adyton.queries import Identity, Measurement, Queries
+from adyton.queries.base import Reals
+
+_CLEAR = 4
+"""Groups whose mean is this many times the threshold hardly hold cells that only noise has lifted there."""
+_SHARES = {100: 0.7, 500: 0.9, 1e3: 0.9, 1e4: 0.8, 5e5: 0.7, 1e6: 0.5, 5e6: 0.5, 1e7: 0.3}
+"""The part of the budget for the groups, by ε times the number of rows; in between it changes with the logarithm."""
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Ahp(Plan):
+    """Noisy cells are grouped with others of similar counts; then each group is measured. Good for data in which few
+    counts occur often, in any order.
+
+    The groups are post-processing of the first answers, so their privacy is that of the answers. Groups far above the
+    threshold keep what those answers said about their cells: both measurements are fitted by least squares. In groups
+    near it, the cells were chosen by their noise, and only the group's own answer counts.
+
+    Zhang et al., "Towards accurate histogram publication under differential privacy", SDM 2014.
+    """
+
+    name = "ahp"
+    serves = Tasks(dimensions=(1, 2), data_dependent=True)
+    simulates_many = False
+
+    partition_share: Rational = Fraction(17, 20)
+    """The part of the budget that finds the groups: ρ in the paper."""
+    eta: Rational = Fraction(7, 20)
+    """Noisy counts up to η·ln n / ε₁ are taken for 0."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure cells, group them, measure groups, least squares."""
+        return self.on_groups(x, epsilon, share(self.partition_share, "partition_share"))
+
+    def on_groups(
+        self, x: VectorSource, epsilon: Fraction, part: Fraction, total: tuple[Measurement, ...] = ()
+    ) -> Reals:
+        """The program with *part* of *epsilon* for finding the groups, and a total that is known already."""
+        threshold = zero_threshold(x.cells, positive(self.eta, "eta"), part * epsilon)
+        cells = x.measure(Identity(x.shape), part * epsilon)
+        rest = (1 - part) * epsilon
+        groups = similar_counts(cells.answers, 2 / float(rest) ** 2, threshold)
+        counts = x.reduce(groups).measure(Identity(groups.groups), rest)
+        sizes = groups.sizes
+        means = np.bincount(groups.labels, cells.answers.astype(np.float64)) / sizes
+        clear = (means > _CLEAR * threshold) | (sizes == 1)
+        layers = [
+            Layer(cells.answers, np.where(clear[groups.labels], cells.variances, math.inf), groups.labels),
+            Layer(counts.answers, counts.variances, np.zeros(groups.groups, dtype=np.int64)),
+            *(Layer(one.answers, one.variances) for one in total),
+        ]
+        return nested_least_squares(*layers)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class AhpStar(Ahp):
+    """AHP with a share for the groups that depends on a noisy number of rows.
+
+    Zhang et al., "Towards accurate histogram publication under differential privacy", SDM 2014; the shares are those of
+    Hay et al., "Principled evaluation of differentially private algorithms using DPBench", SIGMOD 2016.
+    """
+
+    name = "ahp*"
+
+    partition_share: Rational | None = None  # type: ignore[assignment]
+    """The part of the budget that finds the groups; by default it follows from the number of rows."""
+    total_share: Rational = Fraction(1, 50)
+    """The part of the budget that buys the total, where it is not public."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """A noisy total, then AHP with the share that suits it."""
+        given = None if self.partition_share is None else share(self.partition_share, "partition_share")
+        positive(self.eta, "eta")
+        rows = noisy_total(x, epsilon, self.total_share, self.total)
+        part = partition_share(rows.number * float(epsilon)) if given is None else given
+        return self.on_groups(x, rows.left, part, rows.measured)
+
+
+def partition_share(signal: float) -> Fraction:
+    """The part of the budget for the groups, by ε times the number of rows.
+
+    >>> partition_share(50), partition_share(1e5)
+    (Fraction(7, 10), Fraction(741, 1000))
+    """
+    part = np.interp(math.log(signal), np.log(list(_SHARES)), list(_SHARES.values()))
+    return Fraction(round(1000 * float(part)), 1000)
+
+
+def zero_threshold(cells: int, eta: Fraction, epsilon: Fraction) -> float:
+    """η·ln n / ε: noise of this budget lifts few of n empty cells above it."""
+    return float(eta) * math.log(cells) / float(epsilon)

@@ -1,0 +1,58 @@
+"""CDF: the plan that introduces εKTELO, on the vector of one attribute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.exact import Rational, positive, share
+from adyton.inference.least_squares import least_squares
+from adyton.kernel.sources import VectorSource
+from adyton.partitions import lift
+from adyton.partitions.similar_counts import similar_counts
+from adyton.plans.ahp import zero_threshold
+from adyton.plans.base import Plan, Tasks
+from adyton.plans.registry import register
+from adyton.queries import Identity, Queries
+from adyton.queries.base import Reals
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Cdf(Plan):
+    """Groups of similar counts as in AHP, their counts with noise, and the cells of at least 0 that fit them best: the
+    prefix sums of the estimate are a distribution function. It rises everywhere, and ranges over many empty cells are
+    biased upwards.
+
+    Zhang et al., "εKTELO: a framework for defining differentially private computations", SIGMOD 2018, Algorithm 1,
+    from its line 5 on. The lines before it choose the rows and the attribute:
+
+    >>> import adyton as ad, pyarrow
+    >>> schema = ad.Schema({"sex": ad.Categorical(["F", "M"]), "age": ad.Integer(0, 99), "salary": ad.Integer(0, 49)})
+    >>> rows = {"sex": ["M", "F", "M", "M"], "age": [31, 35, 38, 52], "salary": [20, 31, 20, 44]}
+    >>> table = ad.Kernel(pyarrow.table(rows), schema=schema, epsilon=1).root
+    >>> salaries = table.where("sex = 'M' and age >= 30 and age <= 39").select("salary").vectorize()
+    >>> prefixes = ad.workloads.Prefix(50)
+    >>> distribution = prefixes @ Cdf().estimate(salaries, prefixes, epsilon=1)
+    >>> distribution.shape
+    (50,)
+    """
+
+    name = "cdf"
+    serves = Tasks(dimensions=(1,), data_dependent=True)
+    simulates_many = False
+
+    partition_share: Rational = Fraction(1, 2)
+    """The part of the budget that finds the groups."""
+    eta: Rational = Fraction(7, 20)
+    """Noisy counts up to η·ln n / ε₁ are taken for 0."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Partition, reduce, measure, non-negative least squares."""
+        part = share(self.partition_share, "partition_share")
+        threshold = zero_threshold(x.cells, positive(self.eta, "eta"), part * epsilon)
+        rest = (1 - part) * epsilon
+        cells = x.measure(Identity(x.shape), part * epsilon)
+        groups = similar_counts(cells.answers, 2 / float(rest) ** 2, threshold)
+        counts = x.reduce(groups).measure(Identity(groups.groups), rest)
+        return lift(least_squares(counts, nonnegative=True, local=True), groups)
