@@ -1,13 +1,24 @@
 """Operators travel as text and come back the same; strangers do not."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import MECHANISMS, NoisyCount, VectorLaplace
+from adyton.kernel.mechanisms import (
+    MECHANISMS,
+    CoefficientCount,
+    DawaPartition,
+    DyadicPartition,
+    MedianCell,
+    NoisyCount,
+    Resolution,
+    VectorLaplace,
+    WorstApproximated,
+)  # fmt: skip
 from adyton.kernel.transforms import (
     TRANSFORMS,
     GroupBy,
@@ -23,6 +34,7 @@ from adyton.kernel.wire import QUERIES, decode, encode
 from adyton.queries import (
     AllRange,
     Cells,
+    Cosines,
     Explicit,
     Grid,
     Haar,
@@ -53,6 +65,12 @@ EXAMPLES = [
     LinearMap(Explicit.from_rows([[1, -2, 0]])),
     LinearMap(Total((2, 3))),
     NoisyCount(),
+    CoefficientCount(Fraction(1, 2)),
+    DawaPartition(Fraction(4, 3), "all", 12),
+    DyadicPartition((2, 3), Fraction(1, 3)),
+    MedianCell(),
+    Resolution((1, 4), (7, 0)),
+    WorstApproximated(Prefix(3), np.array([1, -2, 3]), 8),
     VectorLaplace(Identity((2, 3))),
     VectorLaplace.weighted(Prefix(3), [1, 2, 3]),
 ]
@@ -121,6 +139,7 @@ QUERY_SETS = [
     Grid.of_blocks((2, 3), (1, 2)), Kronecker([Haar(2), Prefix(3)]), Stack([Total(6), Prefix(6)]),
     Product(Prefix(2), Reduction(Partition([0, 0, 1, 1, 1, -1]))), Reduction(Partition([0, 1, 1])), Cells(6, [3, 1]),
     OnGroups(Ranges(4, [[0]], [[1]]), Partition([0, 0, 1, 1])), Explicit.from_rows([[0, 5], [7, 0]]),
+    Cosines(6, 4),
 ]  # fmt: skip
 
 

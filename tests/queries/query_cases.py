@@ -9,6 +9,7 @@ from scipy import sparse
 from adyton.queries import (
     AllRange,
     Cells,
+    Cosines,
     Explicit,
     Grid,
     Haar,
@@ -90,6 +91,22 @@ def haar(cells):
             rows.append(row)
         size //= 2
     return Haar(cells), np.array(rows, dtype=np.int64)[:, :cells]
+
+
+def cosines(cells, count):
+    """Rounded cosine waves: the first quarter from its formula, the rest by its symmetries."""
+    queries = Cosines(cells, count)
+    scale = 2.0**queries.bits * math.sqrt(2 / cells)
+    quarter = [round(scale * math.cos(math.pi * m / (2 * cells))) for m in range(cells)] + [0]
+
+    def entry(angle):
+        angle %= 4 * cells
+        angle = min(angle, 4 * cells - angle)
+        return quarter[angle] if angle <= cells else -quarter[2 * cells - angle]
+
+    rows = [[entry((2 * j + 1) * k) for j in range(cells)] for k in range(count)]
+    rows[0] = [round(2.0**queries.bits * math.sqrt(1 / cells))] * cells
+    return queries, np.array(rows, dtype=np.int64)
 
 
 def tree(domain, boundaries, order=None, measured=None):
@@ -199,6 +216,10 @@ CASES = {
     **{f"{kind} ranges 1-D": random_ranges(40, kind) for kind in KINDS},
     **{f"{kind} ranges 2-D": random_ranges((9, 5), kind) for kind in KINDS},
     **{f"haar of {cells}": haar(cells) for cells in (1, 2, 3, 5, 7, 8, 13, 16)},
+    **{
+        f"{count} cosine waves of {cells}": cosines(cells, count)
+        for cells, count in ((1, 1), (2, 2), (7, 5), (8, 8), (12, 7), (33, 20))
+    },
     "hierarchy of one block": tree(6, [[0, 6]]),
     "hierarchy of cells": tree(5, [[0, 1, 2, 3, 4, 5]]),
     "hierarchy, regular": tree(8, [[0, 8], [0, 4, 8], [0, 2, 4, 6, 8]]),

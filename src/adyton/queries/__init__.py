@@ -3,6 +3,7 @@
 from adyton.queries.base import Queries
 from adyton.queries.basic import Identity, Prefix, Total
 from adyton.queries.combined import Kronecker, Stack
+from adyton.queries.cosines import Cosines
 from adyton.queries.explicit import Explicit
 from adyton.queries.haar import Haar
 from adyton.queries.hierarchy import Hierarchy
@@ -18,6 +19,7 @@ from adyton.queries.weighted import Weighted
 __all__ = [
     "AllRange",
     "Cells",
+    "Cosines",
     "Explicit",
     "Grid",
     "Haar",

@@ -1,0 +1,199 @@
+"""The private bisections of P-HP: clusters of neighbours with similar counts, as many as the noise can bear."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.exact import positive, share
+from adyton.kernel.mechanisms.base import AuditCase
+from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.shapes import SourceShape, VectorShape
+from adyton.kernel.vectors import PrivateVector
+from adyton.noise.source import NoiseSource
+from adyton.queries import Partition
+from adyton.whole import SAFE, IntegerArray, narrow, whole
+
+GRID = 64
+"""Deviations are rounded down to multiples of 1/64 row."""
+
+
+class Candidate(NamedTuple):
+    """A partition of the line into clusters of neighbours."""
+
+    boundaries: npt.NDArray[np.int64]
+    """Where the clusters start, and at the end the number of cells."""
+    deviation: int
+    """Σ over clusters of the deviation, in grid steps."""
+
+
+@dataclass(frozen=True)
+class Bisections(Selection):
+    """Clusters of neighbouring cells: cut every cluster in two, level by level, then choose one of the partitions.
+
+    The deviation of a cluster b is dev(b) = ½ Σ_{i∈b} |x_i − mean| = Σ_{i∈b} max(0, x_i − mean): how many rows would
+    have to move to make it even. On each of ``levels`` levels every cluster of two cells or more is cut where
+    dev(left) + dev(right) is small, by permute-and-flip. After them the clusters are halved in the middle, down to
+    single cells: that is public and costs nothing. The last pick chooses one of all these nested partitions by
+    Σ_b dev(b) + ``price``·(clusters), with ``pick_share`` of ε; the levels share the rest evenly. After Ács,
+    Castelluccia and Chen, "Differentially private histogram publishing through lossy compression", ICDM 2012.
+
+    Claim.  ε-DP for vectors at L1 distance 1.
+    Proof.  One row more in cell i ∈ b, |b| = m, raises the mean of b by 1/m. If all that lies above the mean stays
+    above it and k cells do so, dev(b) = Σ_{above} x − k·mean changes by 1 − k/m (i above, k ≥ 1) or −k/m (i not above,
+    k ≤ m − 1); being continuous in x_i, dev(b) so changes by at most 1 − 1/m < 1 in all. Hence ⌊g·dev(b)⌋, with g
+    grid steps a row, changes by less than g + 1, that is by at most Δ = g, and so does its sum over disjoint clusters.
+    A level with the share λ cuts each cluster by permute-and-flip with sharpness λ/(2Δ): λ-DP for the cells of this
+    cluster. The clusters are disjoint and known from the levels before, so the whole level is λ-DP (parallel
+    composition). Given the cuts, the partitions are fixed and the price does not depend on x, so the last pick with
+    sharpness (its share)/(2Δ) is DP for its share. The shares are (1 − pick_share)·ε/levels for each level and
+    pick_share·ε for the last pick: together ε (sequential composition).  ∎
+    """
+
+    levels: int
+    price: Fraction
+    pick_share: Fraction
+
+    def check(self, source: VectorShape) -> None:
+        """Levels, a price and a share."""
+        if whole(self.levels, "levels", 1) > source.cells:
+            raise BadInput(f"levels must be at most the number of cells, {source.cells}, given {self.levels}.")
+        positive(self.price, "price")
+        share(self.pick_share, "pick_share")
+
+    def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
+        """The cluster of every cell, numbered from the left."""
+        counts = _with_room(values)
+        whole_line = np.array([0, values.size])
+        candidates = [Candidate(whole_line, _deviation(counts, whole_line))]
+        for _ in range(self.levels):
+            candidates.append(self._cut(counts, candidates[-1].boundaries, self._level_budget(epsilon), noise))
+        while candidates[-1].boundaries.size <= values.size:
+            candidates.append(_halved(counts, candidates[-1].boundaries))
+        boundaries = candidates[self._last_pick(candidates, epsilon, noise)].boundaries
+        return np.repeat(np.arange(boundaries.size - 1), np.diff(boundaries))
+
+    def _level_budget(self, epsilon: Fraction) -> Fraction:
+        return (1 - self.pick_share) * epsilon / self.levels
+
+    def _cut(
+        self, counts: IntegerArray, boundaries: npt.NDArray[np.int64], budget: Fraction, noise: NoiseSource
+    ) -> Candidate:
+        """Every cluster cut in two, for *budget* in all."""
+        cuts, deviation = [], 0
+        for start, end in itertools.pairwise(boundaries.tolist()):
+            if end - start > 1:
+                losses = _cut_deviations(counts[start:end])
+                place = noise.permute_and_flip(-losses, budget / (2 * GRID))
+                cuts.append(start + place + 1)
+                deviation += int(losses[place])
+        return Candidate(np.sort(np.append(boundaries, np.array(cuts, dtype=np.int64))), deviation)
+
+    def _last_pick(self, candidates: Sequence[Candidate], epsilon: Fraction, noise: NoiseSource) -> int:
+        """The number of the partition with a small Σ_b dev(b) + price·(clusters)."""
+        scores = [-(one.deviation + GRID * self.price * (one.boundaries.size - 1)) for one in candidates]
+        return noise.permute_and_flip(scores, self.pick_share * epsilon / (2 * GRID))
+
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
+        """The clusters."""
+        return Partition(output)
+
+    @classmethod
+    def audit_cases(cls) -> list[AuditCase]:
+        """One level that takes most of the budget, a last pick that does, and two levels."""
+        instances = {
+            "one level": (cls(1, Fraction(2), Fraction(1, 10)), 6),
+            "last pick": (cls(1, Fraction(2), Fraction(9, 10)), 6),
+            "two levels": (cls(2, Fraction(1, 3), Fraction(1, 4)), 5),
+        }
+        return [
+            AuditCase(f"bisections, {name}", one, (cells,), PrivateVector.of, reaches_epsilon=False, enumerable=True)
+            for name, (one, cells) in instances.items()
+        ]
+
+    def __str__(self) -> str:
+        return f"clusters by {self.levels} levels of bisections"
+
+
+def running_deviations(
+    counts: Any, ordered: Any, ranks: Any, numbers: Any, sums: Any, grid: int, deviations: Any
+) -> None:
+    """Add ⌊grid·dev(counts[: i + 1])⌋ to every deviations[i]; compiled for 64-bit arrays, else as it stands.
+
+    *numbers* and *sums* are Fenwick trees, at first zero, over the places *ranks* of the counts in their sorted list
+    *ordered*: how many of the counts so far have a rank above some rank, and their sum. With S the sum of all m counts
+    so far, x > S/m if and only if x > ⌊S/m⌋, and m·dev = m·Σ_{x > S/m} x − (how many)·S.
+    """
+    size = len(counts)
+    everything = 0 * counts[0]
+    for place in range(size):
+        everything += counts[place]
+        node = size - ranks[place]
+        while node <= size:
+            numbers[node] += 1
+            sums[node] += counts[place]
+            node += node & -node
+        cells = place + 1
+        floor = everything // cells
+        low, high = 0, size
+        while low < high:
+            middle = (low + high) // 2
+            if ordered[middle] > floor:
+                high = middle
+            else:
+                low = middle + 1
+        node = size - low
+        number, above = 0 * counts[0], 0 * counts[0]
+        while node > 0:
+            number += numbers[node]
+            above += sums[node]
+            node -= node & -node
+        deviations[place] += grid * (cells * above - number * everything) // cells
+
+
+def _cut_deviations(counts: IntegerArray) -> IntegerArray:
+    """⌊g·dev(left)⌋ + ⌊g·dev(right)⌋ for every cut of a cluster in two."""
+    order = np.argsort(counts, kind="stable")
+    ordered, ranks = counts[order], np.empty(counts.size, dtype=np.int64)
+    ranks[order] = np.arange(counts.size)
+    deviations = np.zeros(counts.size + 1, dtype=counts.dtype)
+    running = _running(counts.dtype == object)
+    for step, target in ((1, deviations[1:]), (-1, deviations[-2::-1])):
+        numbers, sums = np.zeros((2, counts.size + 1), dtype=counts.dtype)
+        running(counts[::step], ordered, ranks[::step], numbers, sums, GRID, target)
+    return deviations[1:-1]
+
+
+def _halved(counts: IntegerArray, boundaries: npt.NDArray[np.int64]) -> Candidate:
+    """Every cluster halved in the middle."""
+    ends = np.union1d(boundaries, (boundaries[:-1] + boundaries[1:]) // 2)
+    return Candidate(ends, _deviation(counts, ends))
+
+
+def _deviation(counts: IntegerArray, boundaries: npt.NDArray[np.int64]) -> int:
+    """Σ over clusters of ⌊g·dev⌋, where m·dev = Σ max(0, m·x − S)."""
+    sizes = np.diff(boundaries)
+    sums = np.repeat(np.add.reduceat(counts, boundaries[:-1]), sizes)
+    above = np.maximum(0, np.repeat(sizes, sizes) * counts - sums)
+    return int((GRID * np.add.reduceat(above, boundaries[:-1]) // sizes).sum())
+
+
+def _with_room(values: IntegerArray) -> IntegerArray:
+    """The counts as 64-bit integers if 2g·n·Σ|x|, which bounds all that is computed from them, fits; else Python's."""
+    boxed = values.astype(object)
+    return narrow(boxed) if 2 * GRID * values.size * int(abs(boxed).sum()) < SAFE else boxed
+
+
+def _running(huge: bool) -> Callable[..., None]:
+    if huge:
+        return running_deviations
+    from adyton.kernel.mechanisms.bisections_compiled import running_deviations as compiled_deviations
+
+    return compiled_deviations

@@ -1,0 +1,180 @@
+"""The loops of the least-cost partition, compiled: 64-bit integers that the caller has shown not to wrap around."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.compiling import compiled
+
+Integers = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
+
+_SHORT, _MEDIUM, _VARIED = 8, 256, 64
+"""Windows of at most 8 cells are read cell by cell, and those of up to 256 where there are 64 times as many values."""
+
+
+@compiled
+def excess_on_grid(excess: int, length: int, twice_grid: int) -> int:
+    """⌊2G·h/L⌋ without a product larger than 2G·(h/L + L)."""
+    if twice_grid % length == 0:
+        return twice_grid // length * excess
+    return twice_grid * (excess // length) + twice_grid * (excess % length) // length
+
+
+@compiled
+def short_windows(values: Integers, length: int, twice_grid: int, costs: Integers) -> None:
+    """⌊2G·h/L⌋ for the window of L cells that ends at each cell, h = Σ max(0, L·x − S), S the sum over the window."""
+    total = 0
+    for end in range(values.size):
+        total += values[end]
+        if end >= length:
+            total -= values[end - length]
+        if end >= length - 1:
+            excess = 0
+            for cell in range(end + 1 - length, end + 1):
+                excess += max(0, length * values[cell] - total)
+            costs[end] = excess_on_grid(excess, length, twice_grid)
+
+
+@compiled
+def between(low: int, high: int, bits: int, distinct: Integers, single: Small, groups: Integers) -> tuple[int, int]:
+    """How many cells of the window have a rank in [low, high), and the sum of their values.
+
+    ``groups`` holds both for every 2^bits ranks, every 2^2bits and every 2^3bits, so that no way is long.
+    """
+    number, total = 0, 0
+    while low < high and low & ((1 << bits) - 1):
+        number += single[low]
+        total += single[low] * distinct[low]
+        low += 1
+    for level in range(1, 3):  # up, until the next larger group begins
+        while low & ((1 << (level + 1) * bits) - 1) and low + (1 << level * bits) <= high:
+            number += groups[level - 1, low >> level * bits, 0]
+            total += groups[level - 1, low >> level * bits, 1]
+            low += 1 << level * bits
+    for level in range(3, 0, -1):  # and down again
+        while low + (1 << level * bits) <= high:
+            number += groups[level - 1, low >> level * bits, 0]
+            total += groups[level - 1, low >> level * bits, 1]
+            low += 1 << level * bits
+    while low < high:
+        number += single[low]
+        total += single[low] * distinct[low]
+        low += 1
+    return number, total
+
+
+@compiled
+def rank_above(mean: int, place: int, distinct: Integers) -> int:
+    """How many of the distinct values are at most *mean*, by steps of doubling size from *place*, where it was last."""
+    low, high, step = place, place, 1
+    if place < distinct.size and distinct[place] <= mean:
+        while high < distinct.size and distinct[high] <= mean:
+            low, high, step = high + 1, high + step, 2 * step
+        high = min(high, distinct.size)
+    else:
+        while low > 0 and distinct[low - 1] > mean:
+            high, low, step = low - 1, max(0, low - step), 2 * step
+    while low < high:
+        middle = (low + high) // 2
+        if distinct[middle] <= mean:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def long_windows(
+    values: Integers, ranks: Integers, distinct: Integers, length: int, twice_grid: int, costs: Integers
+) -> None:
+    """The same as :func:`short_windows`, with the cells of the window kept by rank.
+
+    h = L·(sum of the cells above the mean) − S·(their number). One cell comes and one goes; the mean moves a little,
+    and only the ranks that it passes are read again. A whole number is above S/L just if it is above ⌊S/L⌋.
+    """
+    bits = 1
+    while distinct.size >> 4 * bits:
+        bits += 1
+    single = np.zeros(distinct.size, dtype=np.int32)
+    groups = np.zeros((3, (distinct.size >> bits) + 1, 2), dtype=np.int64)
+    total, place, number, above = 0, 0, 0, 0
+    for end in range(values.size):
+        for way in range(2):
+            cell = end if way == 0 else end - length
+            if cell < 0:
+                break
+            change = 1 - 2 * way
+            rank, value = ranks[cell], change * values[cell]
+            total += value
+            single[rank] += change
+            for level in range(1, 4):
+                groups[level - 1, rank >> level * bits, 0] += change
+                groups[level - 1, rank >> level * bits, 1] += value
+            if rank >= place:
+                number += change
+                above += value
+        if end < length - 1:
+            continue
+        new = rank_above(total // length, place, distinct)
+        if new > place:
+            less, sum_less = between(place, new, bits, distinct, single, groups)
+            number, above = number - less, above - sum_less
+        elif new < place:
+            more, sum_more = between(new, place, bits, distinct, single, groups)
+            number, above = number + more, above + sum_more
+        place = new
+        costs[end] = excess_on_grid(length * above - number * total, length, twice_grid)
+
+
+@compiled
+def all_windows(
+    values: Integers, ranks: Integers, distinct: Integers, lengths: Integers, twice_grid: int, costs: Integers
+) -> None:
+    """A row of costs for each length; where no window of the length ends, they are left as they are."""
+    for number in range(lengths.size):
+        length = lengths[number]
+        if length <= _SHORT or (length <= _MEDIUM and _VARIED * length < distinct.size):
+            short_windows(values, length, twice_grid, costs[number])
+        else:
+            long_windows(values, ranks, distinct, length, twice_grid, costs[number])
+
+
+@compiled
+def least_costs(
+    costs: Integers, noise: Integers, extra: int, lengths: Integers, start: int, totals: Integers, choices: Small
+) -> None:
+    """For each trial and each end after *start*, the least noisy cost of a partition up to there and its last length.
+
+    ``costs`` is lengths × ends, ``noise`` trials × ends × lengths. Of equal costs the shortest last bucket wins.
+    """
+    for trial in range(noise.shape[0]):
+        for row in range(noise.shape[1]):
+            end = start + row + 1
+            best, chosen = 0, -1
+            for number in range(noise.shape[2]):
+                if lengths[number] > end:
+                    break
+                cost = totals[trial, end - lengths[number]] + costs[number, row] + noise[trial, row, number]
+                if chosen < 0 or cost < best:
+                    best, chosen = cost, number
+            totals[trial, end] = best + extra
+            choices[trial, end] = chosen
+
+
+@compiled
+def bucket_labels(choices: Small, lengths: Integers, labels: Integers) -> None:
+    """The number of the bucket of each cell, read backwards from the last lengths that were chosen."""
+    cells = labels.shape[1]
+    for trial in range(labels.shape[0]):
+        buckets, end = 0, cells
+        while end > 0:
+            buckets += 1
+            end -= lengths[choices[trial, end]]
+        end = cells
+        while end > 0:
+            buckets -= 1
+            first = end - lengths[choices[trial, end]]
+            labels[trial, first:end] = buckets
+            end = first

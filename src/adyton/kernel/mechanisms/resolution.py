@@ -1,0 +1,157 @@
+"""How fine a histogram is worth looking at: the private choice of a block size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from adyton.errors import BadInput
+from adyton.kernel.mechanisms.base import AuditCase
+from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.shapes import SourceShape, VectorShape
+from adyton.kernel.vectors import PrivateVector
+from adyton.messages import shorten
+from adyton.noise.source import NoiseSource
+from adyton.whole import SAFE, IntegerArray, largest
+
+GRID = 1 << 16
+"""Scores are whole multiples of 1/GRID rows."""
+LARGEST_COST = 1 << 200
+
+
+@dataclass(frozen=True)
+class Resolution(Selection):
+    """The size of the blocks that a vector is best divided into for prefix sums, by permute-and-flip.
+
+    Rows are spread evenly over the cells of each block of B cells; the last block ends with the domain. b_B is the
+    root mean square, over all prefix sums, of the error that this makes; c_B is a public cost, what noise on n/B
+    blocks is expected to add. The score of B is −⌊√(b_B² + c_B²)⌋ in steps of 1/GRID rows.
+
+    Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
+    Proof.  (x, c_B) ↦ √(b_B² + c_B²) is a norm, so one row in cell i moves it by at most b_B(e_i). If i is the p-th
+    cell of a block of b ≤ B, the errors are −s/b for s < p and 1 − s/b for p ≤ s ≤ b, and 0 outside the block. The
+    sum of their squares changes by 2p/b − 1 from p to p + 1, so it is largest at p = 1 or p = b, where it is
+    (b−1)(2b−1)/6b, which rises with b. Hence b_B moves by at most Δ_B = √((B−1)(2B−1)/6Bn), and no score moves by more
+    than R, the sum of the two largest Δ_B, against another; in whole numbers by less than R + 2, so by at most
+    ⌈R⌉ + 1. Permute-and-flip sees only differences of scores, so this is as if all scores rose, by at most ⌈R⌉ + 1,
+    and with sharpness ε/(⌈R⌉ + 1) it is ε-DP. Everything is computed in whole numbers.  ∎
+    """
+
+    sizes: tuple[int, ...]
+    """The block sizes to choose from: rising powers of 2."""
+    costs: tuple[int, ...]
+    """c_B for each of them, in steps of the grid."""
+
+    def check(self, source: VectorShape) -> None:
+        """One dimension, block sizes that make sense for it, and a cost for each."""
+        if len(source.shape) != 1:
+            raise BadInput(f"a resolution needs one dimension, the vector has the shape {source.shape}.")
+        most = 1 << (source.cells - 1).bit_length()
+        for name, numbers, least, highest in (("sizes", self.sizes, 1, most), ("costs", self.costs, 0, LARGEST_COST)):
+            if type(numbers) is not tuple or not all(type(one) is int and least <= one <= highest for one in numbers):
+                raise BadInput(f"{name} must be whole numbers in {least} … {highest}, given {shorten(numbers)}.")
+        rising = all(size & (size - 1) == 0 for size in self.sizes) and list(self.sizes) == sorted(set(self.sizes))
+        if not self.sizes or len(self.sizes) != len(self.costs) or not rising:
+            raise BadInput("sizes must be rising powers of 2, at least one, and costs one number for each of them.")
+
+    def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
+        """The size of the blocks."""
+        place = noise.permute_and_flip(self.scores(values), self.sharpness(values.size, epsilon))
+        return np.array([self.sizes[place]])
+
+    def scores(self, values: IntegerArray) -> list[int]:
+        """−⌊√(GRID²·b_B² + c_B²)⌋ for each size."""
+        biases = list(squared_biases(values, self.sizes[-1].bit_length()))
+        scale = GRID**2 / Fraction(values.size)
+        chosen = (biases[size.bit_length() - 1] * scale for size in self.sizes)
+        return [-math.isqrt(math.floor(bias) + cost**2) for bias, cost in zip(chosen, self.costs, strict=True)]
+
+    def sharpness(self, cells: int, epsilon: Fraction) -> Fraction:
+        """ε/(⌈R⌉ + 1)."""
+        return epsilon / (spread(cells, self.sizes) + 1)
+
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> int:
+        """The size of the blocks."""
+        return int(output[0])
+
+    @classmethod
+    def audit_cases(cls) -> list[AuditCase]:
+        """Sizes that divide the domain and sizes that do not, up to the whole domain and only to parts of it."""
+        return [
+            AuditCase(
+                f"resolution of {cells} cells",
+                cls(sizes, tuple(cost * GRID // 10 for cost in costs)),
+                (cells,),
+                PrivateVector.of,
+                reaches_epsilon=False,
+                enumerable=True,
+            )
+            for cells, sizes, costs in (
+                (8, (1, 2, 4, 8), (30, 20, 10, 5)),
+                (7, (1, 4), (3, 1)),
+                (6, (2, 4, 8), (0, 0, 0)),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"one of {len(self.sizes)} block sizes"
+
+
+@lru_cache(maxsize=64)
+def spread(cells: int, sizes: tuple[int, ...]) -> int:
+    """⌈R⌉ in steps of the grid, or 1 more: the sum of the two largest GRID·√((B−1)(2B−1)/6Bn), each rounded up."""
+    blocks = [min(cells, size) for size in sizes[-2:]]
+    squares = [Fraction((block - 1) * (2 * block - 1) * GRID**2, 6 * block * cells) for block in blocks]
+    return sum(math.isqrt(math.ceil(square) - 1) + 1 for square in squares if square)
+
+
+def squared_biases(values: IntegerArray, sizes: int) -> Iterator[Fraction]:
+    """For blocks of 1, 2, 4, … cells, the sum over all prefix sums of the squared error of spreading blocks evenly.
+
+    A block of b cells with the inner prefix sums C_s and the total C_b has the error C_s − s·C_b/b at its cell s, and
+    Σ_s (b·C_s − s·C_b)² = b²·ΣC_s² − 2b·C_b·Σs·C_s + C_b²·Σs². Two blocks make one: C_s of the right one rises by the
+    total of the left one.
+    """
+    base, cells = _roomy(values), values.size
+    totals, sums, moments, squares = base, base, base, base * base
+    for level in range(sizes):
+        size, full = 1 << level, cells >> level
+        bias = Fraction(_lost(size, totals, moments, squares), size * size)
+        rest = cells - full * size
+        if rest:
+            inner = np.cumsum(base[-rest:])
+            alone = (inner[-1:], np.array([np.dot(np.arange(1, rest + 1), inner)]), np.array([np.dot(inner, inner)]))
+            bias += Fraction(_lost(rest, *alone), rest * rest)
+        yield bias
+        pairs = full // 2
+        left, right = ([part[side : 2 * pairs : 2] for part in (totals, sums, moments, squares)] for side in (0, 1))
+        before = left[0]
+        totals, sums = before + right[0], left[1] + size * before + right[1]
+        moments = left[2] + (size * size + size * (size + 1) // 2) * before + size * right[1] + right[2]
+        squares = left[3] + size * before * before + 2 * before * right[1] + right[3]
+
+
+def _roomy(values: IntegerArray) -> IntegerArray:
+    """The values as int64 if nothing can wrap around that is at most 2n·rows² or 2n²·rows, else as Python integers."""
+    if values.dtype == object or values.size * largest(values) >= SAFE:
+        return values.astype(object)
+    rows = int(np.abs(values).sum())
+    return values.astype(object if 2 * values.size * rows * max(rows, values.size) >= SAFE else np.int64)
+
+
+def _lost(size: int, totals: IntegerArray, moments: IntegerArray, squares: IntegerArray) -> int:
+    """Σ (b²·ΣC_s² − 2b·C_b·Σs·C_s + C_b²·Σs²) over blocks of one size."""
+    powers = size * (size + 1) * (2 * size + 1) // 6
+    return size * size * int(squares.sum()) - 2 * size * _dot(totals, moments) + powers * _dot(totals, totals)
+
+
+def _dot(left: IntegerArray, right: IntegerArray) -> int:
+    """Σ left·right, exactly."""
+    if object not in (left.dtype, right.dtype) and left.size * largest(left) * largest(right) < SAFE:
+        return int(np.dot(left, right))
+    return sum(a * b for a, b in zip(left.tolist(), right.tolist(), strict=True))

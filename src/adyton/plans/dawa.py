@@ -1,0 +1,106 @@
+"""DAWA: a partition that fits the data, then counts that fit the workload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.exact import Rational, exact, share
+from adyton.inference.solvers import solver
+from adyton.kernel.mechanisms import DawaPartition
+from adyton.kernel.sources import VectorSource
+from adyton.messages import shorten
+from adyton.plans.base import Plan, Tasks
+from adyton.plans.registry import register
+from adyton.queries import Identity, Partition, Queries, Ranges, Stack
+from adyton.queries.base import Reals
+from adyton.queries.orders import hilbert_order
+from adyton.strategies.base import Strategy
+from adyton.strategies.greedy_h import greedy_h
+from adyton.whole import whole
+
+_LARGEST_TABLE = 1 << 13
+_FEWEST_BOXES = 32
+_SWEEPS = 4
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Dawa(Plan):
+    """A part of the budget finds intervals of nearly equal cells; the rest counts them, with a tree of counts above
+    them that is weighted for the workload. In two dimensions both stand on a Hilbert curve.
+
+    Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy",
+    PVLDB 2014, with as much noise in the choice of the intervals as its Theorem 2 needs.
+    """
+
+    name = "dawa"
+    serves = Tasks(dimensions=(1, 2), data_dependent=True)
+    simulates_many = False
+
+    partition_share: Rational = Fraction(1, 4)
+    """The part of the budget that chooses the intervals."""
+    allowance: Rational = 6
+    """Each interval costs 1/ε₂ for the noise of its count, as in the paper, and this many times 1/ε₁: the least of all
+    noisy costs is that of many short intervals with lucky noise, unless every interval has to make up for it. Both
+    are public. 0 is the paper's."""
+    lengths: str = "powers"
+    """How many cells an interval may have: ``powers`` of two, or ``all`` numbers."""
+    longest: int | None = None
+    """The most cells of an interval; None for no limit."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Partition, weighted tree, least squares."""
+        part = share(self.partition_share, "partition_share")
+        longest = None if self.longest is None else whole(self.longest, "longest", 1)
+        allowance = exact(self.allowance, "allowance")
+        if allowance < 0:
+            raise BadInput(f"allowance must be at least 0, given {shorten(self.allowance)}.")
+        choosing, counting = part * epsilon, (1 - part) * epsilon
+        order = curve(x.shape)
+        line = x if order is None else x.reduce(_along(x.shape))
+        cost = 1 / counting + allowance / choosing
+        buckets = line.select(DawaPartition(cost, self.lengths, longest), choosing)
+        counts = bucket_strategy(workload, order, buckets).measure(x, counting)
+        return solver(counts.queries, counts.variances).solve(counts.answers)
+
+
+def bucket_strategy(workload: Queries, order: npt.NDArray[np.int64] | None, buckets: Partition) -> Strategy:
+    """Greedy-H over the buckets, for a workload that is answered as if the cells of a bucket were equal."""
+    ends = np.flatnonzero(np.diff(buckets.labels)) + 1
+    bounds = np.concatenate([[0], ends, [buckets.cells]])
+    return greedy_h(_some(workload, ends.size + 1), order, buckets=bounds, sweeps=_SWEEPS if order is None else 0)
+
+
+def curve(domain: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
+    """The order of the cells: None for a line as it stands."""
+    return None if len(domain) == 1 else _hilbert(domain)
+
+
+def _some(workload: Queries, leaves: int) -> Queries:
+    """Boxes along a curve are written out to weight a tree for them: of many, some at equal distances stand for all.
+
+    The weights decide how large the noise is, never what is estimated.
+    """
+    most = max(_FEWEST_BOXES, _LARGEST_TABLE // leaves)
+    if len(workload.domain) == 1 or not isinstance(workload, Ranges) or workload.count <= most:
+        return workload
+    chosen = np.linspace(0, workload.count - 1, most).astype(np.int64)
+    boxes = Ranges(workload.domain, workload.lower[chosen], workload.upper[chosen])
+    return Stack([boxes, Identity(workload.domain)])
+
+
+@lru_cache(maxsize=16)
+def _hilbert(domain: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    return hilbert_order(domain)
+
+
+@lru_cache(maxsize=16)
+def _along(domain: tuple[int, ...]) -> Partition:
+    """Each cell as a group of its own, numbered along the curve: reducing by it puts the cells in order."""
+    return Partition(np.argsort(_hilbert(domain)))

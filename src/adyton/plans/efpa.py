@@ -1,0 +1,39 @@
+"""EFPA: a histogram described by its slowest cosine waves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.exact import Rational, share
+from adyton.kernel.mechanisms import CoefficientCount
+from adyton.kernel.sources import VectorSource
+from adyton.plans.base import Plan, Tasks
+from adyton.plans.registry import register
+from adyton.queries import Cosines, Queries
+from adyton.queries.base import Reals
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Efpa(Plan):
+    """Choose how many of the slowest cosine waves to keep, measure those, and leave the others out.
+
+    Ács, Castelluccia and Chen, "Differentially private histogram publishing through lossy compression", ICDM 2012. On
+    an orthonormal basis of real waves, so that no phase is published without noise; and with the noise that the
+    coefficients need, which for k waves of n cells is about k·√(2/n), not √k.
+    """
+
+    name = "efpa"
+    serves = Tasks(dimensions=(1,), data_dependent=True)
+    simulates_many = False
+
+    selection_share: Rational = Fraction(1, 2)
+    """The part of the budget that chooses how many waves are kept."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Choose, measure, invert."""
+        part = share(self.selection_share, "selection_share")
+        remaining = (1 - part) * epsilon
+        waves = Cosines(x.shape, x.select(CoefficientCount(remaining), part * epsilon))
+        return waves.inverse(x.measure(waves, remaining).answers)

@@ -1,0 +1,190 @@
+"""MWEM and its relatives: measure, round after round, what the estimate so far answers worst."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.exact import Rational, share
+from adyton.inference.disjoint_sums import DisjointSums
+from adyton.kernel.mechanisms import WorstApproximated
+from adyton.kernel.sources import VectorSource
+from adyton.plans.base import Plan, Tasks
+from adyton.plans.noisy_total import noisy_total
+from adyton.plans.registry import register
+from adyton.queries import Explicit, Partition, Queries, Reduction
+from adyton.queries.base import Reals
+from adyton.whole import whole
+
+_LARGEST = 2.0**62
+
+_ROUNDS = {
+    1: ((10, 2), (1e2, 4), (1e3, 8), (1e4, 12), (1e5, 60), (1e6, 80), (1e7, 140)),
+    2: ((1e3, 12), (5e3, 32), (1e4, 32), (1e5, 60), (5e5, 120), (1e6, 140)),
+}
+"""Dimensions, then rows · ε and the rounds that suit it (Hay et al., "Principled evaluation of differentially private
+algorithms using DPBench", SIGMOD 2016)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstFirst(Plan):
+    """What all of them share: the rounds. Each spends half of its budget to choose a query, half to measure it."""
+
+    serves = Tasks(data_dependent=True)
+    simulates_many = False
+    blocks: ClassVar[bool] = False
+    """Whether further disjoint queries, blocks of a binary hierarchy, are measured in each round at no cost."""
+
+    total_share: Rational = Fraction(1, 20)
+    """The part of the budget that buys the total, where it is not public."""
+    rest: bool = True
+    """Measure also the sum of the cells that no other query of the round counts: it is disjoint, so it costs nothing;
+    together with the others it tells about the total."""
+    sweeps: int = 100
+    """How often the history is replayed in each round, at most."""
+
+    @abstractmethod
+    def number_of_rounds(self, ndim: int, signal: float) -> int:
+        """How many rounds there are for so many rows · ε."""
+
+    def fit(self, history: DisjointSums) -> Reals:
+        """The estimate from all that was measured so far: multiplicative weights."""
+        return history.maximum_entropy(self.sweeps)
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """The total; then choose, measure and fit, round after round."""
+        share(self.total_share, "total_share")
+        whole(self.sweeps, "sweeps", 1)
+        self.number_of_rounds(1, 1.0)
+        queries = workload._whole_form()
+        rows = noisy_total(x, epsilon, self.total_share, self.total)
+        rounds = self.number_of_rounds(len(x.shape), rows.number * float(epsilon))
+        half = rows.left / (2 * rounds)
+        history = DisjointSums(x.cells, rows.number)
+        if rows.measured:
+            (total,) = rows.measured
+            history = DisjointSums(x.cells, float(total.value), float(total.variances[0]))
+        estimate = history.cells()
+        for number in range(rounds):
+            query = x.select(WorstApproximated.of(queries, estimate), half)
+            coefficients = np.clip(queries.row(query).reshape(-1), -_LARGEST, _LARGEST)
+            labels = self._labels(coefficients, x.shape, number)
+            weights = np.where(labels == 0, coefficients, 1.0)
+            answers = x.measure(_disjoint_queries(labels, weights, x.shape), half)
+            history.add(labels, weights, answers.answers, float(answers.variances[0]))
+            estimate = self.fit(history)
+        return estimate
+
+    def _labels(self, coefficients: Reals, domain: tuple[int, ...], number: int) -> npt.NDArray[np.int64]:
+        """0 for the cells of the query, then 1, 2, … for the blocks beside it and for the rest, −1 for what is left."""
+        asked = coefficients != 0
+        labels = np.where(asked, 0, -1)
+        if self.blocks:
+            block = _block_numbers(domain, number)
+            free = np.bincount(block, asked) == 0
+            labels = np.where(free[block], np.cumsum(free)[block], labels)
+        if self.rest and (labels < 0).any():
+            labels[labels < 0] = labels.max() + 1
+        return labels
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Mwem(WorstFirst):
+    """Multiplicative weights and the exponential mechanism: ten rounds, each of which measures a query that the
+    estimate so far answers badly and updates the estimate by multiplicative weights.
+
+    Hardt, Ligett and McSherry, "A simple and practical algorithm for differentially private data release", NIPS 2012.
+    """
+
+    name = "mwem"
+
+    rounds: int = 10
+
+    def number_of_rounds(self, ndim: int, signal: float) -> int:
+        """As many as were asked for."""
+        return whole(self.rounds, "rounds", 1)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class MwemStar(WorstFirst):
+    """MWEM with as many rounds as suit the number of rows times ε, from 2 to 140.
+
+    Hay et al., "Principled evaluation of differentially private algorithms using DPBench", SIGMOD 2016.
+    """
+
+    name = "mwem*"
+
+    def number_of_rounds(self, ndim: int, signal: float) -> int:
+        """From the table, in between in proportion to the logarithm."""
+        table = np.array(_ROUNDS[min(ndim, 2)], dtype=np.float64)
+        return round(float(np.interp(np.log(max(signal, 1e-300)), np.log(table[:, 0]), table[:, 1])))
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class MwemB(Mwem):
+    """MWEM that adds to each query, at no cost, the blocks of a binary hierarchy that do not meet it: single cells in
+    the first round, blocks of two along each axis in the second, and so on.
+
+    Zhang et al., "εKTELO: a framework for defining differentially private computations", SIGMOD 2018, section 6.3,
+    variant b.
+    """
+
+    name = "mwem-b"
+    blocks = True
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class MwemC(Mwem):
+    """MWEM with non-negative least squares, to which the total belongs, instead of multiplicative weights.
+
+    Zhang et al., "εKTELO: a framework for defining differentially private computations", SIGMOD 2018, section 6.3,
+    variant c.
+    """
+
+    name = "mwem-c"
+
+    def fit(self, history: DisjointSums) -> Reals:
+        """Non-negative least squares."""
+        return history.nonnegative_least_squares()
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class MwemD(MwemC):
+    """MWEM with both: blocks of a hierarchy beside each query, and non-negative least squares.
+
+    Zhang et al., "εKTELO: a framework for defining differentially private computations", SIGMOD 2018, section 6.3,
+    variant d.
+    """
+
+    name = "mwem-d"
+    blocks = True
+
+
+def _disjoint_queries(labels: npt.NDArray[np.int64], coefficients: Reals, domain: tuple[int, ...]) -> Queries:
+    """One query per label, which counts its cells with these coefficients."""
+    if (coefficients == 1).all():
+        return Reduction(Partition(labels), domain)
+    (cells,) = np.nonzero(labels >= 0)
+    whole_numbers = coefficients[cells].astype(np.int64)
+    return Explicit(domain, labels[cells], cells, whole_numbers, int(labels.max()) + 1)
+
+
+def _block_numbers(domain: tuple[int, ...], number: int) -> npt.NDArray[np.int64]:
+    """The block of each cell in the level that a round measures: sides of 1, 2, 4, … cells, then again from 1."""
+    levels = max(1, (max(domain) - 1).bit_length())
+    size = 1 << number % levels
+    numbers = np.zeros(domain, dtype=np.int64)
+    for axis, side in enumerate(domain):
+        along = np.arange(side) // size
+        numbers = numbers * (int(along[-1]) + 1) + along.reshape((-1,) + (1,) * (len(domain) - axis - 1))
+    return numbers.reshape(-1)

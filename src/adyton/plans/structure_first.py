@@ -1,0 +1,127 @@
+"""StructureFirst: a fixed number of buckets, chosen before anything is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.exact import Rational, share
+from adyton.inference.solvers import solver
+from adyton.kernel.mechanisms.bucket_boundaries import LARGEST_SUM, LARGEST_TABLE, BucketBoundaries
+from adyton.kernel.shapes import VectorShape
+from adyton.kernel.sources import VectorSource
+from adyton.plans.base import Plan, Tasks
+from adyton.plans.noisy_total import noisy_total
+from adyton.plans.registry import register
+from adyton.queries import Hierarchy, Queries
+from adyton.queries.base import Reals
+from adyton.queries.hierarchy import block_sums, spread
+from adyton.strategies.base import Strategy
+from adyton.strategies.greedy_h import greedy_h
+
+_CELLS_A_BUCKET = 10
+_LONGER = 4
+"""By default a bucket has at most four times as many cells as buckets have on average."""
+_CLIP = 4
+"""By default counts are clipped at four times the mean count."""
+_BUCKET_PARTS = (0.125, 0.25, 0.5, 0.75)
+_FEWEST = 4
+"""In buckets of fewer cells, shrinking can do harm."""
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class StructureFirst(Plan):
+    """Choose the boundaries of ⌈n/10⌉ buckets of similar counts, then measure a tree of buckets with the cells below.
+
+    Xu, Zhang, Xiao, Yang, Yu and Winslett, "Differentially private histogram publication", VLDB Journal 2013. The
+    number of rows, from which the clip of the counts follows, is bought or public; the lengths of buckets are bounded,
+    because many draws from a small budget are nearly uniform and would leave half of the cells to the last bucket; the
+    differences inside a bucket are shrunk where they are no larger than their noise (James and Stein, 1961).
+    """
+
+    name = "structure-first"
+    serves = Tasks(dimensions=(1,), data_dependent=True)
+    simulates_many = False
+
+    buckets: int | None = None
+    """How many buckets; ⌈n/10⌉ if None."""
+    longest: int | None = None
+    """How many cells a bucket can have; four times the average if None. The paper has no bound: all cells."""
+    clip: int | None = None
+    """The public count at which larger ones are clipped while boundaries are chosen; from the total if None."""
+    structure_share: Rational = Fraction(1, 20)
+    """The part of the budget that chooses the boundaries."""
+    total_share: Rational = Fraction(1, 100)
+    """The part of the budget that buys the total, where neither it nor the clip is public."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Total, boundaries, tree, least squares, shrinkage."""
+        structure, _ = share(self.structure_share, "structure_share"), share(self.total_share, "total_share")
+        selection = self._selection(x)
+        bounds, rest = np.array([0, x.cells]), epsilon
+        if selection.buckets > 1:
+            if self.clip is None:
+                rows = noisy_total(x, epsilon, self.total_share, self.total)
+                selection, rest = replace(selection, clip=_clip(rows.number, x.cells)), rows.left
+            labels = x.select(selection, structure * rest).labels
+            bounds, rest = np.append(np.flatnonzero(np.diff(labels, prepend=-1)), x.cells), (1 - structure) * rest
+        tree = _strategy(workload, bounds, _bucket_part(workload, bounds.size - 1)).measure(x, rest)
+        cells = solver(tree.queries, tree.variances).solve(tree.answers)
+        return _shrink(cells, bounds, float(tree.variances[-1]))
+
+    def _selection(self, x: VectorSource) -> BucketBoundaries:
+        """What chooses the boundaries, refused here if its options cannot be; a clip is put in later."""
+        buckets, longest = self.buckets, self.longest
+        if buckets is None:
+            buckets = max(1, min(-(-x.cells // _CELLS_A_BUCKET), LARGEST_TABLE // x.cells))
+        draft = BucketBoundaries(buckets, 1 if self.clip is None else self.clip, x.cells)
+        draft.check(VectorShape(x.shape))
+        if longest is None:
+            longest = min(x.cells, _LONGER * -(-x.cells // buckets))
+        chosen = replace(draft, longest=longest)
+        chosen.check(VectorShape(x.shape))
+        return chosen
+
+
+def _clip(rows: float, cells: int) -> int:
+    return int(min(max(1.0, _CLIP * rows / cells), LARGEST_SUM // cells))
+
+
+def _strategy(workload: Queries, bounds: npt.NDArray[np.int64], part: float) -> Strategy:
+    """Greedy-H on the buckets, with this part of the weight, and every cell below them with the rest."""
+    upper = greedy_h(workload, buckets=bounds)
+    assert isinstance(upper.queries, Hierarchy)
+    assert upper.weights is not None
+    blocks, cells = upper.queries.blocks, workload.cells
+    measured = np.arange(blocks) if upper.queries.measured is None else upper.queries.measured
+    below = np.arange(blocks, blocks + cells)
+    tree = Hierarchy(
+        workload.domain, [*upper.queries.boundaries, np.arange(cells + 1)], measured=np.concatenate([measured, below])
+    )
+    return Strategy(tree, np.concatenate([part * upper.weights, np.full(cells, 1 - part)]))
+
+
+@lru_cache(maxsize=16)
+def _bucket_part(workload: Queries, buckets: int) -> float:
+    """The part of the weight with which the workload's error would be least if the buckets were of equal length."""
+    even = np.arange(buckets + 1) * workload.cells // buckets
+    strategies = [_strategy(workload, even, part) for part in _BUCKET_PARTS]
+    errors = [solver(one.queries, one.variances(1)).total_variance(workload) for one in strategies]
+    return _BUCKET_PARTS[int(np.argmin(errors))]
+
+
+def _shrink(cells: Reals, bounds: npt.NDArray[np.int64], variance: float) -> Reals:
+    """Inside a bucket of m ≥ 4 cells the differences d from its mean, which carry the noise of single cells alone,
+    become d·max(0, 1 − (m − 3)σ²/‖d‖²); the sum of the bucket stays."""
+    sizes = np.diff(bounds)
+    means = spread(block_sums(cells, bounds) / sizes, bounds)
+    apart = cells - means
+    surplus = np.maximum(0, sizes - (_FEWEST - 1)) * variance
+    norms = block_sums(np.square(apart), bounds)
+    kept = 1 - surplus / np.maximum(norms, surplus + np.finfo(float).tiny)
+    return np.asarray(means + spread(kept, bounds) * apart)
