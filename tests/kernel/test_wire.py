@@ -10,6 +10,8 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import (
     MECHANISMS,
+    Bisections,
+    BucketBoundaries,
     CoefficientCount,
     DawaPartition,
     DyadicPartition,
@@ -65,6 +67,8 @@ EXAMPLES = [
     LinearMap(Explicit.from_rows([[1, -2, 0]])),
     LinearMap(Total((2, 3))),
     NoisyCount(),
+    Bisections(3, Fraction(2, 7), Fraction(1, 3)),
+    BucketBoundaries(3, 20, 9),
     CoefficientCount(Fraction(1, 2)),
     DawaPartition(Fraction(4, 3), "all", 12),
     DyadicPartition((2, 3), Fraction(1, 3)),
