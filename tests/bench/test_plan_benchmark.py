@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from adyton.bench import published
+from adyton.bench import published, scarce, selections, variants
 from adyton.bench.inference import compare as compare_inference
 from adyton.bench.plans import compare, workloads
 from adyton.bench.shapes import draw, made_up, shapes
@@ -95,3 +95,23 @@ def test_command_prints_json(monkeypatch):
     assert [record["workload"] for record in records] == ["identity", "prefix"]
     assert np.isfinite(records[0]["errors"]).all()
     assert "hb" in run("plans", "--plan", "hb", "--trials", "2").stdout
+
+
+def test_scarce_data_beside_a_mark_that_is_not_private():
+    (cells, prefixes, *_) = scarce.compare(plans=["uniform"], trials=1)
+    assert (cells.workload, prefixes.workload, cells.signal) == ("identity", "prefix", 25)
+    assert cells.ratio == pytest.approx(cells.error / cells.published)
+    assert 0.1 < cells.ratio < 10
+
+
+def test_selections_are_timed():
+    found = list(selections.compare(cells=4096))
+    assert len(found) == selections.steps()
+    assert all(record.sorts > 0 for record in found)
+
+
+def test_variants_of_mwem_are_compared(monkeypatch):
+    monkeypatch.setattr(variants, "CELLS", 64)
+    found = {record.variant: record for record in variants.compare(trials=1)}
+    assert set(found) == set(variants.VARIANTS)
+    assert all(record.least <= record.mean <= record.most for record in found.values())

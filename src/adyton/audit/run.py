@@ -46,7 +46,7 @@ PROFILES = {
         sequences=150,
         kills=20,
         plan_pairs=1,
-        plan_draws=200,
+        plan_draws=120,
     ),
     "full": Profile(
         pairs=40,

@@ -112,7 +112,7 @@ def _record(
         for x in scale:
             estimates = simulate(plan, x, workload, epsilon, seed=next(seeds), trials=trials)
             means.append(float(np.linalg.norm(workload @ (estimates - x), axis=-1).mean()))
-        errors.append(_geometric_mean(means))
+        errors.append(geometric_mean(means))
     example = counts[0][0]
 
     def run() -> None:
@@ -148,10 +148,11 @@ def _record(
 def _ratio(errors: Sequence[float], published: Sequence[float] | None) -> float | None:
     if published is None:
         return None
-    return _geometric_mean([own / theirs for own, theirs in zip(errors, published, strict=True)])
+    return geometric_mean([own / theirs for own, theirs in zip(errors, published, strict=True)])
 
 
-def _geometric_mean(values: Sequence[float]) -> float:
+def geometric_mean(values: Sequence[float]) -> float:
+    """exp of the mean logarithm."""
     return float(np.exp(np.mean(np.log(values))))
 
 

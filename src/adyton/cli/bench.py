@@ -11,30 +11,42 @@ from adyton.cli.console import out, plain_table, print_json, progress
 from adyton.errors import BadInput
 from adyton.messages import no_such
 
-SUBJECTS = ("noise", "vectorize", "plans", "inference")
+SUBJECTS = ("noise", "vectorize", "plans", "inference", "scarce", "variants", "selections")
 _HELP = (
-    "noise (against OpenDP), vectorize (against plain DuckDB SQL), plans (time and error beside published figures) "
-    "or inference (against LSMR and L-BFGS-B on sparse matrices)."
+    "noise (against OpenDP), vectorize (against plain DuckDB SQL), plans (time and error beside published figures), "
+    "inference (against LSMR and L-BFGS-B on sparse matrices), scarce (few rows, against the published DAWA, which is "
+    "not private), variants (of MWEM, against MWEM) or selections (partitions of a million cells)."
 )
 
 
 def command(
     subject: Annotated[str, typer.Argument(help=_HELP)],
     data: Annotated[
-        str | None, typer.Option("--data", help="plans: a folder with the DPBench histograms; else made-up shapes.")
+        str | None, typer.Option("--data", help="A folder with the DPBench histograms; else made-up shapes.")
     ] = None,
-    plan: Annotated[list[str] | None, typer.Option("--plan", help="plans: only this one; can be repeated.")] = None,
-    trials: Annotated[
-        int, typer.Option("--trials", min=1, help="plans: how many runs each error is averaged over.")
-    ] = 10,
+    plan: Annotated[
+        list[str] | None, typer.Option("--plan", help="plans, scarce: only this one; can be repeated.")
+    ] = None,
+    trials: Annotated[int, typer.Option("--trials", min=1, help="How many runs each error is averaged over.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
 ) -> None:
     """Measure the product and its peers in the same run, and print the ratios."""
+    from adyton.plans import plan_named
+
     if subject not in SUBJECTS:
         raise BadInput(no_such("benchmark", subject, SUBJECTS))
+    for name in plan or ():
+        plan_named(name)
+    hidden = quiet or as_json
     if subject == "plans":
-        records = _plans(data, plan, trials, quiet=quiet or as_json)
+        records = _plans(data, plan, trials, quiet=hidden)
+    elif subject == "scarce":
+        records = _scarce(data, plan, trials, quiet=hidden)
+    elif subject == "variants":
+        records = _variants(data, trials, quiet=hidden)
+    elif subject == "selections":
+        records = _selections(quiet=hidden)
     else:
         with progress(f"bench {subject}", quiet=quiet or as_json):
             records = {"noise": _noise, "vectorize": _vectorize, "inference": _inference}[subject]()
@@ -63,13 +75,31 @@ def _show(value: Any) -> str:
 
 def _plans(data: str | None, only: list[str] | None, trials: int, *, quiet: bool) -> list[dict[str, Any]]:
     from adyton.bench.plans import compare, steps
-    from adyton.plans import plan_named
 
-    for name in only or ():
-        plan_named(name)
     with progress("bench plans", steps(plans=only), quiet=quiet) as advance:
         found = compare(plans=only, trials=trials, data=data, advance=lambda: advance(1))
         return [asdict(record) for record in found]
+
+
+def _scarce(data: str | None, only: list[str] | None, trials: int, *, quiet: bool) -> list[dict[str, Any]]:
+    from adyton.bench.scarce import compare, steps
+
+    with progress("bench scarce", steps(only), quiet=quiet) as advance:
+        return [asdict(one) for one in compare(plans=only, trials=trials, data=data, advance=lambda: advance(1))]
+
+
+def _variants(data: str | None, trials: int, *, quiet: bool) -> list[dict[str, Any]]:
+    from adyton.bench.variants import compare, steps
+
+    with progress("bench variants", steps(), quiet=quiet) as advance:
+        return [asdict(one) for one in compare(trials=trials, data=data, advance=lambda: advance(1))]
+
+
+def _selections(*, quiet: bool) -> list[dict[str, Any]]:
+    from adyton.bench.selections import compare, steps
+
+    with progress("bench selections", steps(), quiet=quiet) as advance:
+        return [asdict(one) for one in compare(advance=lambda: advance(1))]
 
 
 def _noise() -> list[dict[str, Any]]:
