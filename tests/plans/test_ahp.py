@@ -8,7 +8,7 @@ from noisy_decisions import run, watch
 
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.noise import SimulatedNoise
+from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.partitions import similar_counts
 from adyton.plans import plan_named
 from adyton.plans.ahp import partition_share
@@ -54,6 +54,31 @@ def test_each_measurement_has_noise_of_its_own(monkeypatch, name):
 @pytest.mark.parametrize("name", ["ahp", "cdf", "dpcube"])
 def test_noise_that_is_used_twice_is_caught(monkeypatch, name):
     assert abs(correlation(monkeypatch, name, same_noise)) > 0.5
+
+
+class Written(ExactNoise):
+    """Exact noise that writes down its draws."""
+
+    def __init__(self):
+        self.draws = []
+
+    def discrete_laplace(self, size, scale):
+        self.draws.append(super().discrete_laplace(size, scale))
+        return self.draws[-1]
+
+
+@pytest.mark.parametrize("base", [2**53 + 1, 2**61 + 1])
+def test_counts_that_doubles_cannot_hold_are_counted_exactly(monkeypatch, base):
+    """Up to the noise everything is whole numbers: answer = true sum + draw, to the last digit."""
+    seen, noise = watch(monkeypatch), Written()
+    x = [base + step for step in (0, 1, 0, 2, 1, 1, 0, 3)]
+    kernel = Kernel.on_vector(np.array(x), epsilon=1, noise=noise)
+    plan_named("ahp").estimate(kernel.root, Identity(8), 1)
+    assert len(seen) == len(noise.draws) == 2
+    for measured, drawn in zip(seen, noise.draws, strict=True):
+        rows = [row for chunk in measured.on_first_vector().rows() for row in chunk]
+        exactly = [sum(count for count, inside in zip(x, row, strict=True) if inside) for row in rows]
+        assert measured.answers.tolist() == [a + int(b) for a, b in zip(exactly, drawn[0].tolist(), strict=True)]
 
 
 @pytest.mark.parametrize("name", ["ahp", "cdf"])

@@ -56,8 +56,8 @@ PROFILES = {
         noise_draws=5_000_000,
         sequences=100_000,
         kills=200,
-        plan_pairs=6,
-        plan_draws=5_000,
+        plan_pairs=3,
+        plan_draws=2_000,
     ),
 }
 Advance = Callable[[], None]

@@ -14,11 +14,19 @@ CHANGE = 0.001
 """The rates of drift and of fresh starts before anything was seen. A large start overfits."""
 ARRIVALS = 50.0
 """Cells' worth of belief in the base distribution of fresh levels."""
+RATES, EDGE_RATES = 0.5, 0.1
+"""Fresh starts, and drifts, in one cell's worth of belief: without an edge, and with one, where some are given."""
+OPENING = 0.5
+"""At an edge: the chance that the chain begins on a clear level."""
+RESTARTS = 0.5
+"""At an edge: cell i, counted from 1, starts afresh with chance RESTARTS/i whatever the others do."""
 BLOCK = 1 << 14
 """Cells whose forward vectors are kept at once; longer chains keep one vector a block and go forward again."""
 
 
-def change_points(noisy: npt.ArrayLike, epsilon: float, orders: npt.ArrayLike | None = None) -> Reals:
+def change_points(
+    noisy: npt.ArrayLike, epsilon: float, orders: npt.ArrayLike | None = None, *, edge: bool = True
+) -> Reals:
     """Smooth a noisy histogram along its order, keeping its jumps and its spikes.
 
     Measured was every cell, with discrete Laplace noise of rate *epsilon*. Neighbouring cells are thought to share an
@@ -34,6 +42,11 @@ def change_points(noisy: npt.ArrayLike, epsilon: float, orders: npt.ArrayLike | 
     equal mixture of those predictions. Rows and columns, each walked to and fro, with a Hilbert curve do well in two
     dimensions.
 
+    *edge* is an assumption: the first cells differ from each other more than later ones do. Many attributes begin at
+    zero, where the most rows are, and change evenly in the logarithm of the place: an amount, a duration, a number of
+    visits. The chain then may begin on any clear level, and cell i has a further chance to start afresh, in proportion
+    to 1/i. Every way begins so; where its first cells are like any others, say ``edge=False``.
+
     >>> change_points([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 57.0, 0.0]
     """
@@ -44,55 +57,80 @@ def change_points(noisy: npt.ArrayLike, epsilon: float, orders: npt.ArrayLike | 
         bins, likelihood, moment = table.seen(trial)
         blend, weights = np.zeros_like(trial), np.zeros_like(trial)
         for way in ways:
-            estimate, weight = _fitted(bins[way], likelihood, moment, table, STEPS)
+            estimate, weight = _fitted(bins[way], likelihood, moment, table, STEPS, edge)
             blend[way] += weight * estimate
             weights[way] += weight
         trial[:] = np.where(trial > table.limit, trial, blend / weights)
     return trials.reshape(values.shape)
 
 
-def _fitted(bins: Integers, likelihood: Reals, moment: Reals, table: Intensities, steps: int) -> tuple[Reals, Reals]:
-    """Fit the chain by EM; then the posterior means of the cells, and how well the other cells predicted each."""
+def _fitted(
+    bins: Integers, likelihood: Reals, moment: Reals, table: Intensities, steps: int, edge: bool = False
+) -> tuple[Reals, Reals]:
+    """Fit the chain by EM; then the posterior means of the cells, and how well the other cells predicted each.
+
+    A fresh start is usual, at the rate that is fitted, or due to the edge, at a fixed rate: of those seen, only the
+    usual ones teach the rate.
+    """
     from adyton.inference import change_points_compiled as chain
     from adyton.inference.intensities_compiled import SCATTERED, SPIKES, blended, distribution, first_shares, relearnt
 
     cells, base = bins.size, table.base
     starts = range(0, cells, BLOCK)
     rows, sizes = np.zeros((min(cells, BLOCK) + 1, base.size + 1)), np.ones(min(cells, BLOCK) + 1)
-    estimate, weight = np.empty(cells), np.empty(cells)
+    opening, restarts = _edge(table, cells) if edge else (None, np.zeros(cells))
+    belief = EDGE_RATES if edge else RATES
+    estimate, weight, jumps = np.empty(cells), np.empty(cells), np.empty(cells)
     shares, spikes, arrivals = first_shares(likelihood.shape[0], SCATTERED, SPIKES), base, base
     change = drifting = CHANGE
     for step in range(steps + 1):
         evidence = blended(likelihood, table.kind, shares, spikes)
-        stay, fresh = np.full(base.size, 1 - change - drifting), change * arrivals
+        stay = np.full(base.size, 1 - change - drifting)
         stay[[0, -1]] += drifting / 2  # a drift off the grid stays
-        moves = (evidence, stay, drifting / 2, fresh, rows, sizes)
-        marks = [(np.append(arrivals, 0.0), 1.0)]  # what comes before a block; before the first one, a fresh start
+        moves = (evidence, stay, drifting / 2, change, arrivals, rows, sizes)
+        first = arrivals if opening is None else opening  # before the first cell: a fresh start
+        marks = [(np.append(first, 0.0), 1.0)]  # what comes before a block
         for start in starts:
-            rows[0], sizes[0] = marks[-1]
             block = bins[start : start + BLOCK]
-            chain.forward(block, *moves)
+            rows[0], sizes[0] = marks[-1]
+            chain.forward(block, restarts[start : start + BLOCK], *moves)
             marks.append((rows[block.size].copy(), sizes[block.size]))
         means = blended(moment, table.kind, shares, spikes) / evidence if step == steps else evidence
         ahead, occupied, landed = np.ones(base.size), np.zeros_like(evidence), np.zeros(base.size)
-        jumps = same = 0.0
+        same = 0.0
         for start, mark in zip(reversed(starts), marks[-2::-1], strict=True):
             place = slice(start, start + BLOCK)
+            here = bins[place], restarts[place], *moves
             if start != starts[-1]:
                 rows[0], sizes[0] = mark
-                chain.forward(bins[place], *moves)
+                chain.forward(*here)
             if step == steps:
-                chain.conclude(bins[place], means, *moves, ahead, estimate[place], weight[place])
+                chain.conclude(*here, ahead, means, estimate[place], weight[place])
             else:
-                more_jumps, more_same = chain.backward(bins[place], *moves, ahead, occupied, landed)
-                jumps, same = jumps + more_jumps, same + more_same
+                same += chain.backward(*here, ahead, occupied, landed, jumps[place])
         if step < steps:
-            drifts = max(0.0, cells - jumps - (1 - change - drifting) * same)
-            arrivals = distribution(fresh * landed, base, ARRIVALS)
-            change, drifting = (jumps + 0.5) / (cells + 1), (drifts + 0.5) / (cells + 1)
+            usual = (1 - restarts) * change / (restarts + (1 - restarts) * change)  # P(usual | fresh start)
+            changes = float(usual @ jumps)
+            moved = cells - (float(jumps.sum()) - changes)  # cells that moved as usual
+            drifts = max(0.0, moved - changes - (1 - change - drifting) * same)
+            arrivals = distribution(arrivals * landed, base, ARRIVALS)
+            change, drifting = (changes + belief) / (moved + 1), (drifts + belief) / (moved + 1)
             occupied[-1] = 0  # cells above the limit say nothing about shares
             shares, spikes = relearnt(likelihood, table.kind, base, shares, spikes, evidence, occupied)
     return estimate, weight
+
+
+def _edge(table: Intensities, cells: int) -> tuple[Reals, Reals]:
+    """The law of the level before the first cell, and the fixed chance that each cell starts afresh.
+
+    Before the first cell: OPENING evenly over the clear levels, the rest as the base has it.
+    """
+    clear = table.kind == 2
+    quiet = np.where(clear, 0, table.base)
+    opening = OPENING * clear / clear.sum() + (1 - OPENING) * quiet / quiet.sum()
+    restarts = RESTARTS / np.arange(1, cells + 1)
+    restarts[:1] = 0  # the first cell has the opening instead
+    return opening, restarts
 
 
 def _read_orders(orders: npt.ArrayLike | None, cells: int) -> Integers:

@@ -10,20 +10,30 @@ from adyton.inference.intensities import Integers, Reals
 
 @compiled
 def forward(
-    bins: Integers, evidence: Reals, stay: Reals, drift: float, fresh: Reals, rows: Reals, sizes: Reals
+    bins: Integers,
+    restarts: Reals,
+    evidence: Reals,
+    stay: Reals,
+    drift: float,
+    change: float,
+    arrivals: Reals,
+    rows: Reals,
+    sizes: Reals,
 ) -> None:
     """Filter one block of cells: ``rows[i + 1]`` becomes the filtered vector of cell i, of sum ``sizes[i + 1]``.
 
-    The vector before the block is in ``rows[0]`` and ``sizes[0]``. Every row ends with a zero.
+    The vector before the block is in ``rows[0]`` and ``sizes[0]``. Every row ends with a zero. Cell i starts afresh
+    with chance ``restarts[i]``; otherwise it moves as every cell does: stays, drifts, or starts afresh (*change*).
     """
     levels = stay.size
     current = rows[0].copy()
     for i in range(bins.size):
-        row, new, scale, size = evidence[bins[i]], rows[i + 1], 1 / sizes[i], 0.0
+        row, new, usual, size = evidence[bins[i]], rows[i + 1], 1 - restarts[i], 0.0
+        scale, fresh = usual / sizes[i], restarts[i] + usual * change
         left, middle = 0.0, current[0] * scale
         for k in range(levels):
             right = current[k + 1] * scale
-            value = (stay[k] * middle + drift * (left + right) + fresh[k]) * row[k]
+            value = (stay[k] * middle + drift * (left + right) + fresh * arrivals[k]) * row[k]
             current[k] = new[k] = value
             size += value
             left, middle = middle, right
@@ -33,56 +43,66 @@ def forward(
 @compiled
 def backward(
     bins: Integers,
+    restarts: Reals,
     evidence: Reals,
     stay: Reals,
     drift: float,
-    fresh: Reals,
+    change: float,
+    arrivals: Reals,
     rows: Reals,
     sizes: Reals,
     ahead: Reals,
     occupied: Reals,
     landed: Reals,
-) -> tuple[float, float]:
-    """Go back over one block: the expected number of fresh starts, and Σ P(level before)·P(future | same level).
+    starts: Reals,
+) -> float:
+    """Go back over one block: Σ P(usual move)·P(level before)·P(future | same level).
 
     *ahead* is P(later cells | level), on the scale where filtered·ahead is the posterior; it ends as that of the cell
-    before the block. Adds to the expected number of cells by bin and level, and to the weights of arrival in *landed*.
+    before the block. ``starts[i]`` becomes the posterior chance that cell i started afresh. Adds to the expected number
+    of cells by bin and level, and to the weights of arrival in *landed*.
     """
     levels = stay.size
     weighed = np.zeros(levels + 1)
-    starts, same = 0.0, 0.0
+    same = 0.0
     for i in range(bins.size - 1, -1, -1):
         here, before, row, share = rows[i + 1], rows[i], evidence[bins[i]], occupied[bins[i]]
-        scale, jump, kept = 1 / sizes[i + 1], 0.0, 0.0
+        scale, usual, jump, kept = 1 / sizes[i + 1], 1 - restarts[i], 0.0, 0.0
+        fresh = restarts[i] + usual * change
         for k in range(levels):
-            future = ahead[k] * scale
-            share[k] += here[k] * future
-            weight = row[k] * future
+            ahead[k] *= scale
+            share[k] += here[k] * ahead[k]
+        for k in range(levels):
+            weight = row[k] * ahead[k]
             weighed[k] = weight
-            jump += fresh[k] * weight
+            jump += arrivals[k] * weight
+        jump *= fresh
         left, middle = 0.0, weighed[0]
         for k in range(levels):
             right = weighed[k + 1]
-            ahead[k] = stay[k] * middle + drift * (left + right) + jump
-            landed[k] += middle
+            ahead[k] = usual * (stay[k] * middle + drift * (left + right)) + jump
             kept += before[k] * middle
             left, middle = middle, right
-        starts += jump
-        same += kept / sizes[i]
-    return starts, same
+        for k in range(levels):
+            landed[k] += fresh * weighed[k]
+        starts[i] = jump
+        same += usual * kept / sizes[i]
+    return same
 
 
 @compiled
 def conclude(
     bins: Integers,
-    mean: Reals,
+    restarts: Reals,
     evidence: Reals,
     stay: Reals,
     drift: float,
-    fresh: Reals,
+    change: float,
+    arrivals: Reals,
     rows: Reals,
     sizes: Reals,
     ahead: Reals,
+    mean: Reals,
     estimate: Reals,
     weight: Reals,
 ) -> None:
@@ -94,15 +114,16 @@ def conclude(
     weighed = np.zeros(levels + 1)
     for i in range(bins.size - 1, -1, -1):
         here, row, means, scale = rows[i + 1], evidence[bins[i]], mean[bins[i]], 1 / sizes[i + 1]
-        value, surprise, jump = 0.0, 0.0, 0.0
+        usual, value, surprise, jump = 1 - restarts[i], 0.0, 0.0, 0.0
         for k in range(levels):
             future = ahead[k] * scale
             value += here[k] * future * means[k]
             surprise += here[k] * future / row[k]
             weighed[k] = row[k] * future
-            jump += fresh[k] * weighed[k]
+            jump += arrivals[k] * weighed[k]
+        jump *= restarts[i] + usual * change
         estimate[i], weight[i] = value, 1 / surprise
         left = 0.0
         for k in range(levels):
-            ahead[k] = stay[k] * weighed[k] + drift * (left + weighed[k + 1]) + jump
+            ahead[k] = usual * (stay[k] * weighed[k] + drift * (left + weighed[k + 1])) + jump
             left = weighed[k]

@@ -80,10 +80,15 @@ class ChangePoints(_DenoisedCells):
     name = "change-points"
     serves = Tasks(dimensions=(1, 2))
 
+    edge: bool = True
+    """Assume that the first cells of an attribute differ from each other more than later ones do: good for amounts,
+    durations and counts, which begin at zero. In two dimensions it has no effect."""
+
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure, then posterior means under the chains."""
         cells = self.strategy(workload).measure(x, epsilon)
-        return change_points(cells.answers, float(epsilon), _ways(x.shape))
+        ways = _ways(x.shape)
+        return change_points(cells.answers, float(epsilon), ways, edge=self.edge and ways is None)
 
 
 @lru_cache(maxsize=16)
