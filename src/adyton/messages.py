@@ -18,7 +18,10 @@ def shorten(value: object) -> str:
     """
     if isinstance(value, int) and value.bit_length() > 200:
         return f"a number of {value.bit_length()} bits"
-    text = str(value) if isinstance(value, numbers.Number | Decimal) else repr(value)
+    try:
+        text = str(value) if isinstance(value, numbers.Number | Decimal) else repr(value)
+    except ValueError:  # Python writes no number of more than 4300 digits
+        return f"a {type(value).__name__} with monstrous numbers"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "…"
 
 

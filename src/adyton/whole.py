@@ -63,8 +63,8 @@ def largest(values: IntegerArray) -> int:
 
 
 def widen(values: IntegerArray, factor: int) -> IntegerArray:
-    """The values as int64 if *factor* times the largest of them cannot wrap around, else as Python integers."""
-    if values.dtype != object and factor * largest(values) < SAFE:
+    """The values as int64 if *factor*, and *factor* times the largest of them, fit; else as Python integers."""
+    if values.dtype != object and factor * max(1, largest(values)) < SAFE:
         return values.astype(np.int64, copy=False)
     return values.astype(object)
 

@@ -43,6 +43,8 @@ def test_every_mechanism_is_attacked(quick):
 def test_every_plan_is_attacked(quick):
     attacked = {finding["check"] for finding in quick["findings"] if finding["room"] == "plans"}
     assert attacked == {"certificates", *algorithms()}
+    (certificates,) = (finding for finding in quick["findings"] if finding["check"] == "certificates")
+    assert certificates["figures"]["largest cost/ε"] == 1.0
 
 
 def test_unknown_profile():

@@ -116,7 +116,7 @@ def test_at_least_8_percent_below_hb(kind, cells):
 
 
 def test_rounding_costs_little_and_the_kernel_agrees():
-    workload = Prefix(512)
+    workload = Prefix(128)
     strategy, ideal = module.one_order(workload)
     exact = error_of(strategy, workload)
     assert exact == pytest.approx(np.sqrt(2 * ideal), rel=1e-4)
@@ -126,11 +126,11 @@ def test_rounding_costs_little_and_the_kernel_agrees():
     assert np.sqrt(np.trace(np.linalg.solve(matrix.T @ matrix, workload.gram()))) == pytest.approx(exact, rel=1e-3)
     again = hdmm(workload)
     np.testing.assert_array_equal(again.weights, strategy.weights)
-    measured = again.measure(ad.Kernel.simulated(np.arange(512), epsilon=1, seed=1).root, "0.5")
+    measured = again.measure(ad.Kernel.simulated(np.arange(128), epsilon=1, seed=1).root, "0.5")
     assert measured.answers.shape[-1] == again.queries.count
 
 
-@pytest.mark.parametrize("cells", [300, 512])
+@pytest.mark.parametrize("cells", [100, 256])
 @pytest.mark.parametrize("kind", [Prefix, AllRange, lambda n: RandomRanges(n, 40, seed=4)])
 def test_rows_on_blocks_of_cells(cells, kind, monkeypatch):
     monkeypatch.setattr(module, "_DEEPEST", 5)

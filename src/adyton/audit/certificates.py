@@ -9,7 +9,7 @@ the sum is taken along the run, as adaptive composition takes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -78,10 +78,10 @@ class Listener(Kernel[VectorSource]):
                 self.costs[cell] += abs(Fraction(row[cell])) / scale
 
 
-def audit_certificates(advance: Callable[[], None] = lambda: None) -> Finding:
-    """Every plan on small domains, workloads and budgets."""
+def audit_certificates(advance: Callable[[], None] = lambda: None, names: Sequence[str] | None = None) -> Finding:
+    """Every plan, or those named, on small domains, workloads and budgets."""
     checked, tightest = 0, Fraction(0)
-    for plan, workload in cases():
+    for plan, workload in cases(names):
         for epsilon in EPSILONS:
             cost = cost_of(plan, workload, epsilon)
             checked += 1
@@ -94,9 +94,9 @@ def audit_certificates(advance: Callable[[], None] = lambda: None) -> Finding:
     return Finding("plans", "certificates", True, f"{checked} runs, none above its ε.", figures)
 
 
-def cases() -> Iterator[tuple[Plan, Queries]]:
-    """Every plan with every small workload that it serves."""
-    for name in algorithms():
+def cases(names: Sequence[str] | None = None) -> Iterator[tuple[Plan, Queries]]:
+    """Every plan, or those named, with every small workload that it serves."""
+    for name in names or algorithms():
         plan = plan_named(name)
         for domain in DOMAINS:
             if plan.serves.serves(len(domain)):

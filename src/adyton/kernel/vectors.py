@@ -26,7 +26,7 @@ class PrivateVector(Sealed):
     @classmethod
     def of(cls, values: IntegerArray) -> PrivateVector:
         """A vector whose values are there already."""
-        copy = np.array(values).reshape(-1)
+        copy = widen(np.array(values).reshape(-1), 1)  # in 8 or 32 bits, sums of a few cells would wrap around
         return cls(lambda: copy)
 
     def values(self) -> IntegerArray:

@@ -80,7 +80,7 @@ def decode(text: str) -> Any:
         return admit(_unpack(json.loads(text)))
     except BadInput:
         raise
-    except (TypeError, KeyError, ValueError, AttributeError, RecursionError, MemoryError, OverflowError) as error:
+    except (TypeError, KeyError, ValueError, AttributeError, RecursionError, MemoryError, ArithmeticError) as error:
         problem = type(error).__name__
     raise BadInput(f"this is not an operator of the kernel ({problem}).")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Literal, TypeAlias
@@ -21,6 +21,7 @@ from adyton.partitions import lift, reduce_workload, workload_partition
 from adyton.queries import Partition, Queries, Reduction
 from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
+from adyton.whole import SAFE, whole
 
 Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
@@ -111,6 +112,11 @@ class Plan(ABC):
         """Refuse what the plan does not serve, and options that make no sense."""
         if not isinstance(workload, Queries):
             raise BadInput(f"a workload is a query set such as ad.workloads.Prefix(n), given {shorten(workload)}.")
+        if self.total is not None and whole(self.total, "total", 0) > SAFE:
+            raise BadInput(f"total must be at most 2^62, given {shorten(self.total)}.")
+        for field in fields(self):
+            if getattr(type(getattr(self, field.name)), "__hash__", None) is None:
+                raise BadInput(f"{field.name} must be a single value, given {shorten(getattr(self, field.name))}.")
         ndim = len(workload.domain)
         if not self.serves.serves(ndim):
             raise BadInput(

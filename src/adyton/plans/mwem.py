@@ -10,10 +10,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from adyton.errors import BadInput
 from adyton.exact import Rational, share
 from adyton.inference.disjoint_sums import DisjointSums
 from adyton.kernel.mechanisms import WorstApproximated
 from adyton.kernel.sources import VectorSource
+from adyton.messages import shorten
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
@@ -22,6 +24,7 @@ from adyton.queries.base import Reals
 from adyton.whole import whole
 
 _LARGEST = 2.0**62
+_MOST_ROUNDS = 10_000
 
 _ROUNDS = {
     1: ((10, 2), (1e2, 4), (1e3, 8), (1e4, 12), (1e5, 60), (1e6, 80), (1e7, 140)),
@@ -71,7 +74,7 @@ class WorstFirst(Plan):
             history = DisjointSums(x.cells, float(total.value), float(total.variances[0]))
         estimate = history.cells()
         for number in range(rounds):
-            query = x.select(WorstApproximated.of(queries, estimate), half)
+            query = x.select(WorstApproximated.of(queries, np.clip(estimate, 0.0, _LARGEST / 2)), half)
             coefficients = np.clip(queries.row(query).reshape(-1), -_LARGEST, _LARGEST)
             labels = self._labels(coefficients, x.shape, number)
             weights = np.where(labels == 0, coefficients, 1.0)
@@ -108,7 +111,9 @@ class Mwem(WorstFirst):
 
     def number_of_rounds(self, ndim: int, signal: float) -> int:
         """As many as were asked for."""
-        return whole(self.rounds, "rounds", 1)
+        if whole(self.rounds, "rounds", 1) > _MOST_ROUNDS:
+            raise BadInput(f"rounds must be at most {_MOST_ROUNDS:,}, given {shorten(self.rounds)}.")
+        return self.rounds
 
 
 @register

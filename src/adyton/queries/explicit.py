@@ -10,8 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.messages import shorten
 from adyton.queries.base import Array, Queries, Reals, scatter
 from adyton.whole import as_shape, freeze, largest, whole
+
+_LONGEST = 1 << 27
+"""As many queries as a domain may have cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,8 @@ class Explicit(Queries):
         object.__setattr__(self, "columns", freeze(columns, "columns"))
         object.__setattr__(self, "coefficients", freeze(coefficients, "coefficients"))
         object.__setattr__(self, "length", whole(length, "length", 1))
+        if self.length > _LONGEST:
+            raise BadInput(f"length must be at most {_LONGEST:,}, given {shorten(self.length)}.")
         if not self.places.shape == self.columns.shape == self.coefficients.shape or self.places.ndim != 1:
             raise BadInput("places (rows), columns and coefficients must be three flat lists of the same length.")
         for name, numbers, bound in (("places", self.places, self.length), ("columns", self.columns, self.cells)):

@@ -92,9 +92,9 @@ def test_the_law_is_the_claim(values):
 @pytest.mark.parametrize("noise", [ExactNoise(), SimulatedNoise(3)], ids=["exact", "simulated"])
 @pytest.mark.parametrize("values", [[3, 3, 4, 9, 0, 1, 0, 0], [2**53 + 2, 2**53, 2**53, 2**53 + 1, 5, 5, 5, 5]])
 def test_draws_follow_the_law(noise, values):
-    mechanism = DyadicPartition((8,), F(2))
+    mechanism = DyadicPartition((8,), F(2), (10, 60))
     expected = law(values, mechanism, F(1, 2))
-    draws = [tuple(mechanism.choose(np.array(values), F(1, 2), noise).tolist()) for _ in range(2000)]
+    draws = [tuple(mechanism.choose(np.array(values), F(1, 2), noise).tolist()) for _ in range(1500)]
     counts = np.array([draws.count(labels) for labels in expected])
     chances = np.array(list(expected.values())) * len(draws)
     often = chances >= 10
@@ -109,7 +109,7 @@ def test_draws_follow_the_law(noise, values):
 @pytest.mark.parametrize("domain", [(4,), (2, 2), (2, 3), (8,)])
 @pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)])
 def test_the_loss_is_at_most_epsilon(domain, epsilon):
-    pairs = vector_pairs(domain, count=60 if domain != (8,) else 6)
+    pairs = vector_pairs(domain, count=30 if domain != (8,) else 4)
     loss, _ = selection_loss(case_of(DyadicPartition(domain, F(1, 2), (10, 60))), epsilon, pairs)
     assert 0.4 * epsilon < loss <= epsilon + 1e-9
 

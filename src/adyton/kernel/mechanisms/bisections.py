@@ -17,6 +17,7 @@ from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
+from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
 from adyton.whole import SAFE, IntegerArray, narrow, whole
@@ -64,7 +65,7 @@ class Bisections(Selection):
     def check(self, source: VectorShape) -> None:
         """Levels, a price and a share."""
         if whole(self.levels, "levels", 1) > source.cells:
-            raise BadInput(f"levels must be at most the number of cells, {source.cells}, given {self.levels}.")
+            raise BadInput(f"levels must be at most the number of cells, {source.cells}, given {shorten(self.levels)}.")
         positive(self.price, "price")
         share(self.pick_share, "pick_share")
 

@@ -14,6 +14,7 @@ from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
+from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
 from adyton.whole import IntegerArray, whole
@@ -59,12 +60,12 @@ class BucketBoundaries(Selection):
         buckets, clip, longest = whole(self.buckets, "buckets", 1), whole(self.clip, "clip", 1), self.longest
         if buckets > cells or cells * buckets > LARGEST_TABLE:
             most = min(cells, LARGEST_TABLE // cells)
-            raise BadInput(f"buckets must be at most {most} for {cells} cells, given {buckets}.")
+            raise BadInput(f"buckets must be at most {most} for {cells} cells, given {shorten(buckets)}.")
         if cells * clip > LARGEST_SUM:
-            raise BadInput(f"clip must be at most {LARGEST_SUM // cells} for {cells} cells, given {clip}.")
+            raise BadInput(f"clip must be at most {LARGEST_SUM // cells} for {cells} cells, given {shorten(clip)}.")
         if whole(longest, "longest", 1) * buckets < cells or longest > cells:
             least = -(-cells // buckets)
-            raise BadInput(f"longest must be from {least} to {cells} for {buckets} buckets, given {longest}.")
+            raise BadInput(f"longest must be from {least} to {cells} for {buckets} buckets, given {shorten(longest)}.")
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """The bucket of every cell, numbered from the left."""

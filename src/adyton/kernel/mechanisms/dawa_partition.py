@@ -28,6 +28,7 @@ _COARSEST = 1 << 10
 _AT_ONCE = 1 << 20
 """How many numbers are drawn at a time."""
 _FIRST_CELLS = 1 << 12
+_LARGEST = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ class DawaPartition(Selection):
             raise BadInput(f"bucket_cost must be a Fraction of at least 0, given {shorten(self.bucket_cost)}.")
         if self.lengths not in LENGTHS:
             raise BadInput(f"lengths must be 'powers' or 'all', given {shorten(self.lengths)}.")
-        if self.longest is not None and (type(self.longest) is not int or self.longest < 1):
-            raise BadInput(f"longest must be a whole number of at least 1, or None, given {shorten(self.longest)}.")
+        if self.longest is not None and (type(self.longest) is not int or not 1 <= self.longest < _LARGEST):
+            raise BadInput(f"longest must be a whole number in 1 … 2^62, or None, given {shorten(self.longest)}.")
         if len(source.shape) != 1:
             raise BadInput(
                 f"intervals need cells in a line, the vector has the shape {source.shape}. "

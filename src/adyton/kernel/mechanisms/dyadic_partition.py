@@ -17,6 +17,7 @@ from adyton.kernel.mechanisms.partition_weights import PartitionWeights
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
+from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
 from adyton.queries.orders import block_tree
@@ -59,9 +60,10 @@ class DyadicPartition(Selection):
         if self.domain != source.shape:
             raise BadInput(f"this vector has the shape {source.shape}, given a partition of {self.domain}.")
         if not 0 <= self.bucket_cost <= _LARGEST_COST:
-            raise BadInput(f"a bucket may cost from 0 to 2^40 rows, given {float(self.bucket_cost):.3g}.")
-        if not self.chances or not all(type(percent) is int and 0 < percent < 100 for percent in self.chances):
-            raise BadInput("chances must be whole numbers of percent, greater than 0 and less than 100.")
+            raise BadInput(f"a bucket may cost from 0 to 2^40 rows, given {shorten(self.bucket_cost)}.")
+        percents = [percent for percent in self.chances if type(percent) is int and 0 < percent < 100]
+        if not percents or len(percents) < len(self.chances) or len(set(percents)) < len(percents):
+            raise BadInput("chances must be different whole numbers of percent, greater than 0 and less than 100.")
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """The labels of a partition: first s, then, from the root downwards, which blocks are cut."""

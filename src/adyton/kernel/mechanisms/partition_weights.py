@@ -35,6 +35,7 @@ Places = npt.NDArray[np.int64]
 _SLACK = 2.0**-48
 """A generous bound on the relative error of a few operations in double precision, exponentials and logarithms too."""
 _SPARE_DIGITS = 45
+_ENDLESS = Fraction(10) ** 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +101,10 @@ class PartitionWeights:
         return levels[::-1]
 
     def _exponents(self, gaps: IntegerArray) -> Reals:
-        """rate·gap, to a few roundings."""
-        return np.asarray(np.asarray(gaps, dtype=np.float64) * float(self.rate))
+        """rate·gap, to a few roundings; beyond 10³⁰⁰ it does not matter how much."""
+        if gaps.dtype == object:
+            return np.array([float(min(self.rate * gap, _ENDLESS)) for gap in gaps.tolist()])
+        return np.asarray(gaps.astype(np.float64) * float(self.rate))
 
     # ---- in as many digits as it takes ------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from adyton.whole import IntegerArray, add, freeze, maybe_whole, widen
 
 FINEST = 1 << 20
 """Estimates are rounded to fractions of a row not smaller than 1/FINEST."""
+_LARGEST = 1 << 62
 _BITS = 46
 """What one cell of an estimate on the grid may take of 64 bits: the rest is for sums over cells."""
 
@@ -67,8 +68,8 @@ class WorstApproximated(Selection):
         source.check_cells("a guess", self.guess.size)
         if not self.queries.whole:
             raise BadInput("queries must have whole coefficients: scale them up, or ask them without their weights.")
-        if maybe_whole(self.denominator) is None or self.denominator < 1:
-            raise BadInput(f"denominator must be a whole number of at least 1, given {shorten(self.denominator)}.")
+        if maybe_whole(self.denominator) is None or not 1 <= self.denominator <= _LARGEST:
+            raise BadInput(f"denominator must be a whole number in 1 … 2^62, given {shorten(self.denominator)}.")
 
     def sensitivity(self) -> int:
         """Δ = denominator·max |q_i|: how far one row can move a score."""
