@@ -1,5 +1,7 @@
 """Least squares on a tree that fills up, against the normal equations."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -13,9 +15,15 @@ def cells_of(block, tree):
     """A row of ones where the block has cells."""
     level = tree.height + 1 - int(block).bit_length()
     first = (int(block) << level) - tree.sizes.size // 2
-    row = np.zeros(tree.cells)
+    row = np.zeros(tree.sizes.size // 2)
     row[first : first + (1 << level)] = 1
-    return row
+    return row[tree.sizes[tree.sizes.size // 2 :] > 0]
+
+
+def trees(cells):
+    """Cells one after the other, and with gaps."""
+    places = np.sort(np.random.default_rng(cells).choice(4 * cells, cells, replace=False))
+    return DyadicTree.of(cells), DyadicTree.at(places, (4 * cells - 1).bit_length())
 
 
 def random_tiling(tree, random, block=1):
@@ -31,8 +39,8 @@ def random_tiling(tree, random, block=1):
 def test_normal_equations(cells):
     """Where cells cannot be told apart, the solution of smallest norm treats them alike."""
     random = np.random.default_rng(cells)
-    for _ in range(20):
-        tree, rows, answers, weights = DyadicTree.of(cells), [], [], []
+    for empty, _ in itertools.product(trees(cells), range(20)):
+        tree, rows, answers, weights = empty, [], [], []
         for _ in range(3):
             blocks = random_tiling(tree, random)
             given, variance = random.normal(10, 5, len(blocks)), float(random.uniform(0.5, 4.0))
@@ -47,12 +55,29 @@ def test_normal_equations(cells):
 @pytest.mark.parametrize("cells", SIZES)
 def test_blocks_are_sums_of_their_cells(cells):
     random = np.random.default_rng(cells)
-    tree = DyadicTree.of(cells)
-    tree = tree.with_answers(random_tiling(tree, random), 7.0, 1.0).with_answers([1], [3.0], 2.0)
-    estimates, variances = tree.estimates()
-    for block in np.flatnonzero(tree.sizes):
-        assert estimates[block] == pytest.approx(cells_of(block, tree) @ tree.cells_estimate())
-    assert variances[1] <= 2.0
+    for empty in trees(cells):
+        tree = empty.with_answers(random_tiling(empty, random), 7.0, 1.0).with_answers([1], [3.0], 2.0)
+        estimates, variances = tree.estimates()
+        for block in np.flatnonzero(tree.sizes):
+            assert estimates[block] == pytest.approx(cells_of(block, tree) @ tree.cells_estimate())
+        assert variances[1] <= 2.0
+
+
+@pytest.mark.parametrize("cells", SIZES)
+def test_levels_and_first_places(cells):
+    for tree in trees(cells):
+        blocks = np.arange(1, tree.sizes.size)
+        assert tree.levels(blocks).tolist() == [tree.height + 1 - int(block).bit_length() for block in blocks]
+        width = tree.sizes.size // 2
+        assert tree.starts(blocks).tolist() == [(int(b) << int(tree.levels(b))) - width for b in blocks]
+
+
+@pytest.mark.parametrize(
+    ("places", "height"), [([], 2), ([0, 0], 2), ([1, 0], 2), ([-1, 0], 2), ([0, 4], 2), ([0.5], 1), ([0], -1)]
+)
+def test_places_that_are_refused(places, height):
+    with pytest.raises(BadInput, match=r"places|height"):
+        DyadicTree.at(places, height)
 
 
 def test_answers_on_one_block_are_averaged_by_precision():

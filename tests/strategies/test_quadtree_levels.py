@@ -6,11 +6,20 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
+from adyton.inference.dyadic_tree_of_domain import tree_order
 from adyton.inference.trees import TreeSolver
-from adyton.queries import Identity, Ranges, Total
+from adyton.queries import Explicit, Identity, Ranges, Total
 from adyton.queries.orders import block_tree
 from adyton.queries.random_ranges import RandomRanges
-from adyton.strategies.quadtree_levels import level_strategy, quadtree_levels, rectangle_energies, workload_energies
+from adyton.strategies.quadtree_levels import (
+    denoised_levels,
+    halving_energies,
+    level_strategy,
+    quadtree_levels,
+    quadtree_stages,
+    rectangle_energies,
+    workload_energies,
+)
 
 
 def expected_error(domain, weights, workload):
@@ -118,3 +127,42 @@ def test_bad_weights_are_refused(weights):
 def test_bad_boxes_are_refused():
     with pytest.raises(BadInput, match="range 0"):
         rectangle_energies((4, 4), [[0, 3]], [[1, 2]])
+
+
+@pytest.mark.parametrize("domain", [(8, 8), (5, 3), (17, 6), (1, 7), (1, 1), (9,)])
+def test_energies_on_the_tree_of_halves_are_traces_of_projections(domain):
+    boxes = RandomRanges(domain, 20, seed=1)
+    rows = np.stack([boxes @ one for one in np.eye(boxes.cells, dtype=np.int64)], axis=1)
+    line = tree_order(domain)
+    within = [0.0]
+    for level in reversed(range(len(line.axes) + 1)):
+        held = line.places >> level
+        means = [rows[:, line.order][:, held == block].mean(axis=1) for block in held]
+        within.append(np.square(means).sum())
+    expected = np.diff(within)[::-1]
+    assert halving_energies(boxes) == pytest.approx(expected, abs=1e-9)
+    assert halving_energies(Explicit.from_rows(rows, domain)) == pytest.approx(expected, abs=1e-9)
+    assert sum(halving_energies(Identity(domain))) == pytest.approx(boxes.cells)
+
+
+def test_stages_of_squares():
+    boxes = RandomRanges((64, 64), 300, seed=3)
+    few, some, many = (quadtree_stages(boxes, signal) for signal in (0.0, 0.05, 1e9))
+    for stages in (few, some, many):
+        assert set(stages.block_sizes) < {4**level for level in range(6)}  # not the whole domain
+        assert list(stages.block_sizes) == sorted(stages.block_sizes)
+        assert sum(stages.weights) == pytest.approx(1)
+    assert few.weights[0] < some.weights[0] < many.weights[0]
+    assert quadtree_stages(boxes, 0.05 * 1.01) is some
+    assert quadtree_stages(Total((4, 4)), 1.0).block_sizes == (16,)
+    assert quadtree_stages(Explicit.from_rows(np.zeros((2, 16), dtype=int), (4, 4)), 1.0).block_sizes[0] == 1
+
+
+def test_block_sizes_of_oblongs():
+    """A level halves each axis that can still be halved, so that blocks of 1, 2 × 2, 4 × 4 and then 4 × 8 cells."""
+    boxes = RandomRanges((4, 32), 300, seed=3)
+    weights = quadtree_levels((4, 32), workload_energies(boxes))
+    sizes = np.array([1, 4, 16, 32, 64, 128])
+    levels = denoised_levels(boxes)
+    assert levels.block_sizes == tuple(sizes[np.flatnonzero(weights)].tolist())
+    assert levels.weights == pytest.approx(weights[weights > 0])

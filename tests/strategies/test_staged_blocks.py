@@ -7,8 +7,9 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.inference.dyadic_tree import DyadicTree
+from adyton.inference.dyadic_tree_of_domain import tree_order
 from adyton.kernel.kernel import Kernel
-from adyton.queries import AllRange, Prefix
+from adyton.queries import AllRange, Prefix, RandomRanges
 from adyton.strategies.optimal_levels import (
     LevelWeights,
     level_energy_of,
@@ -16,12 +17,15 @@ from adyton.strategies.optimal_levels import (
     prefix_energy,
     squared_error,
 )
+from adyton.strategies.quadtree_levels import denoised_levels, halving_energies, quadtree_stages
 from adyton.strategies.staged_blocks import (
     CROWDING,
     SPREADS,
     StagedBlocks,
     level_costs,
     measure_in_stages,
+    measure_levels,
+    run_stages,
     stage_levels,
 )
 from adyton.strategies.staged_blocks_compiled import expected_error
@@ -41,6 +45,28 @@ def test_spends_exactly_what_it_was_given(cells, epsilon, count):
         assert np.isfinite(tree.cells_estimate()).all()
         if epsilon == "1000":
             assert tree.cells_estimate().sum() == pytest.approx(counts.sum(), abs=1)
+
+
+@pytest.mark.parametrize("domain", [(1, 1), (1, 7), (5, 3), (33, 16)])
+@pytest.mark.parametrize("count", [0, 3, 10**12])
+def test_trees_with_gaps(domain, count):
+    """Sides that are no powers of two leave places without cells; stages and whole levels pass over them."""
+    cells = domain[0] * domain[1]
+    counts, line = np.random.default_rng(cells).integers(0, count + 1, domain), tree_order(domain)
+    boxes = RandomRanges(domain, 10, seed=0)
+    for run in (
+        lambda x: run_stages(x, line.tree(), quadtree_stages(boxes, 0.1), halving_energies(boxes), Fraction(1000)),
+        lambda x: measure_levels(x, line.tree(), denoised_levels(boxes), Fraction(1000)),
+    ):
+        kernel = Kernel.simulated(counts, epsilon=1000, seed=1)
+        tree = run(kernel.root.reduce(line.ranks))
+        assert kernel.remaining == 0
+        assert tree.cells_estimate().sum() == pytest.approx(counts.sum(), abs=1)
+        blocks = np.flatnonzero(tree.precisions)
+        assert (tree.sizes[blocks] > 0).all()
+        ends = np.searchsorted(line.places, [tree.starts(blocks), tree.starts(blocks) + (1 << tree.levels(blocks))])
+        sums = np.concatenate([[0], np.cumsum(counts.reshape(-1)[line.order])])
+        assert tree.answers[blocks] == pytest.approx(sums[ends[1]] - sums[ends[0]], abs=1)
 
 
 class _Answers:
@@ -104,7 +130,7 @@ def test_expected_error_by_hand():
 def test_costs_weigh_every_level(workload):
     """With the costs per block, the error of an even tree is the closed form."""
     energy = np.array(level_energy_of(workload))
-    costs = level_costs(64, energy)
+    costs = level_costs(DyadicTree.of(64), energy)
     variance = 2.0 * 64 / np.array([64.0 / 2 ** (level + 1) for level in range(6)])  # of differences, from cells alone
     blocks = 2.0 ** (5 - np.arange(6))
     total = (costs[:-1] * blocks * variance).sum() * 1.0 + costs[-1] * 2.0 * 64

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
-from adyton.whole import whole
+from adyton.whole import freeze, whole
 
 Reals = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -36,9 +36,22 @@ class DyadicTree:
     def of(cls, cells: int) -> DyadicTree:
         """A tree on this many cells, without answers."""
         number = whole(cells, "cells", 1)
-        width = 1 << (number - 1).bit_length()
+        return cls.at(np.arange(number), (number - 1).bit_length())
+
+    @classmethod
+    def at(cls, places: npt.ArrayLike, height: int) -> DyadicTree:
+        """A tree without answers whose cells are, in this order, at these of the 2^height places for cells.
+
+        >>> DyadicTree.at([0, 2, 3], 2).sizes[1:].tolist()
+        [3, 1, 2, 1, 0, 1, 1]
+        """
+        chosen = freeze(places, "places")
+        width = 1 << whole(height, "height", 0)
+        number = chosen.size
+        if chosen.ndim != 1 or not number or chosen[0] < 0 or chosen[-1] >= width or (np.diff(chosen) <= 0).any():
+            raise BadInput(f"places must be whole numbers that rise within 0 … {width - 1}, one for each cell.")
         sizes = np.zeros(2 * width, dtype=np.int64)
-        sizes[width : width + number] = 1
+        sizes[width + chosen] = 1
         level = width
         while level > 1:
             sizes[level // 2 : level] = sizes[level : 2 * level : 2] + sizes[level + 1 : 2 * level : 2]
@@ -49,6 +62,14 @@ class DyadicTree:
     def height(self) -> int:
         """How often the domain is halved."""
         return self.sizes.size.bit_length() - 2
+
+    def levels(self, blocks: npt.ArrayLike) -> Places:
+        """How often each block is halved until single cells are left."""
+        return np.asarray(self.height + 1 - np.frexp(np.asarray(blocks, dtype=np.float64))[1], dtype=np.int64)
+
+    def starts(self, blocks: npt.ArrayLike) -> Places:
+        """The first place of each block."""
+        return np.asarray((np.asarray(blocks, dtype=np.int64) << self.levels(blocks)) - self.sizes.size // 2)
 
     def with_answers(self, blocks: npt.ArrayLike, answers: npt.ArrayLike, variances: npt.ArrayLike) -> DyadicTree:
         """The tree with further answers, which are averaged with those that the blocks have, by precision."""
@@ -75,4 +96,4 @@ class DyadicTree:
     def cells_estimate(self) -> Reals:
         """The least-squares estimate of the cells."""
         width = self.sizes.size // 2
-        return self.estimates()[0][width : width + self.cells].copy()
+        return np.asarray(self.estimates()[0][width:][self.sizes[width:] > 0])

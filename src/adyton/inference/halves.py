@@ -22,7 +22,7 @@ class Halves:
     kids: Places
     """The two children of each node that is no leaf."""
     levels: Places
-    """How many halvings each node is above the leaves, at most."""
+    """How many halvings each node is above the finest leaves, at most. Splits on the same level have the same prior."""
     home: Places
     """The node that each query counts."""
     leaf: Places

@@ -72,7 +72,7 @@ def top_down(tree: Hierarchy, answers: npt.ArrayLike, variances: npt.ArrayLike) 
     result = np.empty((len(weighted), tree.cells))
     for row, own in zip(result, weighted, strict=True):
         sums = np.bincount(halves.home, own, precisions.size)  # a block measured twice has the mean of its answers
-        means = _posterior(halves, sums / np.where(precisions > 0, precisions, 1.0), precisions)
+        means = posterior(halves, sums / np.where(precisions > 0, precisions, 1.0), precisions)
         row[:] = tree.unordered((means[: halves.leaves] / halves.widths)[halves.leaf])
     return result.reshape(*given.shape[:-1], tree.cells)
 
@@ -85,8 +85,11 @@ class _Fit(NamedTuple):
     weights: Reals
 
 
-def _posterior(tree: Halves, answers: Reals, precisions: Reals) -> Reals:
-    """The posterior mean of every node."""
+def posterior(tree: Halves, answers: Reals, precisions: Reals) -> Reals:
+    """The posterior mean of every node, given an answer for each, whose precision is 0 where there is none.
+
+    All leaves must have been measured, with whatever precision each, and there must be at least two of them.
+    """
     from adyton.inference.count_windows_compiled import Squares, least_squares
 
     deviation = float(np.sqrt(1 / np.median(precisions[: tree.leaves])))

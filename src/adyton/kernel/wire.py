@@ -61,6 +61,7 @@ QUERIES: tuple[type[Queries], ...] = (
 )
 OPERATORS: tuple[type[Transform] | type[Mechanism], ...] = (*TRANSFORMS, *MECHANISMS)
 _CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (*OPERATORS, *QUERIES, Partition)}
+_FIELDS = {cls: frozenset(field.name for field in dataclasses.fields(cls)) for cls in _CLASSES.values()}
 
 
 def encode(operator: Transform | Mechanism) -> str:
@@ -91,12 +92,12 @@ def admit(operator: Any) -> Any:
         names = ", ".join(cls.__name__ for cls in OPERATORS)
         raise BadInput(f"the kernel does not know the operator {type(operator).__name__}. It knows {names}.")
     _check_untouched(operator)
-    for field in dataclasses.fields(operator):
-        part, allowed = getattr(operator, field.name), _PARTS[field.name]
+    for name in _FIELDS[type(operator)]:
+        part, allowed = getattr(operator, name), _PARTS[name]
         if not _is_one_of(part, allowed) or (type(part) is tuple and not _is_plain(part)):
             names = ", ".join("None" if cls is _NOTHING else cls.__name__ for cls in allowed)
             raise BadInput(
-                f"{type(operator).__name__} does not know the {field.name} {type(part).__name__}. It knows {names}."
+                f"{type(operator).__name__} does not know the {name} {type(part).__name__}. It knows {names}."
             )
         if isinstance(part, Queries | Partition):
             _check_parts(part, 0)
@@ -129,15 +130,15 @@ def _check_parts(value: Any, depth: int) -> None:
     if depth > _DEEPEST:
         raise BadInput(f"these queries are made of queries more than {_DEEPEST} deep. Write them out.")
     _check_untouched(value)
-    for field in dataclasses.fields(value):
-        part = getattr(value, field.name)
+    for name in _FIELDS[type(value)]:
+        part = getattr(value, name)
         for item in part if type(part) is tuple else (part,):
             _check_frozen(item, value)
             if _is_one_of(item, _CLASSES.values()):
                 _check_parts(item, depth + 1)
             elif type(item) is tuple:
                 if not all(type(number) is int for number in item):
-                    raise BadInput(f"{type(value).__name__} holds a {field.name} that the kernel does not know.")
+                    raise BadInput(f"{type(value).__name__} holds a {name} that the kernel does not know.")
             elif not _is_one_of(item, (int, np.ndarray, _NOTHING)):
                 raise BadInput(
                     f"{type(value).__name__} is made of {type(item).__name__}, which the kernel does not know."
@@ -146,7 +147,7 @@ def _check_parts(value: Any, depth: int) -> None:
 
 def _check_untouched(value: Any) -> None:
     """Refuse a value on which somebody has set attributes that would hide its own methods."""
-    if vars(value).keys() - {field.name for field in dataclasses.fields(value)}:
+    if vars(value).keys() - _FIELDS[type(value)]:
         raise BadInput(f"this {type(value).__name__} was changed after it was made. Make a new one.")
 
 

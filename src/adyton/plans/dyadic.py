@@ -8,24 +8,31 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.exact import Rational, share
-from adyton.inference.empirical_bayes import empirical_bayes
+from adyton.inference.block_posterior import block_posterior
+from adyton.inference.dyadic_tree_of_domain import tree_order
 from adyton.kernel.mechanisms import DyadicPartition
 from adyton.kernel.sources import VectorSource
-from adyton.partitions import lift
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Identity, Queries
 from adyton.queries.base import Reals
+
+_PRICE, _DEAREST = Fraction(1, 10), Fraction(1 << 40)
+"""What a block costs, times the ε of its count, and the most that it can cost, in rows."""
+_CHANCES = (2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 97)
+"""Percents of cutting a block, each as likely as the others."""
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
 class Dyadic(Plan):
     """Halves of halves (quarters of quarters on a plane) that are nearly even are chosen by the exponential
-    mechanism and counted with noise; blocks of the same size share what is known about their counts.
+    mechanism and counted with noise; then posterior means, under a law, learnt from all counts, of how blocks divide
+    their rows.
 
     The first stage of Li et al., "A data- and workload-aware algorithm for range queries under differential privacy",
-    PVLDB 2014, made private on a tree; after McSherry and Talwar, "Mechanism design via differential privacy", 2007.
+    PVLDB 2014, made private on a tree; after McSherry and Talwar, "Mechanism design via differential privacy", 2007,
+    and Kolaczyk, "Bayesian multiscale models for Poisson processes", 1999.
     """
 
     name = "dyadic"
@@ -36,10 +43,14 @@ class Dyadic(Plan):
     """The part of the budget that chooses the blocks."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Choose, count, empirical Bayes, spread evenly."""
+        """Choose, count, posterior means on the tree of the blocks, spread evenly."""
         part = share(self.partition_share, "partition_share")
         left = (1 - part) * epsilon
-        blocks = x.select(DyadicPartition(x.shape, min(1 / (2 * left), Fraction(1 << 40))), part * epsilon)
+        price = min(_PRICE / left, _DEAREST)
+        blocks = x.select(DyadicPartition(x.shape, price, _CHANCES), part * epsilon)
         counts = x.reduce(blocks).measure(Identity(blocks.groups), left)
-        sizes = np.unique(np.frexp(blocks.sizes)[1], return_inverse=True)[1]
-        return lift(empirical_bayes(counts.answers, float(left), sizes), blocks)
+        line = tree_order(x.shape)
+        tree = line.tree().with_answers(line.blocks(blocks), counts.answers.astype(np.float64), counts.variances)
+        cells = np.empty(x.cells)
+        cells[line.order] = block_posterior(tree)
+        return cells

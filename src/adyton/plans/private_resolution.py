@@ -14,6 +14,7 @@ from adyton.kernel.mechanisms import Resolution
 from adyton.kernel.mechanisms.resolution import GRID, LARGEST_COST
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
+from adyton.plans.adaptive_hierarchy import staged_estimate
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.denoised_tree import DenoisedTree
 from adyton.plans.noisy_total import noisy_total
@@ -69,7 +70,7 @@ class PrivateResolution(Plan):
         else:
             size = 1
         if size == 1:
-            return monotone_prefix(measure_in_stages(x, level_energy_of(workload), left, rows=rows).cells_estimate())
+            return staged_estimate(measure_in_stages(x, level_energy_of(workload), left, rows=rows))
         blocks = Partition(np.arange(x.cells) // size)
         estimate = DenoisedTree().run(x.reduce(blocks), Prefix(blocks.groups), left)
         return lift(monotone_prefix(estimate), blocks)

@@ -25,11 +25,13 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.inference.dyadic_tree_of_domain import tree_order
 from adyton.inference.energies import tree_energies
 from adyton.queries import AllRange, Hierarchy, Queries, Ranges
 from adyton.queries.base import Reals
 from adyton.queries.orders import block_tree
 from adyton.strategies.base import Strategy
+from adyton.strategies.optimal_levels import LevelWeights
 from adyton.whole import as_shape
 
 _MOST = 4
@@ -38,6 +40,9 @@ _SMALL = 0.004
 _NOTHING = 1e-12
 _DENOISED = 0.4
 _SMOOTH = 3
+_SCARCE = 0.01
+_GRAIN = 4
+"""Parts of T_l that differ by less than e^(1/8) are treated alike, so that their levels are computed once."""
 
 
 def quadtree_levels(
@@ -86,12 +91,8 @@ def rectangle_energies(domain: int | Sequence[int], lower: npt.ArrayLike, upper:
     array([1., 5.])
     """
     boxes = Ranges(as_shape(domain), lower, upper)
-    depth = _depth(boxes.domain)
-    within = np.ones((depth + 1, boxes.count))
-    for axis, side in enumerate(boxes.domain):
-        for level in range(depth + 1):
-            within[level] *= _covered(boxes.lower[:, axis], boxes.upper[:, axis], _starts(side, level))
-    return _differences(within.sum(axis=1))
+    halvings = [(level,) * len(boxes.domain) for level in range(_depth(boxes.domain) + 1)]
+    return _differences(np.array([_within(boxes, level) for level in halvings]))
 
 
 def workload_energies(workload: Queries) -> Reals:
@@ -102,6 +103,62 @@ def workload_energies(workload: Queries) -> Reals:
     energies = tree_energies(workload, levels, np.ones(workload.cells), None if len(workload.domain) == 1 else order)
     within = [float(energy @ np.diff(level)) for energy, level in zip(energies, levels, strict=True)]
     return _differences(np.array(within[::-1]))
+
+
+@lru_cache(maxsize=16)
+def halving_energies(workload: Queries) -> tuple[float, ...]:
+    """T_l of any workload on the tree that halves one axis at a time, for each level from the cells upwards.
+
+    >>> halving_energies(Ranges((2, 2), [[0, 0]], [[1, 1]]))
+    (0.0, 0.0, 4.0)
+    """
+    line = tree_order(workload.domain)
+    levels = range(len(line.axes) + 1)
+    if isinstance(workload, Ranges):
+        within = [_within(workload, line.halvings(level)) for level in levels]
+    else:
+        bounds = [line.boundaries(level) for level in levels]
+        energies = tree_energies(workload, bounds[::-1], np.ones(workload.cells), line.order)[::-1]
+        within = [float(energy @ np.diff(level)) for energy, level in zip(energies, bounds, strict=True)]
+    return tuple(_differences(np.array(within)).tolist())
+
+
+def quadtree_stages(workload: Queries, signal: float) -> LevelWeights:
+    """The finest block size and the share of each stage, the last first, for ε·rows per cell = *signal*.
+
+    These are the levels of :func:`quadtree_levels` without the whole domain, with the T_l of the finest levels reduced
+    to a part d of themselves, and those above by less: where there are few rows, little can be learnt about small
+    blocks, and most of the cells are finished early. d is the signal itself, between 1/100 and 2/5.
+    """
+    return _stages(workload, round(_GRAIN * math.log(min(max(signal, _SCARCE), _DENOISED))))
+
+
+@lru_cache(maxsize=64)
+def _stages(workload: Queries, grains: int) -> LevelWeights:
+    energies = workload_energies(workload)
+    depth = energies.size - 1
+    reduced = energies * math.exp(grains / _GRAIN) ** (1 - np.arange(depth + 1) / max(depth, 1))
+    weights = quadtree_levels(workload.domain, reduced if reduced.any() else None, denoised=False)
+    weights[-1] = 0.0 if weights[:-1].any() else 1.0
+    return _by_halvings(workload.domain, weights)
+
+
+@lru_cache(maxsize=16)
+def denoised_levels(workload: Queries) -> LevelWeights:
+    """Block sizes on the tree that halves one axis at a time, and their shares, that are best when denoising follows.
+
+    >>> denoised_levels(Ranges((2, 2), [[0, 0]], [[1, 1]]))
+    LevelWeights(block_sizes=(4,), weights=(1.0,))
+    """
+    energies = workload_energies(workload)
+    return _by_halvings(workload.domain, quadtree_levels(workload.domain, energies if energies.any() else None))
+
+
+def _by_halvings(domain: tuple[int, ...], weights: Reals) -> LevelWeights:
+    depths = [_depth((side,)) for side in domain]
+    levels = np.flatnonzero(weights)
+    sizes = [1 << sum(min(int(level), depth) for depth in depths) for level in levels]
+    return LevelWeights(tuple(sizes), tuple((weights[levels] / weights.sum()).tolist()))
 
 
 def level_strategy(domain: int | Sequence[int], weights: npt.ArrayLike) -> Strategy:
@@ -152,6 +209,14 @@ def _covered(lower: npt.NDArray[np.int64], upper: npt.NDArray[np.int64], starts:
     ends = np.square(starts[first + 1] - lower) / sizes[first] + np.square(upper + 1 - starts[last]) / sizes[last]
     alone = np.square(upper + 1 - lower) / sizes[first]
     return np.asarray(np.where(first == last, alone, ends + starts[last] - starts[first + 1]))
+
+
+def _within(boxes: Ranges, halvings: Sequence[int]) -> float:
+    """tr(W·P·Wᵀ) for blocks whose axes are halved so often until one cell is left."""
+    covered = np.ones(boxes.count)
+    for axis, (side, level) in enumerate(zip(boxes.domain, halvings, strict=True)):
+        covered *= _covered(boxes.lower[:, axis], boxes.upper[:, axis], _starts(side, level))
+    return float(covered.sum())
 
 
 @lru_cache(maxsize=32)

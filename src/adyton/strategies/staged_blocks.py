@@ -62,16 +62,19 @@ def stage_levels(cells: int, level_energy: npt.ArrayLike, signal: float) -> Leve
     return LevelWeights(best.block_sizes, tuple((weights / weights.sum()).tolist()))
 
 
-def level_costs(cells: int, level_energy: npt.ArrayLike) -> Reals:
+def level_costs(tree: DyadicTree, level_energy: npt.ArrayLike) -> Reals:
     """What a squared error of 1 costs the workload: in the difference of two blocks of 2^l cells; last, in the total.
 
-    >>> level_costs(2, [0.5, 2.5])
+    >>> level_costs(DyadicTree.of(2), [0.5, 2.5])
     array([0.25, 1.25])
     """
     energy = np.asarray(level_energy, dtype=np.float64)
-    sizes = np.exp2(np.arange(energy.size - 1))
-    pairs = np.maximum(1.0, np.ceil((cells - sizes) / (2 * sizes)))  # blocks with two halves
-    return np.append(energy[:-1] / (pairs * 2 * sizes), energy[-1] / cells)
+    held = np.empty(energy.size)
+    held[-1] = tree.cells
+    for level in range(tree.height):
+        halves = tree.sizes[tree.sizes.size >> (level + 1) : tree.sizes.size >> level].reshape(-1, 2)
+        held[level] = max(1, halves[(halves > 0).all(axis=1)].sum())  # the cells of blocks that have two halves
+    return np.asarray(energy / held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +110,7 @@ class StagedBlocks:
     @classmethod
     def begin(cls, tree: DyadicTree, stages: LevelWeights, level_energy: npt.ArrayLike, epsilon: float) -> StagedBlocks:
         """All cells are open, as one block."""
-        costs = level_costs(tree.cells, level_energy)
+        costs = level_costs(tree, level_energy)
         root = np.ones(1, dtype=np.int64)
         return cls(tree, stages, costs, epsilon, 0, Fraction(1), root, np.array([tree.height]))
 
@@ -115,7 +118,7 @@ class StagedBlocks:
         """The blocks to measure now."""
         last = self.stage == len(self.stages.weights) - 1
         share = Fraction(round(self.stages.weights[-1 - self.stage] * _DIGITS), _DIGITS)
-        levels = self._levels(self.blocks)
+        levels = self.tree.levels(self.blocks)
         if self.stage:
             finished, cuts = self._choose(levels, share)
         else:
@@ -148,23 +151,16 @@ class StagedBlocks:
         for blocks, answered in ((step.finished, finished), (step.going_on, going_on)):
             if answered is not None:
                 tree = tree.with_answers(blocks, answered.answers.astype(np.float64), answered.variances)
-        levels = self._levels(step.going_on)
-        owners = np.searchsorted(self._starts(self.blocks), self._starts(step.going_on), side="right") - 1
-        origin = self._levels(self.blocks)[owners] if self.stage else np.full(levels.shape, tree.height)
+        levels = tree.levels(step.going_on)
+        owners = np.searchsorted(tree.starts(self.blocks), tree.starts(step.going_on), side="right") - 1
+        origin = tree.levels(self.blocks)[owners] if self.stage else np.full(levels.shape, tree.height)
         cut_from = np.where(origin > levels, origin, self.cut_from[owners])
         return replace(
             self, tree=tree, stage=self.stage + 1, left=self.left - step.share, blocks=step.going_on, cut_from=cut_from
         )
 
-    def _levels(self, blocks: Places) -> Places:
-        return np.asarray(self.tree.height + 1 - np.frexp(blocks.astype(np.float64))[1], dtype=np.int64)
-
-    def _starts(self, blocks: Places) -> Places:
-        """The first cell of each block."""
-        return np.asarray((blocks << self._levels(blocks)) - self.tree.sizes.size // 2)
-
     def _cut(self, levels: Places, cuts: Places, which: npt.NDArray[np.bool_]) -> Places:
-        """Some of the open blocks, cut into blocks of these levels, without those beyond the end of the domain."""
+        """Some of the open blocks, cut into blocks of these levels, without those that have no cells."""
         parts = np.int64(1) << (levels - cuts)[which]
         firsts = self.blocks[which] * parts
         blocks = np.repeat(firsts - np.concatenate([[0], np.cumsum(parts)[:-1]]), parts) + np.arange(parts.sum())
@@ -190,15 +186,33 @@ def measure_in_stages(
         total = x.measure(Total(x.shape), total_share * epsilon)
         tree, budget = tree.with_answers([1], total.answers, total.variances), (1 - total_share) * epsilon
         rows = float(total.value)
-    stages = stage_levels(x.cells, energy, float(budget) * rows)
-    state, source = StagedBlocks.begin(tree, stages, energy, float(budget)), x
+    return run_stages(x, tree, stage_levels(x.cells, energy, float(budget) * rows), energy, budget)
+
+
+def run_stages(
+    x: VectorSource, tree: DyadicTree, stages: LevelWeights, level_energy: npt.ArrayLike, epsilon: Fraction
+) -> DyadicTree:
+    """Measure a vector in these stages for exactly *epsilon*; its cells are in the order of the *tree*."""
+    state, source = StagedBlocks.begin(tree, stages, level_energy, float(epsilon)), x
     while state.blocks.size:
         step = state.step()
         parts = source.split(step.split) if step.split is not None else (source, source)
-        left = (state.left * budget, step.share * budget)
+        left = (state.left * epsilon, step.share * epsilon)
         answered = [
             part.reduce(groups).measure(Identity(groups.groups), amount) if groups is not None else None
             for part, groups, amount in zip(parts, step.groups, left, strict=True)
         ]
         state, source = state.after(step, *answered), parts[1]
     return state.tree
+
+
+def measure_levels(x: VectorSource, tree: DyadicTree, levels: LevelWeights, epsilon: Fraction) -> DyadicTree:
+    """Measure all blocks of these sizes for exactly *epsilon*; the cells are in the order of the *tree*."""
+    cells = np.flatnonzero(tree.sizes[tree.sizes.size // 2 :]) + tree.sizes.size // 2
+    left = Fraction(1)
+    for number, (size, weight) in enumerate(zip(levels.block_sizes, levels.weights, strict=True)):
+        share = left if number == len(levels.weights) - 1 else Fraction(round(weight * _DIGITS), _DIGITS)
+        blocks, groups = np.unique(cells >> (size.bit_length() - 1), return_inverse=True)
+        answered = x.reduce(Partition(groups)).measure(Identity(blocks.size), share * epsilon)
+        tree, left = tree.with_answers(blocks, answered.answers.astype(np.float64), answered.variances), left - share
+    return tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +81,7 @@ class VectorLaplace(Mechanism):
         """1/ε_q for every query: exact where the numbers are small, else with ε_q rounded down to a fine grid."""
         rate = epsilon / max(1, self.queries.sensitivity(self.weights))
         if self.weights is None:
-            return Ratio(whole_array([rate.denominator], (1,)), whole_array([rate.numerator], (1,)))
+            return _one_scale(rate)
         weights = self.weights
         small = max(rate.numerator * largest(weights), rate.denominator) <= 1 << _GRID_BITS
         on_grid = None if small else _scales_on_grid(rate, weights)
@@ -106,8 +106,9 @@ class VectorLaplace(Mechanism):
 
         Under a huge ε it would vanish from double precision; it is kept just above 0, so that weights stay finite.
         """
-        exactly = discrete_laplace_variance(self.scales(epsilon))
-        return np.broadcast_to(np.maximum(exactly, _LEAST_VARIANCE), (self.queries.count,))
+        if self.weights is None:
+            return np.broadcast_to(_one_variance(epsilon / max(1, self.queries.sensitivity())), (self.queries.count,))
+        return np.maximum(discrete_laplace_variance(self.scales(epsilon)), _LEAST_VARIANCE)
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
@@ -139,6 +140,18 @@ class VectorLaplace(Mechanism):
 
     def __str__(self) -> str:
         return f"noisy {self.queries}"
+
+
+@lru_cache(maxsize=256)
+def _one_scale(rate: Fraction) -> Ratio:
+    """1/rate, for all queries alike."""
+    return Ratio(whole_array([rate.denominator], (1,)), whole_array([rate.numerator], (1,)))
+
+
+@lru_cache(maxsize=256)
+def _one_variance(rate: Fraction) -> float:
+    """The variance of the noise in each answer, for all queries alike."""
+    return max(float(discrete_laplace_variance(_one_scale(rate))[0]), _LEAST_VARIANCE)
 
 
 def _scales_on_grid(rate: Fraction, weights: npt.NDArray[np.int64]) -> Ratio | None:
