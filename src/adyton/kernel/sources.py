@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy.typing as npt
 
 from adyton.exact import Rational
-from adyton.kernel.mechanisms import NoisyCount, Selection, VectorLaplace
+from adyton.kernel.mechanisms import NoisyCount, NoisyValue, Selection, Statistic, VectorLaplace
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.kernel.transforms import (
@@ -148,6 +148,11 @@ class VectorSource(Source):
     def select(self, selection: Selection, epsilon: Rational) -> Any:
         """A private choice, for example of a partition; spends *epsilon* times the stability of this source."""
         return self._kernel.measure(self, selection, epsilon)
+
+    def statistic(self, statistic: Statistic, epsilon: Rational) -> NoisyValue:
+        """One number about the vector, with noise; spends *epsilon* times the stability of this source."""
+        value: NoisyValue = self._kernel.measure(self, statistic, epsilon)
+        return value
 
     def __repr__(self) -> str:
         return f"<private vector: {' → '.join(self.lineage)}; shape {self.shape}>"

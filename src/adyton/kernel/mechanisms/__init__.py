@@ -8,8 +8,12 @@ from adyton.kernel.mechanisms.dawa_partition import DawaPartition
 from adyton.kernel.mechanisms.dyadic_partition import DyadicPartition
 from adyton.kernel.mechanisms.median_cell import MedianCell
 from adyton.kernel.mechanisms.noisy_count import NoisyCount
+from adyton.kernel.mechanisms.non_zeros import NonZeros
+from adyton.kernel.mechanisms.partitionality import Partitionality
 from adyton.kernel.mechanisms.resolution import Resolution
 from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.mechanisms.statistic import NoisyValue, Statistic
+from adyton.kernel.mechanisms.total_variation import TotalVariation
 from adyton.kernel.mechanisms.vector_laplace import VectorLaplace
 from adyton.kernel.mechanisms.worst_approximated import WorstApproximated
 
@@ -24,6 +28,9 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     MedianCell,
     Bisections,
     BucketBoundaries,
+    NonZeros,
+    TotalVariation,
+    Partitionality,
 )
 
 __all__ = [
@@ -37,8 +44,13 @@ __all__ = [
     "Mechanism",
     "MedianCell",
     "NoisyCount",
+    "NoisyValue",
+    "NonZeros",
+    "Partitionality",
     "Resolution",
     "Selection",
+    "Statistic",
+    "TotalVariation",
     "VectorLaplace",
     "WorstApproximated",
 ]

@@ -107,6 +107,10 @@ class LeastCost:
                 totals[end] = min(candidates) + self._extra
                 choices[end] = candidates.index(min(candidates))
 
+    def total(self) -> int:
+        """The least cost of all cells, in the first trial."""
+        return int(self._totals[0, -1])
+
     def labels(self) -> Integers:
         """The number of the bucket of each cell, trial by trial."""
         from adyton.kernel.mechanisms.dawa_partition_compiled import bucket_labels

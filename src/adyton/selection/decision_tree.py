@@ -1,0 +1,170 @@
+"""Decision trees that choose an algorithm by features, and look at no more features than they need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.selection.criteria import Criterion
+from adyton.whole import whole
+
+Reals: TypeAlias = npt.NDArray[np.float64]
+
+LEAST = 5
+"""A leaf stands for at least so many training inputs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """The end of a path: an algorithm, and the mean regret of every algorithm on the training inputs that end here."""
+
+    algorithm: str
+    regrets: dict[str, float]
+    inputs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A question: is the feature at most the threshold? Then left, else right."""
+
+    feature: str
+    threshold: float
+    left: Tree
+    right: Tree
+
+
+Tree: TypeAlias = Leaf | Split
+
+
+def grow(
+    features: npt.ArrayLike,
+    regrets: npt.ArrayLike,
+    names: Sequence[str],
+    algorithms: Sequence[str],
+    *,
+    criterion: Criterion,
+    depth: int,
+    least: int = LEAST,
+) -> Tree:
+    """A tree of at most *depth* questions, split where the criterion falls most (CART: Breiman et al., 1984).
+
+    *features* is inputs × features, *regrets* inputs × algorithms. A leaf chooses the algorithm of least mean regret.
+
+    >>> from adyton.selection.criteria import best_algorithm
+    >>> tree = grow([[1], [2], [8], [9]], [[1, 2], [1, 2], [3, 1], [3, 1]], ["scale"], ["hb", "dawa"],
+    ...             criterion=best_algorithm, depth=3, least=1)
+    >>> tree.threshold, tree.left.algorithm, tree.right.algorithm
+    (5.0, 'hb', 'dawa')
+    """
+    table, errors = np.asarray(features, dtype=np.float64), np.asarray(regrets, dtype=np.float64)
+    if table.ndim != 2 or errors.ndim != 2 or len(table) != len(errors) or not len(table):
+        raise BadInput(f"features and regrets are tables of as many rows, given {table.shape} and {errors.shape}.")
+    if table.shape[1] != len(names) or errors.shape[1] != len(algorithms):
+        raise BadInput(f"there are {len(names)} features and {len(algorithms)} algorithms, given other tables.")
+    if not (np.isfinite(table).all() and np.isfinite(errors).all() and errors.min() >= 1):
+        raise BadInput("features must be finite numbers, and regrets finite numbers of at least 1.")
+    grower = _Grower(tuple(names), tuple(algorithms), criterion, whole(least, "least", 1), table, errors, _best(errors))
+    return grower.grow(np.arange(len(table)), whole(depth, "depth", 0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Grower:
+    names: tuple[str, ...]
+    algorithms: tuple[str, ...]
+    criterion: Criterion
+    least: int
+    features: Reals
+    regrets: Reals
+    best: Reals
+
+    @property
+    def _summed(self) -> tuple[Reals, Reals, Reals]:
+        return self.regrets, np.square(self.regrets), self.best
+
+    def grow(self, rows: npt.NDArray[np.int64], depth: int) -> Tree:
+        cut = self._cut(rows) if depth else None
+        if cut is None:
+            means = self.regrets[rows].mean(axis=0)
+            return Leaf(
+                self.algorithms[int(np.argmin(means))],
+                dict(zip(self.algorithms, means.tolist(), strict=True)),
+                int(rows.size),
+            )
+        feature, threshold = cut
+        below = self.features[rows, feature] <= threshold
+        sides = (self.grow(rows[side], depth - 1) for side in (below, ~below))
+        return Split(self.names[feature], threshold, *sides)
+
+    def _cut(self, rows: npt.NDArray[np.int64]) -> tuple[int, float] | None:
+        """The feature and the threshold after which the weighted criterion is least, if it falls at all."""
+        impurity = float(self.criterion(*(one[rows].mean(axis=0) for one in self._summed)))
+        lowest, found = impurity - 1e-12, None
+        for feature in range(len(self.names)):
+            order = rows[np.argsort(self.features[rows, feature], kind="stable")]
+            values = self.features[order, feature]
+            sizes = np.arange(self.least, order.size - self.least + 1)
+            sizes = sizes[values[sizes - 1] < values[np.minimum(sizes, order.size - 1)]] if sizes.size else sizes
+            if not sizes.size:
+                continue
+            scores = np.zeros(sizes.size)
+            for side, count in ((slice(None), sizes), (slice(None, None, -1), order.size - sizes)):
+                part = order[side]
+                means = (np.cumsum(one[part], axis=0)[count - 1] / count[:, None] for one in self._summed)
+                scores += count / order.size * self.criterion(*means)
+            place = int(np.argmin(scores))
+            if scores[place] < lowest:
+                size = sizes[place]
+                lowest, found = float(scores[place]), (feature, float((values[size - 1] + values[size]) / 2))
+        return found
+
+
+def _best(regrets: Reals) -> Reals:
+    """1 at the best algorithm of each input, 0 elsewhere."""
+    return np.asarray(np.eye(regrets.shape[1])[np.argmin(regrets, axis=1)])
+
+
+def walk(tree: Tree, feature: Callable[[str], float]) -> tuple[Leaf, dict[str, float]]:
+    """The leaf that an input leads to, and the features that were looked at on the way, each once.
+
+    >>> leaf = Leaf("hb", {"hb": 1.0}, 7)
+    >>> walk(Split("scale", 5.0, leaf, leaf), {"scale": 3.0}.__getitem__)[1]
+    {'scale': 3.0}
+    """
+    seen: dict[str, float] = {}
+    while isinstance(tree, Split):
+        if tree.feature not in seen:
+            seen[tree.feature] = feature(tree.feature)
+        tree = tree.left if seen[tree.feature] <= tree.threshold else tree.right
+    return tree, seen
+
+
+def most_features(tree: Tree, free: frozenset[str] = frozenset()) -> int:
+    """The most different features that any path looks at, those that are *free* not counted."""
+    if isinstance(tree, Leaf):
+        return 0
+    own = frozenset() if tree.feature in free else frozenset([tree.feature])
+    return len(own) + max(most_features(side, free | own) for side in (tree.left, tree.right))
+
+
+def to_plain(tree: Tree) -> dict[str, Any]:
+    """The tree as dictionaries, for JSON."""
+    if isinstance(tree, Leaf):
+        return {"algorithm": tree.algorithm, "regrets": tree.regrets, "inputs": tree.inputs}
+    sides = {"at_most": to_plain(tree.left), "above": to_plain(tree.right)}
+    return {"feature": tree.feature, "threshold": tree.threshold, **sides}
+
+
+def from_plain(plain: Any) -> Tree:
+    """The tree that :func:`to_plain` wrote."""
+    match plain:
+        case {"algorithm": str(algorithm), "regrets": dict(regrets), "inputs": int(inputs)}:
+            return Leaf(algorithm, {str(name): float(regret) for name, regret in regrets.items()}, inputs)
+        case {"feature": str(feature), "threshold": int() | float() as threshold, "at_most": left, "above": right}:
+            return Split(feature, float(threshold), from_plain(left), from_plain(right))
+        case _:
+            raise BadInput("this is not a decision tree: a part of it has neither an algorithm nor a question.")

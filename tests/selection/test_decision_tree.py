@@ -1,0 +1,137 @@
+"""Delphi's criteria and trees: against brute force, and on data whose tree is known."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from adyton.errors import BadInput
+from adyton.selection.criteria import CRITERIA, best_algorithm, criterion_named, group_regret
+from adyton.selection.decision_tree import Leaf, Split, from_plain, grow, most_features, to_plain, walk
+
+
+def partitions(items):
+    """All partitions of a list."""
+    if not items:
+        yield []
+        return
+    first, *rest = items
+    for smaller in partitions(rest):
+        for place, group in enumerate(smaller):
+            yield [*smaller[:place], [first, *group], *smaller[place + 1 :]]
+        yield [[first], *smaller]
+
+
+@pytest.mark.parametrize("algorithms", [1, 2, 5, 7])
+@pytest.mark.parametrize("theta", [0.0, 0.2, 1.0, 100.0])
+def test_groups_are_the_best_of_all_partitions(algorithms, theta):
+    random = np.random.default_rng(algorithms)
+    regrets = 1 + random.gamma(0.5, 1, (20, algorithms)).round(1)
+    shares = random.dirichlet(np.ones(algorithms), 20)
+    found = group_regret(regrets, regrets**2, shares, theta)
+    for r, t, impurity in zip(regrets, shares, found, strict=True):
+        allowed = (
+            groups
+            for groups in partitions(list(range(algorithms)))
+            if all(abs(r[a] - r[b]) <= theta for group in groups for a, b in itertools.combinations(group, 2))
+        )
+        assert impurity == pytest.approx(min(1 - sum(t[group].sum() ** 2 for group in groups) for groups in allowed))
+
+
+def test_one_group_is_pure_and_no_group_is_gini():
+    regrets, shares = np.array([[1.0, 1.3, 2.0]]), np.array([[0.2, 0.3, 0.5]])
+    assert group_regret(regrets, regrets, shares, 10) == pytest.approx(0)
+    assert group_regret(regrets, regrets, shares, 0.1) == pytest.approx(best_algorithm(regrets, regrets, shares))
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_a_tree_finds_the_rule(name):
+    """hb below a scale of 1000, else dawa where cells are empty, else ahp."""
+    random = np.random.default_rng(0)
+    features = np.column_stack([random.uniform(0, 2000, 600), random.uniform(0, 100, 600)])
+    best = np.where(features[:, 0] < 1000, 0, np.where(features[:, 1] < 40, 1, 2))
+    regrets = np.where(np.arange(3) == best[:, None], 1.0, 3.0 + random.random((600, 3)))
+    tree = grow(features, regrets, ["scale", "zeros"], ["hb", "dawa", "ahp"], criterion=criterion_named(name), depth=4)
+    chosen = [walk(tree, dict(zip(["scale", "zeros"], row, strict=True)).__getitem__)[0].algorithm for row in features]
+    right = np.mean([["hb", "dawa", "ahp"][number] == one for number, one in zip(best, chosen, strict=True)])
+    assert right > (0.95 if name != "group-regret" else 0.5)  # which stops where mean regrets happen to be alike
+
+
+def test_every_split_is_the_best_one():
+    """Against all thresholds of all features, one by one."""
+    random = np.random.default_rng(3)
+    features, regrets = random.integers(0, 6, (40, 3)).astype(float), 1 + random.gamma(0.5, 1, (40, 4))
+    regrets /= regrets.min(axis=1, keepdims=True)
+    best = np.eye(4)[np.argmin(regrets, axis=1)]
+
+    def weighted(below):
+        return sum(
+            side.mean() * float(best_algorithm(regrets[side], regrets[side], best[side].mean(axis=0)))
+            for side in (below, ~below)
+        )
+
+    tree = grow(features, regrets, list("abc"), list("wxyz"), criterion=best_algorithm, depth=1, least=5)
+    sides = [features[:, f] <= t for f in range(3) for t in np.arange(0.5, 6)]
+    lowest = min(weighted(below) for below in sides if 5 <= below.sum() <= 35)
+    assert isinstance(tree, Split)
+    assert weighted(features[:, "abc".index(tree.feature)] <= tree.threshold) == pytest.approx(lowest)
+
+
+def test_depth_and_leaves_are_limited():
+    random = np.random.default_rng(1)
+    features, regrets = random.random((200, 2)), 1 + random.random((200, 3))
+
+    def depth_of(tree):
+        return 0 if isinstance(tree, Leaf) else 1 + max(depth_of(tree.left), depth_of(tree.right))
+
+    def leaves(tree):
+        return [tree] if isinstance(tree, Leaf) else leaves(tree.left) + leaves(tree.right)
+
+    tree = grow(features, regrets, ["a", "b"], ["x", "y", "z"], criterion=best_algorithm, depth=3, least=20)
+    assert depth_of(tree) <= 3
+    assert all(leaf.inputs >= 20 for leaf in leaves(tree))
+    assert sum(leaf.inputs for leaf in leaves(tree)) == 200
+    for leaf in leaves(tree):
+        assert leaf.algorithm == min(leaf.regrets, key=leaf.regrets.get)
+    assert isinstance(grow(features, regrets, ["a", "b"], ["x", "y", "z"], criterion=best_algorithm, depth=0), Leaf)
+    assert isinstance(grow(features * 0, regrets, ["a", "b"], list("xyz"), criterion=best_algorithm, depth=3), Leaf)
+
+
+def test_a_path_looks_at_each_feature_once_and_at_no_other():
+    leaf = Leaf("hb", {"hb": 1.0}, 9)
+    deep = Split("scale", 10.0, Split("scale", 5.0, leaf, Split("zeros", 1.0, leaf, leaf)), leaf)
+    asked = []
+
+    def measure(name):
+        asked.append(name)
+        return {"scale": 7.0, "zeros": 0.0, "variation": 3.0}[name]
+
+    assert walk(deep, measure) == (leaf, {"scale": 7.0, "zeros": 0.0})
+    assert asked == ["scale", "zeros"]
+    assert most_features(deep) == 2
+    assert most_features(deep, frozenset(["scale"])) == 1
+
+
+def test_trees_travel_as_json():
+    tree = Split("scale", 0.1, Leaf("hb", {"hb": 1.0, "dawa": 1.5}, 3), Leaf("dawa", {"hb": 2.0, "dawa": 1.0}, 4))
+    text = json.dumps(to_plain(tree))
+    assert json.dumps(to_plain(from_plain(json.loads(text)))) == text
+    for broken in ({}, [], {"feature": "scale", "threshold": "x"}, {"algorithm": "hb"}):
+        with pytest.raises(BadInput, match="not a decision tree"):
+            from_plain(broken)
+
+
+def test_bad_input():
+    with pytest.raises(BadInput, match="Did you mean 'group-regret'"):
+        criterion_named("group-regrets")
+    with pytest.raises(BadInput, match="theta"):
+        group_regret(np.ones(2), np.ones(2), np.ones(2), float("nan"))
+    for features, regrets in (
+        ([[1.0]], [[0.5, 1.0]]),
+        ([[np.nan]], [[1.0, 2.0]]),
+        ([[1.0, 2.0]], [[1.0, 2.0]]),
+        ([], []),
+    ):
+        with pytest.raises(BadInput):
+            grow(features, regrets, ["a"], ["x", "y"], criterion=best_algorithm, depth=1)
