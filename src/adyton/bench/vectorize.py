@@ -41,7 +41,7 @@ from adyton.bench.vectorize import open_example, peak_memory
 table = open_example(sys.argv[1], int(sys.argv[2]))
 before = peak_memory()
 table.vectorize()
-print(peak_memory() - before)
+sys.stdout.write(str(peak_memory() - before))
 """
 
 

@@ -45,7 +45,7 @@ def plan_named(name: str, **options: Any) -> Plan:
     """
     _load()
     if name not in PLANS:
-        raise BadInput(no_such("algorithm", name, PLANS))
+        raise BadInput(no_such("algorithm", name, sorted(PLANS)))
     plan = PLANS[name]
     allowed = [field.name for field in dataclasses.fields(plan)]
     for option in options:

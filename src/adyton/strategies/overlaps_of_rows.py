@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from adyton.errors import AdytonError
 from adyton.inference.energies import tree_energies
 from adyton.queries import Queries, Ranges
 from adyton.queries.base import Reals
@@ -197,8 +198,8 @@ class TableOverlap:
         self.table = weighted.reshape(groups, size // 2, 2, size // 2, 2).sum(axis=(2, 4))
 
     def back(self, crossed: Reals) -> Reals:
-        """There is none."""
-        raise NotImplementedError
+        """There is none, as :attr:`sweeps` says: on the way up the tables of the levels below were added up."""
+        raise AdytonError("these overlaps are read upwards only. Ask .sweeps before going back.")
 
     def gram(self, depth: int) -> Reals:
         """Read once more."""

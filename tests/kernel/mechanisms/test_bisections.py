@@ -7,6 +7,7 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
+from selection_laws import permute_and_flip_law
 
 from adyton.audit.enumeration import enumerate_distribution
 from adyton.audit.pairs import Pair, vector_pairs
@@ -160,19 +161,6 @@ def test_twice_the_deviation_with_the_same_sensitivity_loses_more(monkeypatch):
 
 
 # ---- the law --------------------------------------------------------------------------------------------------------
-
-
-def permute_and_flip_law(scores, sharpness):
-    """By all orders of the candidates."""
-    law = [0.0] * len(scores)
-    passes = [math.exp(sharpness * (score - max(scores))) for score in scores]
-    orders = list(itertools.permutations(range(len(scores))))
-    for order in orders:
-        reached = 1.0
-        for candidate in order:
-            law[candidate] += reached * passes[candidate] / len(orders)
-            reached *= 1 - passes[candidate]
-    return law
 
 
 def test_the_law_of_one_level():
