@@ -17,6 +17,9 @@ _ROOMS = {
     "Integer": "adyton.schema",
     "Numeric": "adyton.schema",
     "Schema": "adyton.schema",
+    "Delphi": "adyton.selection.delphi",
+    "Pythia": "adyton.selection.pythia",
+    "Selector": "adyton.selection.selector",
     "Kernel": "adyton.kernel.kernel",
     "Measurement": "adyton.queries",
     "Partition": "adyton.queries",
@@ -29,6 +32,7 @@ _ROOMS = {
 __all__ = [
     "Boolean",
     "Categorical",
+    "Delphi",
     "Identifier",
     "Integer",
     "Kernel",
@@ -36,7 +40,9 @@ __all__ = [
     "Measurement",
     "Numeric",
     "Partition",
+    "Pythia",
     "Schema",
+    "Selector",
     "algorithms",
     "draft_schema",
     "errors",
@@ -62,6 +68,9 @@ if TYPE_CHECKING:
     from adyton.schema import Integer as Integer
     from adyton.schema import Numeric as Numeric
     from adyton.schema import Schema as Schema
+    from adyton.selection.delphi import Delphi as Delphi
+    from adyton.selection.pythia import Pythia as Pythia
+    from adyton.selection.selector import Selector as Selector
 
 
 def __getattr__(name: str) -> Any:

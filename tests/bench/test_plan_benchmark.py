@@ -9,11 +9,12 @@ from typer.testing import CliRunner
 from adyton.bench import published, scarce, selections, variants
 from adyton.bench.inference import compare as compare_inference
 from adyton.bench.plans import compare, workloads
-from adyton.bench.shapes import draw, made_up, shapes
+from adyton.bench.shapes import draw, shapes
 from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.plans import plan_named
 from adyton.queries import Identity, Prefix
+from adyton.selection.corpus import made_up_corpus
 
 
 def test_records_hold_what_was_measured():
@@ -49,7 +50,7 @@ def test_made_up_shapes(ndim):
         assert shape.shape == (32,) * ndim, name
         assert shape.min() >= 0
         assert draw(shape, 1000, 0).sum() == 1000
-    assert set(made_up(ndim)) == set(shapes(ndim, 32))
+    assert [shape.name for shape in made_up_corpus(ndim)] == list(shapes(ndim, 32))
     assert all(workload.domain == (32,) * ndim for workload in workloads(ndim, 32).values())
 
 

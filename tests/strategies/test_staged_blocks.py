@@ -38,13 +38,12 @@ SIZES = [1, 2, 3, 7, 1000, 4097]
 @pytest.mark.parametrize("count", [0, 3, 10**12])
 def test_spends_exactly_what_it_was_given(cells, epsilon, count):
     counts = np.random.default_rng(cells).integers(0, count + 1, cells)
-    for rows in (None, float(counts.sum())):
-        kernel = Kernel.simulated(counts, epsilon=epsilon, seed=1)
-        tree = measure_in_stages(kernel.root, prefix_energy(cells), Fraction(epsilon), rows=rows)
-        assert kernel.remaining == 0
-        assert np.isfinite(tree.cells_estimate()).all()
-        if epsilon == "1000":
-            assert tree.cells_estimate().sum() == pytest.approx(counts.sum(), abs=1)
+    kernel = Kernel.simulated(counts, epsilon=epsilon, seed=1)
+    tree = measure_in_stages(kernel.root, prefix_energy(cells), Fraction(epsilon), float(counts.sum()))
+    assert kernel.remaining == 0
+    assert np.isfinite(tree.cells_estimate()).all()
+    if epsilon == "1000":
+        assert tree.cells_estimate().sum() == pytest.approx(counts.sum(), abs=1)
 
 
 @pytest.mark.parametrize("domain", [(1, 1), (1, 7), (5, 3), (33, 16)])
@@ -158,7 +157,7 @@ def test_closer_than_the_best_fixed_levels(rows, factor):
     errors = []
     for seed in range(20):
         kernel = Kernel.simulated(counts, epsilon=1, seed=seed)
-        estimate = measure_in_stages(kernel.root, energy, Fraction(1)).cells_estimate()
+        estimate = measure_in_stages(kernel.root, energy, Fraction(1), float(counts.sum())).cells_estimate()
         errors.append(np.linalg.norm(np.cumsum(estimate - counts)))
     fixed = np.sqrt(squared_error(optimal_levels(4096, energy), energy))
     assert np.mean(errors) < factor * fixed
@@ -171,7 +170,7 @@ def test_no_worse_than_the_best_fixed_levels_where_all_cells_matter():
     errors = []
     for seed in range(40):
         kernel = Kernel.simulated(counts, epsilon=1, seed=seed)
-        estimate = measure_in_stages(kernel.root, energy, Fraction(1)).cells_estimate()
+        estimate = measure_in_stages(kernel.root, energy, Fraction(1), float(counts.sum())).cells_estimate()
         errors.append(np.square(np.cumsum(estimate - counts)).sum())
     assert np.sqrt(np.mean(errors)) < 1.15 * np.sqrt(squared_error(optimal_levels(1024, energy), energy))
 
@@ -179,5 +178,5 @@ def test_no_worse_than_the_best_fixed_levels_where_all_cells_matter():
 def test_refusal():
     kernel = Kernel.simulated([1, 2, 3], epsilon=1, seed=0)
     with pytest.raises(BadInput, match="level_energy must be 3 numbers"):
-        measure_in_stages(kernel.root, [1.0, 2.0], Fraction(1))
+        measure_in_stages(kernel.root, [1.0, 2.0], Fraction(1), 6.0)
     assert kernel.remaining == 1

@@ -39,6 +39,7 @@ class AdaptiveGrid(Plan):
     name = "adaptive-grid"
     serves = Tasks(dimensions=(2,), data_dependent=True)
     simulates_many = False
+    minds_workload = False
 
     coarse_share: Rational = Fraction(1, 2)
     """α in the paper: the part of the budget for the coarse grid."""
@@ -54,7 +55,7 @@ class AdaptiveGrid(Plan):
         alpha = share(self.coarse_share, "coarse_share")
         constant = float(positive(self.rows_per_box, "rows_per_box"))
         small = float(positive(self.rows_per_small_box, "rows_per_small_box"))
-        rows = noisy_total(x, epsilon, self.total_share, self.total)
+        rows = noisy_total(x, epsilon, self.total_share, self)
         coarse = grid_of(x.shape, max(_LEAST_BLOCKS, math.sqrt(rows.number * float(rows.left) / constant) / 4))
         if coarse.count == x.cells:
             alpha = Fraction(1)  # the boxes are cells: there is nothing to cut

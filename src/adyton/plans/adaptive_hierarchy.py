@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.exact import Rational, share
+from adyton.exact import Rational
 from adyton.inference.block_posterior import block_posterior
 from adyton.inference.dyadic_tree import DyadicTree
 from adyton.inference.isotonic import monotone_prefix
@@ -13,8 +13,9 @@ from adyton.inference.least_squares import least_squares
 from adyton.inference.polya_tree import monotone_tree
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
+from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
-from adyton.queries import Queries, Total
+from adyton.queries import Queries
 from adyton.queries.base import Reals
 from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import level_energy_of
@@ -44,14 +45,11 @@ class AdaptiveHierarchy(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Total, levels, least squares, empirical Bayes."""
-        energy, part = level_energy_of(workload), share(self.total_share, "total_share")
-        measured = [] if self.total is not None else [x.measure(Total(x.shape), part * epsilon)]
-        rest = epsilon if self.total is not None else (1 - part) * epsilon
-        rows = measured[0].value if self.total is None else self.total
-        levels = signal_levels(x.cells, float(rest) * rows, energy)
-        blocks = level_strategy(x.cells, levels).measure(x, rest)
-        cells = least_squares(blocks, *measured, local=True)
-        return monotone_tree(cells, levels.block_sizes, levels.variances(float(rest)))
+        energy, rows = level_energy_of(workload), noisy_total(x, epsilon, self.total_share, self)
+        levels = signal_levels(x.cells, float(rows.left) * rows.number, energy)
+        blocks = level_strategy(x.cells, levels).measure(x, rows.left)
+        cells = least_squares(blocks, *rows.measured, local=True)
+        return monotone_tree(cells, levels.block_sizes, levels.variances(float(rows.left)))
 
 
 @register
@@ -74,9 +72,9 @@ class StagedHierarchy(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure in stages; posterior means, mixed with monotone least squares."""
-        part = share(self.total_share, "total_share")
-        tree = measure_in_stages(x, level_energy_of(workload), epsilon, part, rows=self.total)
-        return staged_estimate(tree)
+        rows = noisy_total(x, epsilon, self.total_share, self)
+        energy = level_energy_of(workload)
+        return staged_estimate(measure_in_stages(x, energy, rows.left, rows.number, rows.measured))
 
 
 def staged_estimate(tree: DyadicTree) -> Reals:

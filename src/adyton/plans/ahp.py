@@ -40,6 +40,7 @@ class Ahp(Plan):
     name = "ahp"
     serves = Tasks(dimensions=(1, 2), data_dependent=True)
     simulates_many = False
+    minds_workload = False
 
     partition_share: Rational = Fraction(17, 20)
     """The part of the budget that finds the groups: ρ in the paper."""
@@ -90,7 +91,7 @@ class AhpStar(Ahp):
         """A noisy total, then AHP with the share that suits it."""
         given = None if self.partition_share is None else share(self.partition_share, "partition_share")
         positive(self.eta, "eta")
-        rows = noisy_total(x, epsilon, self.total_share, self.total)
+        rows = noisy_total(x, epsilon, self.total_share, self)
         part = partition_share(rows.number * float(epsilon)) if given is None else given
         return self.on_groups(x, rows.left, part, rows.measured)
 

@@ -18,7 +18,7 @@ from adyton.inference.projections import project_to_simplex, project_to_total
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.partitions import lift, reduce_workload, workload_partition
-from adyton.queries import Partition, Queries, Reduction
+from adyton.queries import Measurement, Partition, Queries, Reduction
 from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
 from adyton.whole import SAFE, whole
@@ -78,11 +78,15 @@ class Plan(ABC):
     serves: ClassVar[Tasks]
     simulates_many: ClassVar[bool] = True
     """Whether :meth:`run` works on many simulated trials at once; if not, they run one after the other."""
+    minds_workload: ClassVar[bool] = True
+    """Whether :meth:`run` depends on the workload. If not, one run serves to measure the error on many of them."""
 
     nonnegative: bool = False
     """Make the estimate non-negative, keeping its total."""
     total: int | None = None
     """The number of rows, where it is public: the estimate then adds up to it."""
+    rows: Measurement | None = None
+    """A noisy number of rows that was bought before: a plan that needs one does not buy it again."""
     reduce: bool = False
     """Merge the cells that the workload cannot tell apart, and answer on the groups."""
 
@@ -114,6 +118,8 @@ class Plan(ABC):
             raise BadInput(f"a workload is a query set such as ad.workloads.Prefix(n), given {shorten(workload)}.")
         if self.total is not None and whole(self.total, "total", 0) > SAFE:
             raise BadInput(f"total must be at most 2^62, given {shorten(self.total)}.")
+        if self.rows is not None and not isinstance(self.rows, Measurement):
+            raise BadInput(f"rows must be a measurement of the total, given {shorten(self.rows)}.")
         for field in fields(self):
             if getattr(type(getattr(self, field.name)), "__hash__", None) is None:
                 raise BadInput(f"{field.name} must be a single value, given {shorten(getattr(self, field.name))}.")

@@ -41,6 +41,7 @@ class Cdf(Plan):
     name = "cdf"
     serves = Tasks(dimensions=(1,), data_dependent=True)
     simulates_many = False
+    minds_workload = False
 
     partition_share: Rational = Fraction(1, 2)
     """The part of the budget that finds the groups."""

@@ -63,7 +63,7 @@ class Dawa(Plan):
             raise BadInput(f"allowance must be at least 0, given {shorten(self.allowance)}.")
         choosing, counting = part * epsilon, (1 - part) * epsilon
         order = curve(x.shape)
-        line = x if order is None else x.reduce(_along(x.shape))
+        line = x if order is None else x.reduce(along_curve(x.shape))
         cost = 1 / counting + allowance / choosing
         buckets = line.select(DawaPartition(cost, self.lengths, longest), choosing)
         counts = bucket_strategy(workload, order, buckets).measure(x, counting)
@@ -101,6 +101,6 @@ def _hilbert(domain: tuple[int, ...]) -> npt.NDArray[np.int64]:
 
 
 @lru_cache(maxsize=16)
-def _along(domain: tuple[int, ...]) -> Partition:
+def along_curve(domain: tuple[int, ...]) -> Partition:
     """Each cell as a group of its own, numbered along the curve: reducing by it puts the cells in order."""
     return Partition(np.argsort(_hilbert(domain)))

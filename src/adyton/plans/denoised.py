@@ -42,6 +42,7 @@ class DenoisedCells(_DenoisedCells):
 
     name = "denoised-cells"
     serves = Tasks()
+    minds_workload = False
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure, then empirical Bayes."""
@@ -60,6 +61,7 @@ class DenoisedNeighbours(_DenoisedCells):
 
     name = "denoised-neighbours"
     serves = Tasks()
+    minds_workload = False
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure, then empirical Bayes by neighbourhoods."""
@@ -79,6 +81,7 @@ class ChangePoints(_DenoisedCells):
 
     name = "change-points"
     serves = Tasks(dimensions=(1, 2))
+    minds_workload = False
 
     edge: bool = True
     """Assume that the first cells of an attribute differ from each other more than later ones do: good for amounts,

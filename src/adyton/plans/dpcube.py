@@ -33,6 +33,7 @@ class DPCube(Plan):
     name = "dpcube"
     serves = Tasks(dimensions=(1, 2), data_dependent=True)
     simulates_many = False
+    minds_workload = False
 
     partition_share: Rational = Fraction(1, 2)
     """The part of the budget that finds the boxes."""

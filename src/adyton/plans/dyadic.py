@@ -38,6 +38,7 @@ class Dyadic(Plan):
     name = "dyadic"
     serves = Tasks(dimensions=(1, 2), data_dependent=True)
     simulates_many = False
+    minds_workload = False
 
     partition_share: Rational = Fraction(1, 5)
     """The part of the budget that chooses the blocks."""

@@ -27,6 +27,7 @@ class Efpa(Plan):
     name = "efpa"
     serves = Tasks(dimensions=(1,), data_dependent=True)
     simulates_many = False
+    minds_workload = False
 
     selection_share: Rational = Fraction(1, 2)
     """The part of the budget that chooses how many waves are kept."""

@@ -21,6 +21,7 @@ class H2(StrategyPlan):
 
     name = "h2"
     serves = Tasks(dimensions=(1,))
+    minds_workload = False
 
     def strategy(self, workload: Queries) -> Strategy:
         """The binary tree."""

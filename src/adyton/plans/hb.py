@@ -21,6 +21,7 @@ class HB(StrategyPlan):
 
     name = "hb"
     serves = Tasks()
+    minds_workload = False
 
     def strategy(self, workload: Queries) -> Strategy:
         """The tree without its root."""

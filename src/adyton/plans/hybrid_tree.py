@@ -48,6 +48,7 @@ class HybridTree(Plan):
     name = "hybrid-tree"
     serves = Tasks(dimensions=(2,), data_dependent=True)
     simulates_many = False
+    minds_workload = False
 
     median_share: Rational = Fraction(1, 20)
     """The part of the budget for the medians; what they do not need goes to the counts."""

@@ -21,6 +21,7 @@ class IdentityPlan(StrategyPlan):
 
     name = "identity"
     serves = Tasks()
+    minds_workload = False
 
     def strategy(self, workload: Queries) -> Strategy:
         """Every cell."""

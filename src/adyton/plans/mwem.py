@@ -65,7 +65,7 @@ class WorstFirst(Plan):
         whole(self.sweeps, "sweeps", 1)
         self.number_of_rounds(1, 1.0)
         queries = workload._whole_form()
-        rows = noisy_total(x, epsilon, self.total_share, self.total)
+        rows = noisy_total(x, epsilon, self.total_share, self)
         rounds = self.number_of_rounds(len(x.shape), rows.number * float(epsilon))
         half = rows.left / (2 * rounds)
         history = DisjointSums(x.cells, rows.number)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from adyton.exact import Rational, share
 from adyton.kernel.sources import VectorSource
+from adyton.plans.base import Plan
 from adyton.queries import Measurement, Total
 
 
@@ -20,10 +21,12 @@ class Rows(NamedTuple):
     """The measurement of the total, to be used again in least squares; none if the total is public."""
 
 
-def noisy_total(x: VectorSource, epsilon: Fraction, part: Rational, public: int | None) -> Rows:
-    """The *public* number of rows, or else a noisy one for this part of *epsilon*."""
+def noisy_total(x: VectorSource, epsilon: Fraction, part: Rational, plan: Plan) -> Rows:
+    """The public number of rows, or the noisy one that was bought before, or else one for this part of *epsilon*."""
     bought = share(part, "total_share")
-    if public is not None:
-        return Rows(max(1.0, float(public)), epsilon, ())
+    if plan.total is not None:
+        return Rows(max(1.0, float(plan.total)), epsilon, ())
+    if plan.rows is not None:
+        return Rows(max(1.0, float(plan.rows.value)), epsilon, (plan.rows,))
     total = x.measure(Total(x.shape), bought * epsilon)
     return Rows(max(1.0, float(total.value)), (1 - bought) * epsilon, (total,))

@@ -21,6 +21,7 @@ class Privelet(StrategyPlan):
 
     name = "privelet"
     serves = Tasks()
+    minds_workload = False
 
     def strategy(self, workload: Queries) -> Strategy:
         """The wavelet along every axis."""

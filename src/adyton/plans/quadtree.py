@@ -21,6 +21,7 @@ class Quadtree(StrategyPlan):
 
     name = "quadtree"
     serves = Tasks(dimensions=(2,))
+    minds_workload = False
 
     def strategy(self, workload: Queries) -> Strategy:
         """The quadtree with geometric weights."""

@@ -58,8 +58,9 @@ def plan_named(name: str, **options: Any) -> Plan:
 
 @lru_cache(maxsize=1)
 def _load() -> None:
-    """Import every module of the plans' room, each of which registers its plans."""
+    """Import every module of the plans' room, each of which registers its plans, and the plan that chooses."""
     import adyton.plans
 
     for module in sorted(pkgutil.iter_modules(adyton.plans.__path__), key=lambda found: found.name):
         importlib.import_module(f"adyton.plans.{module.name}")
+    importlib.import_module("adyton.selection.pythia")

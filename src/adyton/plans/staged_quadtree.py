@@ -44,7 +44,7 @@ class StagedQuadtree(Plan):
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Total, then stages or levels along the tree, posterior means."""
         line, energy = tree_order(x.shape), halving_energies(workload)
-        rows = noisy_total(x, epsilon, self.total_share, self.total)
+        rows = noisy_total(x, epsilon, self.total_share, self)
         tree = line.tree()
         for total in rows.measured:
             tree = tree.with_answers([1], total.answers, total.variances)

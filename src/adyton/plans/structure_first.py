@@ -66,7 +66,7 @@ class StructureFirst(Plan):
         bounds, rest = np.array([0, x.cells]), epsilon
         if selection.buckets > 1:
             if self.clip is None:
-                rows = noisy_total(x, epsilon, self.total_share, self.total)
+                rows = noisy_total(x, epsilon, self.total_share, self)
                 selection, rest = replace(selection, clip=_clip(rows.number, x.cells)), rows.left
             labels = x.select(selection, structure * rest).labels
             bounds, rest = np.append(np.flatnonzero(np.diff(labels, prepend=-1)), x.cells), (1 - structure) * rest

@@ -21,6 +21,7 @@ class Uniform(StrategyPlan):
 
     name = "uniform"
     serves = Tasks()
+    minds_workload = False
 
     def strategy(self, workload: Queries) -> Strategy:
         """The total."""

@@ -30,6 +30,7 @@ class UniformGrid(Plan):
     name = "uniform-grid"
     serves = Tasks(dimensions=(2,), data_dependent=True)
     simulates_many = False
+    minds_workload = False
 
     rows_per_box: Rational = 10
     """c in the paper: a box gets about c/ε rows."""
@@ -39,7 +40,7 @@ class UniformGrid(Plan):
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """A noisy total, one grid, least squares."""
         constant = float(positive(self.rows_per_box, "rows_per_box"))
-        rows = noisy_total(x, epsilon, self.total_share, self.total)
+        rows = noisy_total(x, epsilon, self.total_share, self)
         grid = grid_of(x.shape, math.sqrt(rows.number * float(rows.left) / constant))
         counts = x.measure(grid, rows.left)
         total = (Layer(one.answers, one.variances) for one in rows.measured)

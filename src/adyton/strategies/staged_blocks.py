@@ -14,6 +14,7 @@ fewer of them hold ``CROWDING``/2 of its rows each, and the others nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.inference.dyadic_tree import DyadicTree
-from adyton.queries import Identity, Measurement, Partition, Total
+from adyton.queries import Identity, Measurement, Partition
 from adyton.strategies.optimal_levels import LevelWeights, optimal_levels, tree_height
 
 if TYPE_CHECKING:
@@ -174,19 +175,17 @@ def measure_in_stages(
     x: VectorSource,
     level_energy: npt.ArrayLike,
     epsilon: Fraction,
-    total_share: Fraction = Fraction(1, 50),
-    rows: float | None = None,
+    rows: float,
+    measured: Sequence[Measurement] = (),
 ) -> DyadicTree:
-    """Measure a vector in stages for exactly *epsilon*: first the total, unless the number of *rows* is public."""
+    """Measure a vector of about so many *rows* in stages for exactly *epsilon*; *measured* are totals known already."""
     energy = np.asarray(level_energy, dtype=np.float64)
     if energy.shape != (tree_height(x.cells) + 1,):
         raise BadInput(f"level_energy must be {tree_height(x.cells) + 1} numbers, given an array of {energy.shape}.")
-    tree, budget = DyadicTree.of(x.cells), epsilon
-    if rows is None:
-        total = x.measure(Total(x.shape), total_share * epsilon)
-        tree, budget = tree.with_answers([1], total.answers, total.variances), (1 - total_share) * epsilon
-        rows = float(total.value)
-    return run_stages(x, tree, stage_levels(x.cells, energy, float(budget) * rows), energy, budget)
+    tree = DyadicTree.of(x.cells)
+    for total in measured:
+        tree = tree.with_answers([1], total.answers, total.variances)
+    return run_stages(x, tree, stage_levels(x.cells, energy, float(epsilon) * rows), energy, epsilon)
 
 
 def run_stages(

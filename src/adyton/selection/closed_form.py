@@ -1,0 +1,90 @@
+"""The selector that needs no training: of the algorithms whose error has a closed form, the one with the least."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from adyton import __version__
+from adyton.errors import BadInput
+from adyton.kernel.sources import VectorSource
+from adyton.plans.registry import algorithms, plan_named
+from adyton.queries import Queries
+from adyton.selection.selector import Choice, Selector, Training
+from adyton.selection.workload_kinds import reach
+
+_LARGEST_SIDE = 256
+"""Optimised strategies are tried up to this many cells along an axis: beyond, they take too long to find."""
+_SLOW, _DENSE = "hdmm", "workload"
+_PLAIN, _DENOISED = "identity", "denoised-cells"
+"""Where every query asks about a single cell and plain noise is best, the noise can be taken out again in part."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedForm(Selector):
+    """Chooses from public facts alone and spends nothing: for more dimensions than selectors are trained for."""
+
+    kind = "closed-form"
+
+    training: Training
+    share: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, dimensions: int) -> ClosedForm:
+        """For domains of so many dimensions."""
+        independent = (name for name in algorithms(dimensions) if not plan_named(name).serves.data_dependent)
+        names = [name for name in independent if name != _DENSE]
+        about = Training(
+            dimensions=dimensions,
+            algorithms=tuple(names),
+            workloads=(),
+            corpus=(),
+            epsilons=(),
+            inputs=0,
+            trials=0,
+            date="",
+            adyton=__version__,
+        )
+        return cls(about)
+
+    def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
+        """The least expected error."""
+        self.check(workload)
+        usable, notes = self.available()
+        errors = _errors(workload, epsilon, tuple(usable))
+        name = min(errors, key=lambda one: (errors[one], one))
+        least = max(errors[name], 1e-300)
+        regrets = {one: error / least for one, error in errors.items()}
+        if reach(workload) == 0 and regrets.get(_PLAIN, 2.0) < 1 + 1e-9 and _DENOISED in usable:
+            name = _DENOISED
+        return Choice(name, epsilon, (), regrets, errors, notes)
+
+    def learnt(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    @classmethod
+    def from_learnt(cls, training: Training, share: Fraction, learnt: Any) -> ClosedForm:
+        """For the algorithms that the training names."""
+        return cls(training)
+
+    def in_words(self) -> str:
+        """The rule."""
+        return "The algorithm whose error on the workload, computed beforehand, is least. The choice costs nothing."
+
+
+@lru_cache(maxsize=16)
+def _errors(workload: Queries, epsilon: Fraction, names: tuple[str, ...]) -> dict[str, float]:
+    """The exact errors, of those algorithms that have one."""
+    found = {}
+    for name in names:
+        if name == _SLOW and max(workload.domain) > _LARGEST_SIDE:
+            continue
+        expected = plan_named(name).expected_error(workload, epsilon)
+        if expected.kind in ("exact", "estimate"):
+            found[name] = expected.total
+    if not found:
+        raise BadInput("no algorithm of the library has an error in closed form on this workload. Name an algorithm.")
+    return found

@@ -1,0 +1,164 @@
+"""Delphi: learns from public data which algorithm wins where."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+from adyton import __version__
+from adyton.errors import BadInput
+from adyton.exact import Rational, share
+from adyton.messages import listing, no_such
+from adyton.plans.registry import algorithms as library
+from adyton.plans.registry import plan_named
+from adyton.selection.corpus import Shape, made_up_corpus, read_corpus
+from adyton.selection.criteria import criterion_named
+from adyton.selection.experiments import TRIALS, Experiments
+from adyton.selection.inputs import LINE_SIZES, PLANE_SIDES, SCALES, WORKLOADS, Input, grid
+from adyton.selection.measured import Measured
+from adyton.selection.selector import Selector, Training
+from adyton.selection.similar_inputs import SimilarInputs
+from adyton.selection.tree_selector import TreeSelector
+from adyton.selection.tree_training import DEPTH, grow_trees
+from adyton.whole import whole
+
+KINDS = ("similar-inputs", "tree")
+NEVER = ("pythia", "workload", "hdmm", "mwem-b", "mwem-c", "mwem-d", "mwem*")
+"""Not tried unless they are named: the chooser itself, and those that take seconds a run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delphi:
+    """Measures algorithms on public shapes, at many sizes, scales and budgets, and learns a selector from it.
+
+    >>> delphi = Delphi(dimensions=1, sides=[16], scales=[50, 5000], algorithms=["identity", "uniform"], trials=2)
+    >>> delphi.train().training.inputs
+    14
+    """
+
+    corpus: str | os.PathLike[str] | Sequence[Shape] | None = None
+    """Public data: a folder or file that ``read_corpus`` reads, shapes, or None for made-up ones."""
+    dimensions: int = 1
+    algorithms: Sequence[str] | None = None
+    """Names from the library, a plan of one's own among them; None for all that take less than seconds."""
+    workloads: Sequence[str] | None = None
+    """The workloads that stand for all others; identity and prefixes on a line, boxes of four kinds on a plane."""
+    sides: Sequence[int] | None = None
+    scales: Sequence[int] = SCALES
+    epsilons: Sequence[Rational] = (1,)
+    trials: int = TRIALS
+    kind: str = "similar-inputs"
+    """What to learn: ``similar-inputs`` or ``tree``."""
+    criterion: str = "group-regret"
+    """How a tree is split: group-regret, best-algorithm, least-regret or regret-variance."""
+    depth: int = DEPTH
+    share: Rational | None = None
+    """The part of the budget that features may cost: 1/50, or 1/10 for a tree."""
+    cache: str | os.PathLike[str] | None = None
+    """The file that keeps what was measured, so that a run that was stopped goes on, and a second one is quick."""
+    processes: int | None = None
+    """How many run at a time; None for as many as the machine has cores."""
+
+    def train(self, advance: Callable[[int], None] = lambda steps: None) -> Selector:
+        """Measure what is not in the cache yet, then learn. *advance* is told of every error that is there."""
+        return self.learn(self.measure(advance))
+
+    def steps(self) -> int:
+        """How many steps :meth:`train` tells of."""
+        return len(self.inputs()) * (len(self.candidates()) * len(self.asked()) + 1)
+
+    def measure(self, advance: Callable[[int], None] = lambda steps: None) -> Measured:
+        """Run every algorithm on every input, as far as the cache does not know the outcome."""
+        inputs, candidates, asked = self.inputs(), self.candidates(), self.asked()
+        trials = whole(self.trials, "trials", 2)
+        with _kept(self.cache) as path:
+            experiments = Experiments(path)
+            experiments.run(inputs, candidates, asked, trials=trials, processes=self.processes, advance=advance)
+            return Measured.read(experiments, inputs, candidates, asked, trials)
+
+    def learn(self, measured: Measured) -> Selector:
+        """A selector from measured errors: takes seconds."""
+        if self.kind not in KINDS:
+            raise BadInput(no_such("kind of selector", self.kind, KINDS))
+        default = Fraction(1, 10) if self.kind == "tree" else SimilarInputs.usual_share
+        part = default if self.share is None else share(self.share, "share")
+        if self.kind == "tree":
+            criterion = criterion_named(self.criterion)
+            depth = whole(self.depth, "depth", 0)
+            trees = grow_trees(measured, tuple(measured.errors), part, criterion=criterion, depth=depth)
+            return TreeSelector(self.about(measured), part, trees)
+        return SimilarInputs.trained(self.about(measured), part, measured)
+
+    def inputs(self) -> list[Input]:
+        """Every training input."""
+        sides = (LINE_SIZES if self.dimensions == 1 else PLANE_SIDES) if self.sides is None else self.sides
+        lengths = [whole(side, "sides", 1) for side in sides]
+        scales = [whole(scale, "scales", 1) for scale in self.scales]
+        return grid(self.shapes(), lengths, scales, self.epsilons)
+
+    def shapes(self) -> list[Shape]:
+        """The shapes of the corpus."""
+        if whole(self.dimensions, "dimensions", 1) > 2:
+            raise BadInput(f"selectors are trained for 1 or 2 dimensions, given {self.dimensions}.")
+        if self.corpus is None:
+            return made_up_corpus(self.dimensions)
+        if isinstance(self.corpus, str | os.PathLike):
+            return read_corpus(self.corpus, self.dimensions)
+        found = [shape for shape in self.corpus if shape.counts.ndim == self.dimensions]
+        if not found:
+            raise BadInput(f"none of the {len(self.corpus)} shapes of the corpus has {self.dimensions} dimensions.")
+        return found
+
+    def candidates(self) -> list[str]:
+        """The algorithms that are measured."""
+        if self.algorithms is None:
+            return [name for name in library(self.dimensions) if name not in NEVER]
+        for name in self.algorithms:
+            if not plan_named(name).serves.serves(self.dimensions):
+                raise BadInput(f"{name} does not serve {self.dimensions} dimensions. Leave it out.")
+        if not self.algorithms or "pythia" in self.algorithms:
+            raise BadInput("give the names of algorithms to choose from, other than pythia.")
+        return list(dict.fromkeys(self.algorithms))
+
+    def asked(self) -> list[str]:
+        """The names of the workloads."""
+        if self.workloads is None:
+            return ["identity", "prefix"] if self.dimensions == 1 else ["short", "medium", "long", "mixed"]
+        for name in self.workloads:
+            if name not in WORKLOADS or (name == "prefix" and self.dimensions > 1):
+                raise BadInput(
+                    no_such("workload", name, [one for one in WORKLOADS if one != "prefix" or self.dimensions == 1])
+                )
+        if not self.workloads:
+            raise BadInput(f"give at least one workload of {listing(list(WORKLOADS))}.")
+        return list(dict.fromkeys(self.workloads))
+
+    def about(self, measured: Measured) -> Training:
+        """Where a selector that is learnt from this comes from."""
+        return Training(
+            dimensions=self.dimensions,
+            algorithms=measured.algorithms,
+            workloads=tuple(measured.errors),
+            corpus=measured.sources,
+            epsilons=tuple(dict.fromkeys(str(one.epsilon) for one in measured.inputs)),
+            inputs=len(measured.inputs),
+            trials=self.trials,
+            date=datetime.now(UTC).date().isoformat(),
+            adyton=__version__,
+        )
+
+
+@contextmanager
+def _kept(cache: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """The file that keeps experiments; one for the moment if nobody asked for it."""
+    if cache is not None:
+        yield Path(cache)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "experiments.db"

@@ -1,0 +1,62 @@
+"""Pythia: the plan that chooses among the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from adyton.errors import BadInput
+from adyton.exact import Rational, positive
+from adyton.kernel.sources import VectorSource
+from adyton.messages import shorten
+from adyton.plans.base import Plan, Tasks
+from adyton.plans.registry import plan_named, register
+from adyton.queries import Queries
+from adyton.queries.base import Reals
+from adyton.selection.selector import Choice, Selector
+from adyton.selection.shipped import shipped_selector
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Pythia(Plan):
+    """Looks at a few noisy features of the data, chooses the algorithm that promises the least error for this workload,
+    budget and domain, and runs it with what is left of the budget.
+
+    All it knows about the data is what it bought: ε₁ for the features that it looked at, ε − ε₁ for the algorithm, so
+    that every run costs exactly ε.
+
+    Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
+    SIGMOD 2017.
+    """
+
+    name = "pythia"
+    serves = Tasks(data_dependent=True)
+    simulates_many = False
+
+    selector: Selector | None = field(default=None, kw_only=False)
+    """The selector that chooses; None for the one that comes with the package."""
+    share: Rational | None = None
+    """The part ρ of the budget that features may cost; None for what the selector was trained with."""
+
+    def check(self, workload: Queries) -> None:
+        """Refuse a selector that does not fit."""
+        super().check(workload)
+        if self.selector is not None and not isinstance(self.selector, Selector):
+            raise BadInput(f"selector must be a Selector, such as Selector.load(path), given {shorten(self.selector)}.")
+        self._selector(workload).check(workload)
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Choose, then run the choice."""
+        choice = self.choose(x, workload, epsilon)
+        plan = plan_named(choice.algorithm, total=self.total, rows=choice.total)
+        cells = plan.estimate(x, workload, choice.left).reshape(-1)
+        return self._selector(workload).finish(cells, choice, workload)
+
+    def choose(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Choice:
+        """Choose an algorithm, spending on features what the choice says; the rest is for the algorithm."""
+        return self._selector(workload).choose(x, workload, positive(epsilon, "epsilon"), self.total)
+
+    def _selector(self, workload: Queries) -> Selector:
+        chosen = self.selector or shipped_selector(len(workload.domain))
+        return chosen if self.share is None else chosen.with_share(self.share)

@@ -1,0 +1,236 @@
+"""A selector: what Delphi learnt from public data, and how an algorithm is chosen by it. It can be kept in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from adyton.errors import BadInput
+from adyton.exact import Rational, share
+from adyton.kernel.sources import VectorSource
+from adyton.messages import listing, shorten
+from adyton.plans.registry import algorithms
+from adyton.queries import Measurement, Queries
+from adyton.queries.base import Reals
+from adyton.selection.features import Bought, feature_named
+
+if TYPE_CHECKING:
+    from adyton.selection.measured import Measured
+    from adyton.selection.replay import Replay
+
+FORMAT, VERSION = "adyton selector", 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """Where a selector comes from."""
+
+    dimensions: int
+    algorithms: tuple[str, ...]
+    workloads: tuple[str, ...]
+    corpus: tuple[str, ...]
+    """The data sets that it was trained on."""
+    epsilons: tuple[str, ...]
+    inputs: int
+    trials: int
+    date: str
+    """The day of training, as in 2026-11-15."""
+    adyton: str
+    """The version of the package that trained it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Which algorithm was chosen, what that cost, and why."""
+
+    algorithm: str
+    left: Fraction
+    """What is left of the budget for the algorithm."""
+    bought: tuple[Bought, ...]
+    """The features that were looked at, with their noisy values. No others were measured."""
+    regrets: dict[str, float]
+    """For each algorithm that could be chosen, how many times the best algorithm's error to expect from it."""
+    errors: dict[str, float] = field(default_factory=dict)
+    """For each of them the error to expect, as far as the selector predicts it: ‖W·x̂ − W·x‖₂."""
+    notes: tuple[str, ...] = ()
+    """Algorithms that the selector knows and the library does not have, or the other way around."""
+
+    @property
+    def total(self) -> Measurement | None:
+        """The noisy number of rows, if it was bought: the chosen algorithm need not buy it again."""
+        return next((one.total for one in self.bought if one.total is not None), None)
+
+    def to_plain(self) -> dict[str, Any]:
+        """The choice as plain values, for JSON: budgets as exact fractions, and as floats for programs."""
+        bought = [
+            {
+                "name": one.name,
+                "words": feature_named(one.name).words,
+                "value": one.value,
+                "deviation": one.deviation,
+                "epsilon": _number(one.spent),
+            }
+            for one in self.bought
+        ]
+        return {
+            "algorithm": self.algorithm,
+            "left": _number(self.left),
+            "bought": bought,
+            "regrets": dict(self.regrets),
+            "errors": dict(self.errors),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        bought = [f"{one.name} = {one.value:.6g} ± {one.deviation:.3g}" for one in self.bought]
+        looked = f"after buying {listing(bought)}" if bought else "from public facts alone"
+        ranked = sorted(self.regrets.items(), key=lambda pair: pair[1])[:4]
+        beside = ", ".join(f"{name} {regret:.3f}" for name, regret in ranked)
+        return f"{self.algorithm}, chosen {looked}; expected regrets: {beside}."
+
+
+class Selector(ABC):
+    """A trained chooser. Subclasses say how they choose; all are saved and loaded in the same way."""
+
+    kind: ClassVar[str]
+    training: Training
+    share: Fraction
+    """The part of the budget that features may cost; what is not spent on them goes to the algorithm."""
+
+    @abstractmethod
+    def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
+        """Choose an algorithm for a private vector, spending at most the share of *epsilon* on noisy features.
+
+        A public number of rows, *total*, is not bought.
+        """
+
+    def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
+        """What would be chosen on public inputs, from their true features and simulated noise."""
+        raise BadInput(f"a {self.kind} selector cannot be replayed.")
+
+    @abstractmethod
+    def learnt(self) -> dict[str, Any]:
+        """What was learnt, as plain values."""
+
+    @classmethod
+    @abstractmethod
+    def from_learnt(cls, training: Training, share: Fraction, learnt: Any) -> Selector:
+        """The selector that :meth:`learnt` describes."""
+
+    @abstractmethod
+    def in_words(self) -> str:
+        """What was learnt, for people."""
+
+    def finish(self, cells: Reals, choice: Choice, workload: Queries) -> Reals:
+        """Post-process the estimate by what was bought for the choice; as it is, if there is nothing to gain."""
+        return cells
+
+    def available(self) -> tuple[list[str], tuple[str, ...]]:
+        """The algorithms that can be chosen here, and remarks on those that are missing or unknown to the selector."""
+        here, known = set(algorithms(self.training.dimensions)), self.training.algorithms
+        usable = [name for name in known if name in here]
+        if not usable:
+            raise BadInput(
+                f"this selector knows {listing(known)}, none of which is in the library. Register one, or train again."
+            )
+        missing = [name for name in known if name not in here]
+        note = f"the library has no {listing(missing)}, which the selector knows: the choice is among the rest."
+        return usable, (note,) if missing else ()
+
+    def check(self, workload: Queries) -> None:
+        """Refuse a domain of another dimension."""
+        ndim = len(workload.domain)
+        if ndim != self.training.dimensions:
+            raise BadInput(
+                f"this selector was trained for {self.training.dimensions} dimensions, the domain {workload.domain} "
+                f"has {ndim}. Leave the selector out to use the one that fits."
+            )
+
+    def with_share(self, part: Rational) -> Selector:
+        """The same selector with another share of the budget for features."""
+        return type(self).from_learnt(self.training, share(part, "share"), self.learnt())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the selector to a file: JSON, with a digest that shows later changes."""
+        text = json.dumps({"digest": self.digest, **self._body()}, ensure_ascii=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells it apart from all other selectors."""
+        return _digest(self._body())
+
+    def _body(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": self.kind,
+            "training": asdict(self.training),
+            "share": str(self.share),
+            "learnt": self.learnt(),
+        }
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Selector:
+        """The selector in a file that :meth:`save` wrote."""
+        from adyton.selection.kinds import KINDS
+
+        try:
+            plain = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise BadInput(f"{path} cannot be read: {error.strerror or error}.") from None
+        except ValueError:
+            raise BadInput(f"{path} is not a selector: it is no JSON file. `adyton train` writes selectors.") from None
+        if not isinstance(plain, dict) or plain.get("format") != FORMAT:
+            raise BadInput(f"{path} is not a selector. `adyton train` writes selectors.")
+        if plain.get("version") != VERSION:
+            given = shorten(plain.get("version"))
+            raise BadInput(f"{path} is a selector of version {given}, this is version {VERSION}. Train it again.")
+        if plain.pop("digest", None) != _digest(plain):
+            raise BadInput(f"{path} was changed after it was written: its digest does not fit. Train it again.")
+        try:
+            training = Training(**{name: _frozen(value) for name, value in plain["training"].items()})
+            return KINDS[plain["kind"]].from_learnt(training, Fraction(plain["share"]), plain["learnt"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise BadInput(f"{path} is not a selector that can be read: parts of it are missing.") from None
+
+    def __str__(self) -> str:
+        about = self.training
+        return (
+            f"{self.kind} selector for {about.dimensions} dimensions, trained {about.date} on {about.inputs} inputs "
+            f"from {listing(about.corpus)}; it chooses among {listing(about.algorithms)} and spends at most "
+            f"{self.share} of the budget on features."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+def cheapest(regrets: Iterable[tuple[str, float]], usable: Iterable[str]) -> str:
+    """The algorithm of least regret among those that can be used."""
+    allowed = set(usable)
+    return min(((regret, name) for name, regret in regrets if name in allowed))[1]
+
+
+def _digest(body: dict[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _number(value: Fraction) -> dict[str, str | float | None]:
+    try:
+        return {"exact": str(value), "float": float(value)}
+    except OverflowError:
+        return {"exact": str(value), "float": None}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

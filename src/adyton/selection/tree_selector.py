@@ -1,0 +1,106 @@
+"""The selector of the Pythia paper: one decision tree for each representative workload, under a public root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from adyton.errors import BadInput
+from adyton.inference.projections import project_to_ball
+from adyton.kernel.sources import VectorSource
+from adyton.queries import Queries
+from adyton.queries.base import Reals
+from adyton.selection.decision_tree import Leaf, Tree, from_plain, most_features, to_plain, walk
+from adyton.selection.features import CELLS, FEATURES, Bought, feature_named
+from adyton.selection.measured import Measured
+from adyton.selection.replay import Replay, uses_rows
+from adyton.selection.selector import Choice, Selector, Training, cheapest
+from adyton.selection.workload_kinds import kind_of
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSelector(Selector):
+    """Walks down a tree and buys each feature when the tree asks for it, never twice, and no others.
+
+    Each costs share·ε / d, where d is the most private features on any path of the tree: no path can cost more than
+    share·ε, and what a path does not spend goes to the algorithm.
+
+    Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
+    SIGMOD 2017, Algorithm 3.
+    """
+
+    kind = "tree"
+
+    training: Training
+    share: Fraction
+    trees: dict[str, Tree]
+    """By the representative workload."""
+
+    def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
+        """Walk down the tree of the workload's kind."""
+        self.check(workload)
+        usable, notes = self.available()
+        tree = self.trees[kind_of(workload, self.trees)]
+        public = {CELLS: float(x.cells)} | ({} if total is None else {"scale": float(epsilon) * total})
+        price = self.share * epsilon / max(1, most_features(tree, frozenset(public)))
+        bought: list[Bought] = []
+
+        def look(name: str) -> float:
+            if name in public:
+                return public[name]
+            bought.append(feature_named(name).buy(x, epsilon, price))
+            return bought[-1].value
+
+        leaf, _ = walk(tree, look)
+        name = leaf.algorithm if leaf.algorithm in usable else cheapest(leaf.regrets.items(), usable)
+        return Choice(name, epsilon - price * len(bought), tuple(bought), leaf.regrets, notes=notes)
+
+    def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
+        """Walk down the tree with noisy features, as often as asked."""
+        tree = self.trees[workload]
+        price = self.share / max(1, most_features(tree, frozenset([CELLS])))
+        names = (CELLS, *(feature.name for feature in FEATURES))
+        rows = measured.noisy_features(price, draws, seed)
+        chosen, left = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
+        for number, row in enumerate(rows):
+            leaf, seen = walk(tree, dict(zip(names, row.tolist(), strict=True)).__getitem__)
+            paid = seen.keys() - {CELLS} - ({"scale"} if uses_rows(leaf.algorithm) else set())
+            chosen[number] = measured.algorithms.index(leaf.algorithm)
+            left[number] = 1 - float(price) * len(paid)
+        return Replay(chosen.reshape(draws, -1), left.reshape(draws, -1))
+
+    def finish(self, cells: Reals, choice: Choice, workload: Queries) -> Reals:
+        """On a line, where single cells are asked about: the nearest estimate whose cells add up, without their signs,
+        to no more than the noisy number of rows and a slack of the scale of its noise."""
+        if choice.total is None or len(workload.domain) > 1 or kind_of(workload, self.trees) != "identity":
+            return cells
+        most = float(choice.total.value) + float(1 / choice.total.epsilon)
+        return project_to_ball(cells, np.maximum(0.0, most))
+
+    def learnt(self) -> dict[str, Any]:
+        """The trees."""
+        return {name: to_plain(tree) for name, tree in self.trees.items()}
+
+    @classmethod
+    def from_learnt(cls, training: Training, share: Fraction, learnt: Any) -> TreeSelector:
+        """The selector with these trees."""
+        if not isinstance(learnt, dict) or not learnt:
+            raise BadInput("this is not a tree selector: it has no trees.")
+        return cls(training, share, {str(name): from_plain(tree) for name, tree in learnt.items()})
+
+    def in_words(self) -> str:
+        """The trees, one question a line."""
+        return "\n\n".join(f"{name}:\n{_words(tree)}" for name, tree in self.trees.items())
+
+
+def _words(tree: Tree, indent: int = 1) -> str:
+    space = "  " * indent
+    if isinstance(tree, Leaf):
+        return f"{space}{tree.algorithm} (expected regret {tree.regrets[tree.algorithm]:.3f})"
+    return (
+        f"{space}{tree.feature} at most {tree.threshold:.6g}:\n{_words(tree.left, indent + 1)}\n"
+        f"{space}else:\n{_words(tree.right, indent + 1)}"
+    )

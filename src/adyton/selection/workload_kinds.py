@@ -1,0 +1,75 @@
+"""What is public about a workload and matters to the choice: how large a part of the domain its queries ask about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+
+from adyton.queries import Queries, Ranges
+from adyton.queries.base import Reals
+from adyton.queries.random_ranges import LENGTHS
+
+_SHORT, _LONG = 1 / 16, 1 / 4
+
+
+@lru_cache(maxsize=64)
+def reach(workload: Queries) -> float:
+    """From 0, where a query asks about one cell, to 1, where it asks about all: log(cells of a query) / log(cells).
+
+    >>> from adyton.queries import Identity, Total
+    >>> reach(Identity(64)), reach(Total(64))
+    (0.0, 1.0)
+    """
+    asked = max(1.0, float(np.mean(_cells_asked(workload))))
+    return min(1.0, math.log(asked) / math.log(workload.cells)) if workload.cells > 1 else 0.0
+
+
+def kind_of(workload: Queries, kinds: Iterable[str]) -> str:
+    """The representative workload that stands for this one, out of those that a selector was trained on.
+
+    On a line, prefixes stand for queries that ask about half the domain on average, identity for shorter ones. On a
+    plane, boxes that are all short, all medium or all long along both axes are of that kind, any others are mixed.
+
+    >>> from adyton.queries import Prefix, RandomRanges
+    >>> kind_of(Prefix(9), ["identity", "prefix"])
+    'prefix'
+    >>> kind_of(RandomRanges((32, 32), 9, seed=0, kind="long"), ["short", "medium", "long", "mixed"])
+    'long'
+    """
+    known = sorted(kinds)
+    found = _kind_on_line(workload) if len(workload.domain) == 1 else _kind_of_boxes(workload)
+    if found in known:
+        return found
+    return "mixed" if "mixed" in known else known[0]
+
+
+@lru_cache(maxsize=64)
+def _kind_on_line(workload: Queries) -> str:
+    return "identity" if float(np.mean(_cells_asked(workload))) < workload.cells / 2 else "prefix"
+
+
+@lru_cache(maxsize=64)
+def _kind_of_boxes(workload: Queries) -> str:
+    parts = _parts_of_sides(workload)
+    for kind, low, high in zip(LENGTHS, (0, _SHORT, _LONG), (_SHORT, _LONG, math.inf), strict=True):
+        one_cell = kind == "short"
+        fits = (parts >= low) & ((parts < high) | (one_cell & (parts <= 1 / np.array(workload.domain))))
+        if fits.all():
+            return kind
+    return "mixed"
+
+
+def _parts_of_sides(workload: Queries) -> Reals:
+    """For each query the part of each side that it spans; the same along all axes, if it is no box."""
+    if isinstance(workload, Ranges):
+        return np.asarray((workload.upper - workload.lower + 1) / np.array(workload.domain))
+    part = (_cells_asked(workload) / workload.cells) ** (1 / len(workload.domain))
+    return np.asarray(np.repeat(part[:, None], len(workload.domain), axis=1))
+
+
+def _cells_asked(workload: Queries) -> Reals:
+    """How many cells each query asks about, if its coefficients are 0 and 1."""
+    return np.asarray(np.abs(np.asarray(workload @ np.ones(workload.cells), dtype=np.float64)))
