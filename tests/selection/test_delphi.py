@@ -20,7 +20,7 @@ from adyton.plans.registry import PLANS
 from adyton.selection.corpus import Shape
 from adyton.selection.criteria import CRITERIA
 from adyton.selection.experiments import Experiments
-from adyton.selection.inputs import grid, workload_named
+from adyton.selection.inputs import grid
 from adyton.selection.replay import expected_errors, held_out
 
 W = ad.workloads

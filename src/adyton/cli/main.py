@@ -24,6 +24,9 @@ COMMANDS = {
     "ledger": "adyton.cli.ledger:command",
     "audit": "adyton.cli.audit:command",
     "bench": "adyton.cli.bench:command",
+    "train": "adyton.cli.train:command",
+    "explain": "adyton.cli.explain:command",
+    "reproduce": "adyton.cli.reproduce:command",
 }
 
 

@@ -23,8 +23,14 @@ from adyton.errors import BadInput
 from adyton.exact import display, positive
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from adyton.kernel.kernel import Kernel
-    from adyton.queries import Measurement
+    from adyton.kernel.sources import VectorSource
+    from adyton.plans import Plan
+    from adyton.queries import Measurement, Queries
+    from adyton.queries.base import Reals
+    from adyton.selection.selector import Choice
 
 _CONFIDENCE = 0.95
 _ROWS_SHOWN = 60
@@ -38,6 +44,10 @@ def command(
     histogram: Annotated[str | None, typer.Option(metavar="A[,B…]", help="Count the rows of every cell.")] = None,
     count: Annotated[bool, typer.Option("--count", help="Count all rows.")] = False,
     where: Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(help="For a histogram: an algorithm, or auto to have one chosen; else noise on each cell."),
+    ] = None,
     ledger: Annotated[Path | None, typer.Option(help="The file that remembers what was spent.")] = None,
     total: Annotated[
         str | None, typer.Option(help="The total budget of a new ledger; as EPSILON if not given.")
@@ -48,9 +58,12 @@ def command(
     """Release a count or a histogram under differential privacy."""
     if count == (histogram is not None):
         raise BadInput("ask for one thing: --count, or --histogram with the attributes to count by.")
+    if algorithm is not None and histogram is None:
+        raise BadInput("--algorithm is for histograms. Leave it out for a count.")
     from adyton.kernel.kernel import Kernel
     from adyton.schema import Schema
 
+    plan = None if algorithm is None else _plan(algorithm)
     declared = Schema.from_toml(schema)
     names = [name.strip() for name in (histogram or "").split(",")]
     if histogram is not None and declared.select(names).cells > _LARGEST:
@@ -72,15 +85,22 @@ def command(
 
                 selected = source.select(names)
                 axes = {name: attribute.labels for name, attribute in selected.schema.attributes.items()}
-                answer = selected.vectorize().measure(Identity(selected.schema.shape), row_epsilon)
+                cells = Identity(selected.schema.shape)
+                if plan is None:
+                    answer = selected.vectorize().measure(cells, row_epsilon)
+                else:
+                    plan.check(cells)
+                    estimated = _estimate(plan, selected.vectorize(), cells, row_epsilon)
     except KeyboardInterrupt:
         charged = kernel.spent - before
         kept = f"; ε = {display(charged)} was charged already and stays spent" if charged else ""
         raise InterruptedRelease(f"interrupted{kept}.") from None
-    if as_json:
+    if plan is not None:
+        _show_estimate(kernel, axes, *estimated, epsilon, as_json=as_json)
+    elif as_json:
         print_json(_as_json(kernel, axes, answer, epsilon))
     else:
-        _print(axes, answer)
+        _print(axes, answer.answers)
         if not quiet:
             _remark(kernel, answer, ledger)
 
@@ -111,20 +131,63 @@ def _radius(answer: Measurement) -> int:
     return discrete_laplace_radius(1 / answer.epsilon, _CONFIDENCE)
 
 
-def _print(axes: dict[str, Any], answer: Measurement) -> None:
+def _plan(algorithm: str) -> Plan:
+    from adyton.plans import plan_named
+
+    return plan_named("pythia" if algorithm == "auto" else algorithm)
+
+
+def _estimate(plan: Plan, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[str, Choice | None, Reals]:
+    """The algorithm that was run, the choice that led to it, if any, and the estimate."""
+    from adyton.selection.pythia import Pythia
+
+    if not isinstance(plan, Pythia):
+        return plan.name, None, plan.estimate(x, workload, epsilon)
+    choice = plan.choose(x, workload, epsilon)
+    return choice.algorithm, choice, plan.follow(x, workload, choice).reshape(workload.domain)
+
+
+def _show_estimate(
+    kernel: Kernel[Any],
+    axes: dict[str, Any],
+    algorithm: str,
+    choice: Choice | None,
+    estimate: Reals,
+    epsilon: str,
+    *,
+    as_json: bool,
+) -> None:
+    if as_json:
+        print_json(
+            {
+                "dataset": kernel.ledger.dataset,
+                "axes": {name: list(labels) for name, labels in axes.items()},
+                "estimate": estimate.tolist(),
+                "algorithm": algorithm,
+                "choice": None if choice is None else choice.to_plain(),
+                **_budget(kernel, epsilon),
+            }
+        )
+        return
+    _print(axes, estimate.round(1))
+    why = "" if choice is None else f" It was {choice}"
+    notes().print(f"Estimated by {algorithm}.{why} Spent ε = {display(kernel.spent)}.", markup=False)
+
+
+def _print(axes: dict[str, Any], answers: npt.NDArray[Any]) -> None:
     if not axes:
-        out().print(f"{answer.value}")
+        out().print(f"{answers.reshape(-1)[0]}")
         return
     table = plain_table()
     for name in axes:
         table.add_column(printable(name))
     table.add_column("count", justify="right")
     cells = itertools.product(*axes.values())
-    for labels, value in itertools.islice(zip(cells, answer.answers.tolist(), strict=True), _ROWS_SHOWN):
+    for labels, value in itertools.islice(zip(cells, answers.reshape(-1).tolist(), strict=True), _ROWS_SHOWN):
         table.add_row(*(printable(str(label)) for label in labels), str(value))
     out().print(table)
-    if answer.answers.size > _ROWS_SHOWN:
-        out().print(f"… and {answer.answers.size - _ROWS_SHOWN} more cells: --json prints them all.")
+    if answers.size > _ROWS_SHOWN:
+        out().print(f"… and {answers.size - _ROWS_SHOWN} more cells: --json prints them all.")
 
 
 def _remark(kernel: Kernel[Any], answer: Measurement, ledger: Path | None) -> None:
@@ -143,10 +206,16 @@ def _as_json(kernel: Kernel[Any], axes: dict[str, Any], answer: Measurement, eps
         "dataset": kernel.ledger.dataset,
         "axes": {name: list(labels) for name, labels in axes.items()},
         "counts": answer.answers.reshape(shape).tolist() if axes else answer.value,
-        "epsilon": as_number(positive(epsilon, "epsilon")),
         "private": answer.private,
         "variance": float(answer.variances[0]),
         "within": {"confidence": _CONFIDENCE, "radius": _radius(answer)},
+        **_budget(kernel, epsilon),
+    }
+
+
+def _budget(kernel: Kernel[Any], epsilon: str) -> dict[str, Any]:
+    return {
+        "epsilon": as_number(positive(epsilon, "epsilon")),
         "total": as_number(kernel.total),
         "spent": as_number(kernel.spent),
         "remaining": as_number(kernel.remaining),

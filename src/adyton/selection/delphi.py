@@ -18,7 +18,7 @@ from adyton.messages import listing, no_such
 from adyton.plans.registry import algorithms as library
 from adyton.plans.registry import plan_named
 from adyton.selection.corpus import Shape, made_up_corpus, read_corpus
-from adyton.selection.criteria import criterion_named
+from adyton.selection.criteria import Criterion, criterion_named
 from adyton.selection.experiments import TRIALS, Experiments
 from adyton.selection.inputs import LINE_SIZES, PLANE_SIDES, SCALES, WORKLOADS, Input, grid
 from adyton.selection.measured import Measured
@@ -59,7 +59,7 @@ class Delphi:
     """How a tree is split: group-regret, best-algorithm, least-regret or regret-variance."""
     depth: int = DEPTH
     share: Rational | None = None
-    """The part of the budget that features may cost: 1/50, or 1/10 for a tree."""
+    """The part of the budget that features may cost: 1/100, or 1/10 for a tree."""
     cache: str | os.PathLike[str] | None = None
     """The file that keeps what was measured, so that a run that was stopped goes on, and a second one is quick."""
     processes: int | None = None
@@ -67,6 +67,7 @@ class Delphi:
 
     def train(self, advance: Callable[[int], None] = lambda steps: None) -> Selector:
         """Measure what is not in the cache yet, then learn. *advance* is told of every error that is there."""
+        self.method()
         return self.learn(self.measure(advance))
 
     def steps(self) -> int:
@@ -84,16 +85,19 @@ class Delphi:
 
     def learn(self, measured: Measured) -> Selector:
         """A selector from measured errors: takes seconds."""
-        if self.kind not in KINDS:
-            raise BadInput(no_such("kind of selector", self.kind, KINDS))
-        default = Fraction(1, 10) if self.kind == "tree" else SimilarInputs.usual_share
-        part = default if self.share is None else share(self.share, "share")
+        part, criterion, depth = self.method()
         if self.kind == "tree":
-            criterion = criterion_named(self.criterion)
-            depth = whole(self.depth, "depth", 0)
             trees = grow_trees(measured, tuple(measured.errors), part, criterion=criterion, depth=depth)
             return TreeSelector(self.about(measured), part, trees)
         return SimilarInputs.trained(self.about(measured), part, measured)
+
+    def method(self) -> tuple[Fraction, Criterion, int]:
+        """The share, the criterion and the depth, checked."""
+        if self.kind not in KINDS:
+            raise BadInput(no_such("kind of selector", self.kind, KINDS))
+        default = TreeSelector.usual_share if self.kind == "tree" else SimilarInputs.usual_share
+        part = default if self.share is None else share(self.share, "share")
+        return part, criterion_named(self.criterion), whole(self.depth, "depth", 0)
 
     def inputs(self) -> list[Input]:
         """Every training input."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import multiprocessing
 import os
+import signal
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -89,23 +94,30 @@ class Experiments:
         Algorithms are names from the library, or plans under names of one's own.
         """
         number = whole(trials, "trials", 1)
-        plans = algorithms if isinstance(algorithms, Mapping) else {name: plan_named(name) for name in algorithms}
         with closing(self._open()) as file:
-            jobs = self._missing(file, inputs, plans, workloads, number)
+            jobs = self._missing(file, inputs, _plans(algorithms), workloads, number)
             advance(len(inputs) * (len(algorithms) * len(workloads) + 1) - sum(len(job.workloads) for job in jobs))
             for result in _results(jobs, processes or os.cpu_count() or 1):
                 _keep(file, result)
                 advance(len(result.job.workloads))
 
-    def errors(self, inputs: Sequence[Input], algorithms: Sequence[str], workload: str, *, trials: int) -> Reals:
+    def errors(
+        self,
+        inputs: Sequence[Input],
+        algorithms: Sequence[str] | Mapping[str, Plan],
+        workload: str,
+        *,
+        trials: int,
+    ) -> Reals:
         """inputs × algorithms × trials: ‖W·x̂ − W·x‖₂ of each run."""
+        labels = [_label(name, plan) for name, plan in _plans(algorithms).items()]
         with closing(self._open()) as file:
             query = "SELECT input, algorithm, errors FROM errors WHERE workload = ? AND trials >= ?"
             kept = {(one, name): blob for one, name, blob in file.execute(query, (workload, trials))}
         try:
             return np.array(
-                [[np.frombuffer(kept[one.key, name])[:trials] for name in algorithms] for one in inputs]
-            ).reshape(len(inputs), len(algorithms), trials)
+                [[np.frombuffer(kept[one.key, label])[:trials] for label in labels] for one in inputs]
+            ).reshape(len(inputs), len(labels), trials)
         except KeyError as error:
             raise BadInput(f"the experiment {error.args[0]} with {workload} was not run. Run it first.") from None
 
@@ -117,8 +129,9 @@ class Experiments:
 
     def seconds(self, algorithm: str) -> float:
         """The time that all runs of an algorithm took."""
+        label = _label(algorithm, plan_named(algorithm))
         with closing(self._open()) as file:
-            found = file.execute("SELECT sum(seconds) FROM errors WHERE algorithm = ?", (algorithm,)).fetchone()[0]
+            found = file.execute("SELECT sum(seconds) FROM errors WHERE algorithm = ?", (label,)).fetchone()[0]
         return float(found or 0.0)
 
     def _open(self) -> sqlite3.Connection:
@@ -141,10 +154,25 @@ class Experiments:
         jobs = [_Job(one, "", None, ("features",), 1) for one in inputs if one.key not in featured]
         for one in inputs:
             for name, plan in plans.items():
-                left = tuple(workload for workload in workloads if (one.key, workload, name) not in done)
+                label = _label(name, plan)
+                left = tuple(workload for workload in workloads if (one.key, workload, label) not in done)
                 if left:
-                    jobs.append(_Job(one, name, plan, left, trials))
+                    jobs.append(_Job(one, label, plan, left, trials))
         return sorted(jobs, key=lambda job: -np.prod(job.input.domain))
+
+
+def _plans(algorithms: Sequence[str] | Mapping[str, Plan]) -> Mapping[str, Plan]:
+    return algorithms if isinstance(algorithms, Mapping) else {name: plan_named(name) for name in algorithms}
+
+
+@lru_cache(maxsize=256)
+def _label(name: str, plan: Plan) -> str:
+    """The name under which errors are kept: a plan whose text was changed is another one."""
+    try:
+        text = inspect.getsource(type(plan))
+    except (OSError, TypeError):
+        text = ""
+    return f"{name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def _results(jobs: list[_Job], processes: int) -> Iterator[_Result]:
@@ -162,9 +190,10 @@ _jobs: list[_Job] = []
 
 
 def _prepare(jobs: list[_Job]) -> None:
-    """In a worker: the list of jobs, which it is then told by number."""
+    """In a worker: the list of jobs, which it is then told by number. Ctrl-C is for the parent to handle."""
     global _jobs
     _jobs = jobs
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _work_on(number: int) -> tuple[int, Reals, float]:
@@ -173,8 +202,6 @@ def _work_on(number: int) -> tuple[int, Reals, float]:
 
 
 def _work(job: _Job) -> _Result:
-    import time
-
     begun = time.perf_counter()
     x, plan, epsilon = job.input.counts(), job.plan, job.input.epsilon
     if plan is None:

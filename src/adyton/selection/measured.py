@@ -16,6 +16,8 @@ from adyton.selection.inputs import Input
 
 Reals: TypeAlias = npt.NDArray[np.float64]
 
+_LEAST = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Measured:
@@ -67,8 +69,8 @@ class Measured:
         return Measured(self.inputs, tuple(algorithms), errors, self.features)
 
     def mean_errors(self, workload: str) -> Reals:
-        """inputs × algorithms, over the trials."""
-        return np.asarray(self.errors[workload].mean(axis=-1))
+        """inputs × algorithms, over the trials; never quite 0, so that ratios and logarithms exist."""
+        return np.asarray(np.maximum(self.errors[workload].mean(axis=-1), _LEAST))
 
     def regrets(self, workload: str) -> Reals:
         """inputs × algorithms: the mean error divided by the least one."""
@@ -87,7 +89,7 @@ class Measured:
             np.take_along_axis(judged, np.argmin(chosen, axis=1)[:, None], axis=1)[:, 0]
             for chosen, judged in (halves, halves[::-1])
         ]
-        return np.asarray((found[0] + found[1]) / 2)
+        return np.asarray(np.maximum((found[0] + found[1]) / 2, _LEAST))
 
     def noisy_features(self, price: Fraction, draws: int, seed: int) -> Reals:
         """(draws · inputs) × features, the public one first, each private one bought for *price* times ε."""

@@ -48,14 +48,17 @@ class Pythia(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, then run the choice."""
-        choice = self.choose(x, workload, epsilon)
-        plan = plan_named(choice.algorithm, total=self.total, rows=choice.total)
-        cells = plan.estimate(x, workload, choice.left).reshape(-1)
-        return self._selector(workload).finish(cells, choice, workload)
+        return self.follow(x, workload, self.choose(x, workload, epsilon))
 
     def choose(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Choice:
         """Choose an algorithm, spending on features what the choice says; the rest is for the algorithm."""
         return self._selector(workload).choose(x, workload, positive(epsilon, "epsilon"), self.total)
+
+    def follow(self, x: VectorSource, workload: Queries, choice: Choice) -> Reals:
+        """Run what was chosen with what is left, and return the cells, flat."""
+        plan = plan_named(choice.algorithm, total=self.total, rows=choice.total)
+        cells = plan.estimate(x, workload, choice.left).reshape(-1)
+        return self._selector(workload).finish(cells, choice, workload)
 
     def _selector(self, workload: Queries) -> Selector:
         chosen = self.selector or shipped_selector(len(workload.domain))

@@ -203,10 +203,10 @@ class Selector(ABC):
             raise BadInput(f"{path} is not a selector that can be read: parts of it are missing.") from None
 
     def __str__(self) -> str:
-        about = self.training
+        about, more = self.training, "s" if self.training.dimensions > 1 else ""
         return (
-            f"{self.kind} selector for {about.dimensions} dimensions, trained {about.date} on {about.inputs} inputs "
-            f"from {listing(about.corpus)}; it chooses among {listing(about.algorithms)} and spends at most "
+            f"{self.kind} selector for {about.dimensions} dimension{more}, trained {about.date} on {about.inputs} "
+            f"inputs from {listing(about.corpus)}; it chooses among {listing(about.algorithms)} and spends at most "
             f"{self.share} of the budget on features."
         )
 

@@ -44,7 +44,7 @@ class SimilarInputs(Selector):
     """
 
     kind = "similar-inputs"
-    usual_share: ClassVar[Fraction] = Fraction(1, 50)
+    usual_share: ClassVar[Fraction] = Fraction(1, 100)
 
     training: Training
     share: Fraction

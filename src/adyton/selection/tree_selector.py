@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class TreeSelector(Selector):
     """
 
     kind = "tree"
+    usual_share: ClassVar[Fraction] = Fraction(1, 10)
 
     training: Training
     share: Fraction

@@ -1,0 +1,197 @@
+"""``adyton explain``: what a selector has learnt, or why a release used the algorithm that it used."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adyton.cli.console import as_number, out, plain_table, print_json, printable
+from adyton.errors import BadInput
+
+if TYPE_CHECKING:
+    from adyton.selection.selector import Choice, Selector
+
+_FILE = (
+    "A selector that `adyton train` wrote, or the JSON of a release that chose its algorithm. Without it, the selector "
+    "that comes with Adyton."
+)
+
+
+def command(
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help=_FILE)] = None,
+    dimensions: Annotated[
+        int | None, typer.Option(min=1, max=2, help="Without a file: of the domains that the selector is for.")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the selector: FILE.svg, FILE.png or FILE.pdf.")] = None,
+    workload: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What would be chosen for identity, prefix, short, …, mixed?")
+    ] = None,
+    cells: Annotated[int | None, typer.Option(min=1, help="With --workload: the cells of the domain.")] = None,
+    rows: Annotated[int | None, typer.Option(min=0, help="With --workload: a public number of rows.")] = None,
+    epsilon: Annotated[str, typer.Option(help="With --workload: the budget.")] = "1",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say in words how an algorithm is chosen, or why one was chosen for a release.
+
+    Reads public things only: a selector was learnt from public data, and a release is public.
+    """
+    if picture is not None:
+        from adyton.selection.drawing import check_ending
+
+        check_ending(picture)
+    choice = None if file is None else _choice_in(file)
+    if choice is not None:
+        if picture is not None or workload is not None or dimensions is not None:
+            raise BadInput(f"{file} is a release: --picture, --workload and --dimensions are for selectors.")
+        _show_choice(choice, as_json=as_json)
+        return
+    selector = _selector(file, dimensions)
+    if workload is not None or cells is not None or rows is not None:
+        if workload is None or cells is None or rows is None:
+            raise BadInput("to ask what would be chosen, give all of --workload, --cells and --rows.")
+        _show_choice(
+            _would_choose(selector, workload, cells, rows, epsilon).to_plain(), as_json=as_json, left="is left"
+        )
+    elif as_json:
+        about = {"kind": selector.kind, "share": as_number(selector.share), "training": asdict(selector.training)}
+        print_json({**about, "in_words": selector.in_words(), "picture": None if picture is None else str(picture)})
+    else:
+        _show_selector(selector)
+    if picture is not None:
+        from adyton.selection.drawing import draw
+
+        draw(selector, picture)
+
+
+def _selector(file: Path | None, dimensions: int | None) -> Selector:
+    """The selector in the file, or the one that is part of the package."""
+    from adyton.selection.selector import Selector
+    from adyton.selection.shipped import shipped_selector
+
+    if file is not None:
+        selector = Selector.load(file)
+        if dimensions not in (None, selector.training.dimensions):
+            raise BadInput(f"{file} is for {selector.training.dimensions} dimensions, given --dimensions {dimensions}.")
+        return selector
+    number = dimensions or 1
+    try:
+        return shipped_selector(number)
+    except (BadInput, OSError):
+        raise BadInput(
+            f"the selector for {number} dimensions that comes with Adyton cannot be read. Install Adyton again, or "
+            f"train one of your own: `adyton train --dimensions {number} --out selector.json`."
+        ) from None
+
+
+def _show_selector(selector: Selector) -> None:
+    out().print(printable(str(selector)), markup=False)
+    table = plain_table()
+    table.show_header = False
+    table.add_column()
+    table.add_column(overflow="fold")
+    for name, value in asdict(selector.training).items():
+        words = ", ".join(value) if isinstance(value, tuple) else str(value)
+        table.add_row(name, printable(words))
+    out().print(table)
+    for line in selector.in_words().splitlines():
+        out().print(printable(line), markup=False, soft_wrap=True)
+
+
+def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsilon: str) -> Choice:
+    """The choice for public facts alone; refused where the selector would look at the data."""
+    import numpy as np
+
+    from adyton.exact import positive
+    from adyton.kernel.kernel import Kernel
+    from adyton.selection.inputs import workload_named
+
+    amount, ndim = positive(epsilon, "--epsilon"), selector.training.dimensions
+    if cells > 2**24:
+        raise BadInput(f"--cells is at most {2**24:,}, given {cells:,}.")
+    side = math.isqrt(cells) if ndim == 2 else cells
+    if side**ndim != cells:
+        raise BadInput(f"--cells of a plane are those of a square, such as 4096 for 64 × 64, given {cells}.")
+    if workload == "prefix" and ndim == 2:
+        raise BadInput("there are no prefixes on a plane. Ask about identity, short, medium, long or mixed.")
+    domain = (side,) * ndim
+    asked = workload_named(workload, domain)
+    nobody = Kernel.simulated(np.zeros(domain, dtype=np.int64), epsilon=amount, seed=np.random.SeedSequence(0)).root
+    choice = selector.choose(nobody, asked, amount, rows)
+    if choice.bought:
+        names = " and ".join(one.name for one in choice.bought)
+        raise BadInput(f"that depends on the data: this selector would buy {names}. Look at its trees instead.")
+    return choice
+
+
+def _choice_in(file: Path) -> dict[str, Any] | None:
+    """The choice that a release holds; None if the file is anything else."""
+    try:
+        plain = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(plain, dict) or "choice" not in plain:
+        return None
+    choice = plain["choice"]
+    try:
+        return {
+            "algorithm": str(choice["algorithm"]),
+            "left": _amount(choice["left"]),
+            "bought": [
+                {
+                    "name": str(one["name"]),
+                    "words": str(one["words"]),
+                    "value": float(one["value"]),
+                    "deviation": float(one["deviation"]),
+                    "epsilon": _amount(one["epsilon"]),
+                }
+                for one in choice["bought"]
+            ],
+            "regrets": {str(name): float(regret) for name, regret in choice["regrets"].items()},
+            "errors": {str(name): float(error) for name, error in choice["errors"].items()},
+            "notes": [str(note) for note in choice["notes"]],
+        }
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise BadInput(f"{file} holds a choice that cannot be read: parts of it are missing.") from None
+
+
+def _amount(plain: Any) -> dict[str, Any]:
+    from adyton.exact import exact
+
+    return dict(as_number(exact(plain["exact"], "a budget in the file")))
+
+
+def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left") -> None:
+    if as_json:
+        print_json(choice)
+        return
+    from fractions import Fraction
+
+    from adyton.exact import display
+
+    name, bought = printable(choice["algorithm"]), choice["bought"]
+    said = f"after looking at {len(bought)} noisy feature{'s' * (len(bought) > 1)} of the data" if bought else ""
+    out().print(f"Chosen: {name}, {said or 'from public facts alone: nothing is bought'}.", markup=False)
+    if bought:
+        table = plain_table()
+        for title in ("feature", "noisy value", "deviation", "price ε"):
+            table.add_column(title, justify="left" if title == "feature" else "right")
+        for one in bought:
+            price = display(Fraction(one["epsilon"]["exact"]))
+            table.add_row(printable(one["words"]), f"{one['value']:,.4g}", f"± {one['deviation']:,.3g}", price)
+        out().print(table)
+    table = plain_table()
+    for title in ("algorithm", "expected error", "expected regret", ""):
+        table.add_column(title, justify="right" if title.startswith("expected") else "left")
+    for candidate, regret in sorted(choice["regrets"].items(), key=lambda pair: pair[1]):
+        error = choice["errors"].get(candidate)
+        mark = "chosen" if candidate == choice["algorithm"] else ""
+        table.add_row(printable(candidate), "–" if error is None else f"{error:,.4g}", f"{regret:.3f}", mark)
+    out().print(table)
+    out().print(f"ε = {display(Fraction(choice['left']['exact']))} {left} for {name}.", markup=False)
+    for note in choice["notes"]:
+        out().print(printable(f"Note: {note}"), markup=False)

