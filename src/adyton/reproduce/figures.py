@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from adyton.errors import BadInput
 from adyton.reproduce.published import PYTHIA as PUBLISHED
 from adyton.reproduce.records import Record
-from adyton.reproduce.summaries import CHOOSERS, CRITERIA, DEFAULT, PROJECTED, PYTHIA, Part, parts
+from adyton.reproduce.summaries import CHOOSERS, CRITERIA, DEFAULT, PYTHIA, RUN, Part, parts
 from adyton.reproduce.tables import FEW, SPLITS, by_dimension, rounded, setting, words
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ BLUE, VERMILLION, GREEN, SKY = "#0072B2", "#D55E00", "#009E73", "#56B4E9"
 _OTHERS = ("#000000", "#CC79A7", "#E69F00", "#999999", "#8C6D1F", "#5E4FA2", "#66A61E", "#A6761D", "#444444")
 """The colours of Okabe and Ito, which colour-blind readers tell apart; lines differ by their markers too."""
 _MARKERS = ("^", "v", "P", "X", "*", "<", ">", "p", "h", "d")
-_STYLES = {PYTHIA: (BLUE, "o"), PROJECTED: (SKY, "o"), DEFAULT: (VERMILLION, "s"), "private informed": (GREEN, "D")}
+_STYLES = {PYTHIA: (BLUE, "o"), RUN: (SKY, "o"), DEFAULT: (VERMILLION, "s"), "private informed": (GREEN, "D")}
 _GREY = "#9A9A9A"
 _MOST = 9
 """How many single algorithms Fig. 4 shows for each dimension."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.reproduce.records import Record
+from adyton.reproduce.summaries import DEFAULT, RUN
 from adyton.selection.corpus import Shape, read_corpus
 from adyton.selection.criteria import CRITERIA
 from adyton.selection.delphi import Delphi
@@ -46,9 +47,6 @@ CONTENDERS = {
 }
 """Those of the whole library that are the best, or within a tenth of the best, on more than a few inputs."""
 GROUPS = {1: ("identity", "prefix"), 2: ("short", "medium", "long", "mixed")}
-TREE = "tree: group-regret"
-PROJECTED = "tree: group-regret, projected"
-DEFAULT = "default"
 PAPER_TRIALS, CONTENDER_TRIALS = 20, 10
 FEW_SCALES = SCALES[::2]
 """The scales at which the default selector is learnt, at ε = 1 and 0.1."""
@@ -66,16 +64,16 @@ class Settings:
     cache: Path
     quick: bool = False
 
-    def delphi(self, algorithms: Sequence[str], trials: int, epsilon: str | None = None) -> Delphi:
+    def delphi(self, algorithms: Sequence[str], trials: int) -> Delphi:
         """What is measured: the paper's grid, or a coarse one; at a second budget, every other scale."""
-        scales = SCALES if (epsilon or self.epsilon) == "1" else FEW_SCALES
+        scales = SCALES if self.epsilon == "1" else FEW_SCALES
         return Delphi(
             corpus=self.shapes,
             dimensions=self.dimensions,
             algorithms=algorithms,
             sides=_QUICK[self.dimensions] if self.quick else None,
             scales=scales[::2] if self.quick else scales,
-            epsilons=(epsilon or self.epsilon,),
+            epsilons=(self.epsilon,),
             trials=trials,
             cache=self.cache,
         )
@@ -95,9 +93,14 @@ def run(
 ) -> list[Record]:
     """Everything, from the folder that holds the DPBench histograms; what was measured is kept in *cache*."""
     records: list[Record] = []
+    trees: dict[str, Selector] = {}
     for settings in all_settings(data, cache, quick=quick):
-        records += paper(settings, advance)
-        records += library(settings, advance)
+        if settings.epsilon == "1":
+            delphi = replace(settings.delphi(PAPER[settings.dimensions], PAPER_TRIALS), kind="tree")
+            measured = delphi.measure(advance)
+            trees = held_out(measured, delphi.learn)
+            records += paper(settings, delphi, measured, trees)
+        records += library(settings, trees, advance)
     return records
 
 
@@ -114,39 +117,30 @@ def all_settings(data: str | os.PathLike[str], cache: str | os.PathLike[str], *,
 
 def steps(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, quick: bool) -> int:
     """How many steps :func:`run` tells of, nearly."""
-    return sum(
-        settings.delphi(names, 2).steps()
-        for settings in all_settings(data, cache, quick=quick)
-        for names in (PAPER[settings.dimensions], settings.library)
-    )
+    found = list(all_settings(data, cache, quick=quick))
+    candidates = [one.delphi(PAPER[one.dimensions], PAPER_TRIALS) for one in found if one.epsilon == "1"]
+    return sum(one.steps() for one in (*candidates, *(one.delphi(one.library, CONTENDER_TRIALS) for one in found)))
 
 
-def paper(settings: Settings, advance: Callable[[int], None] = lambda steps: None) -> Iterator[Record]:
-    """The paper's experiment: its candidates, each alone, and trees by the four criteria.
-
-    The trees are learnt at ε = 1, as in the paper, whatever the budget in question is.
-    """
-    candidates = PAPER[settings.dimensions]
-    delphi = replace(settings.delphi(candidates, PAPER_TRIALS), kind="tree")
-    measured = delphi.measure(advance)
-    learnt_from = measured
-    if settings.epsilon != "1":
-        learnt_from = settings.delphi(candidates, PAPER_TRIALS, "1").measure()
+def paper(settings: Settings, delphi: Delphi, measured: Measured, trees: dict[str, Selector]) -> Iterator[Record]:
+    """The paper's experiment at ε = 1: its candidates, each alone, and trees by the four criteria."""
+    criteria = {
+        name: trees if name == delphi.criterion else held_out(measured, replace(delphi, criterion=name).learn)
+        for name in CRITERIA
+    }
     for workload in GROUPS[settings.dimensions]:
-        best = measured.best_errors(workload)
-        judge = _Judge("paper", settings, measured, workload, best)
+        judge = _Judge("paper", settings, measured, workload, measured.best_errors(workload))
         yield from judge.blind()
         yield from judge.chosen("private informed", private_informed(measured, workload))
-        for criterion in CRITERIA:
-            trees = held_out(learnt_from, replace(delphi, criterion=criterion).learn)
-            errors = expected_errors(measured, trees, workload)
-            yield from judge.chosen(f"tree: {criterion}", errors)
-            if criterion == "group-regret" and workload == "identity":
-                yield from judge.chosen(PROJECTED, really_run(settings, measured, trees, workload, "tree"))
+        for name, selectors in criteria.items():
+            yield from judge.chosen(f"tree: {name}", expected_errors(measured, selectors, workload))
+        yield from judge.chosen(RUN, really_run(settings, measured, trees, workload))
 
 
-def library(settings: Settings, advance: Callable[[int], None] = lambda steps: None) -> Iterator[Record]:
-    """The whole library: each contender alone, and the default selector, learnt at both budgets."""
+def library(
+    settings: Settings, trees: dict[str, Selector], advance: Callable[[int], None] = lambda steps: None
+) -> Iterator[Record]:
+    """The whole library: each contender alone, the default selector, learnt at both budgets, and the paper's tree."""
     delphi = settings.delphi(settings.library, CONTENDER_TRIALS)
     measured = delphi.measure(advance)
     both = replace(delphi, epsilons=("1", "0.1"), scales=FEW_SCALES[::2] if settings.quick else FEW_SCALES)
@@ -155,6 +149,7 @@ def library(settings: Settings, advance: Callable[[int], None] = lambda steps: N
         judge = _Judge("library", settings, measured, workload, measured.best_errors(workload))
         yield from judge.blind()
         yield from judge.chosen(DEFAULT, expected_errors(measured, selectors, workload))
+        yield from judge.chosen(RUN, really_run(settings, measured, trees, workload))
 
 
 def private_informed(measured: Measured, workload: str, share: float = 0.1) -> Reals:
@@ -178,17 +173,14 @@ def private_informed(measured: Measured, workload: str, share: float = 0.1) -> R
     return np.asarray(np.where(noisy < others, means[:, even], others).mean(axis=0) / (1 - share))
 
 
-def really_run(
-    settings: Settings, measured: Measured, selectors: dict[str, Selector], workload: str, name: str
-) -> Reals:
-    """The mean error of the plan itself, features, projection and all, on every input."""
+def really_run(settings: Settings, measured: Measured, selectors: dict[str, Selector], workload: str) -> Reals:
+    """The mean error of Pythia itself, features, projection and all, on every input."""
     experiments = Experiments(settings.cache)
     errors = np.empty(len(measured.inputs))
     for source, selector in selectors.items():
         places = [place for place, one in enumerate(measured.inputs) if one.shape.source == source]
         inputs = [measured.inputs[place] for place in places]
-        label = f"pythia/{name}/{selector.digest}"
-        plans = {label: Pythia(selector)}
+        plans = {f"pythia/{selector.digest}": Pythia(selector)}
         experiments.run(inputs, plans, [workload], trials=CONTENDER_TRIALS)
         found = experiments.errors(inputs, plans, workload, trials=CONTENDER_TRIALS)
         errors[places] = found[:, 0].mean(axis=-1)
