@@ -25,7 +25,7 @@ def workplace(tmp_path, monkeypatch):
 
 def test_the_shell_commands(workplace):
     commands = [code for language, code in BLOCKS if language == "bash" and code.startswith("adyton")]
-    assert len(commands) == 2
+    assert len(commands) == 3
     for command in commands:
         done = subprocess.run(["bash", "-euc", command], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -83,3 +83,17 @@ def test_the_page_on_algorithms(workplace, capsys):
     table = page.split("## The catalogue")[1].split("\n\n")[1]
     named = {name for line in table.splitlines()[2:] for name in re.findall(r"`([^`]+)`", line.split("|")[1])}
     assert named == set(ad.algorithms())
+
+
+def test_the_page_on_choosing(workplace, capsys):
+    page = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(python|bash)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    commands = "".join(code for language, code in blocks if language == "bash")
+    done = subprocess.run(["bash", "-euc", commands], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert Path("map.svg").read_text(encoding="utf-8").startswith("<?xml")
+    namespace = {}
+    for code in [code for language, code in blocks if language == "python"]:
+        exec(compile(code, "choosing.md", "exec"), namespace)
+    assert "1/2" in capsys.readouterr().out
+    assert namespace["estimate"].shape == (64,)

@@ -8,7 +8,7 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.selection.criteria import CRITERIA, best_algorithm, criterion_named, group_regret
-from adyton.selection.decision_tree import Leaf, Split, from_plain, grow, most_features, to_plain, walk
+from adyton.selection.decision_tree import Leaf, Split, from_plain, grow, most_features, prune, to_plain, walk
 
 
 def partitions(items):
@@ -135,3 +135,18 @@ def test_bad_input():
     ):
         with pytest.raises(BadInput):
             grow(features, regrets, ["a"], ["x", "y"], criterion=best_algorithm, depth=1)
+
+
+def test_questions_that_do_not_pay_are_pruned():
+    few = Leaf("hb", {"hb": 1.0, "dawa": 1.2}, 10)
+    many = Leaf("dawa", {"hb": 1.5, "dawa": 1.0}, 30)
+    tree = Split("scale", 9.0, few, many)
+    # alone, dawa has (1.2·10 + 1.0·30)/40 = 1.05: the question saves 0.05 and may take 4.7 % of the budget, not 4.8 %
+    assert isinstance(prune(tree, 0.047), Split)
+    merged = prune(tree, 0.048)
+    assert (merged.algorithm, merged.inputs) == ("dawa", 40)
+    assert merged.regrets == pytest.approx({"hb": 1.375, "dawa": 1.05})
+    assert isinstance(prune(tree, 0.9, free=frozenset(["scale"])), Split)
+    assert isinstance(prune(tree, 0.01, margin=0.05), Leaf)
+    twice = Split("scale", 2.0, few, tree)  # what was bought for the first question is free for the second
+    assert isinstance(prune(twice, 0.04).right, Split)

@@ -26,7 +26,7 @@ _CORPUS = (
 )
 _CACHE = (
     "The file that keeps what was measured, so that an interrupted run goes on; OUT.experiments.db if not given. "
-    "After a change to an algorithm, begin a new one."
+    "After a change to what an algorithm is built on, begin a new one."
 )
 
 
@@ -42,7 +42,7 @@ def command(
     ] = None,
     sides: Annotated[str | None, typer.Option(metavar="N,N…", help="Cells along an axis, such as 128,256.")] = None,
     scales: Annotated[
-        str | None, typer.Option(metavar="A:B", help="Numbers of rows: 5:24 for 2^5 to 2^24, or a list 100,5000.")
+        str | None, typer.Option(metavar="A:B", help="Rows: 5:24 for 2^5 to 2^24, 5:24:2 for every other, or 100,5000.")
     ] = None,
     epsilon: Annotated[list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 1 else.")] = None,
     trials: Annotated[int, typer.Option(min=2, help="How many runs each error is averaged over.")] = 20,
@@ -159,18 +159,18 @@ def _numbers(text: str, name: str) -> list[int]:
 
 
 def _scales(text: str) -> list[int]:
-    """A range of powers of two, as in 5:24, or a list of numbers.
+    """A range of powers of two, as in 5:24, or 5:24:2 for every other one, or a list of numbers.
 
-    >>> _scales("5:7"), _scales("100,5000")
-    ([32, 64, 128], [100, 5000])
+    >>> _scales("5:7"), _scales("5:8:2"), _scales("100,5000")
+    ([32, 64, 128], [32, 128], [100, 5000])
     """
     if ":" not in text:
         return _numbers(text, "--scales")
     ends = [word.strip() for word in text.split(":")]
-    if len(ends) == 2 and all(word.isascii() and word.isdigit() and len(word) <= 2 for word in ends):
-        first, last = int(ends[0]), int(ends[1])
-        if first <= last <= _LARGEST_EXPONENT:
-            return [2**exponent for exponent in range(first, last + 1)]
+    if len(ends) in (2, 3) and all(word.isascii() and word.isdigit() and len(word) <= 2 for word in ends):
+        first, last, step = (*map(int, ends), 1)[:3]
+        if first <= last <= _LARGEST_EXPONENT and step:
+            return [2**exponent for exponent in range(first, last + 1, step)]
     raise BadInput(
         f"--scales takes two exponents of 2 up to {_LARGEST_EXPONENT}, the smaller one first, such as 5:24, or numbers "
         f"of rows such as 100,5000; given {shorten(text)}."

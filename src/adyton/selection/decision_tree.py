@@ -128,6 +128,45 @@ def _best(regrets: Reals) -> Reals:
     return np.asarray(np.eye(regrets.shape[1])[np.argmin(regrets, axis=1)])
 
 
+def prune(tree: Tree, price: float, free: frozenset[str] = frozenset(), margin: float = 0.0) -> Tree:
+    """The tree without questions that do not pay.
+
+    A question lowers the mean regret of the inputs that reach it, on the training inputs. If it asks for a feature that
+    was not bought before, and is not *free*, it also takes a part *price* of the budget from the algorithm, which makes
+    errors 1/(1 − price) times as large. From the leaves up, a question stays if what it saves is more than that, and
+    more than a *margin* for what is seen only in the training inputs.
+
+    >>> same = Leaf("hb", {"hb": 1.0, "dawa": 1.5}, 7)
+    >>> prune(Split("scale", 5.0, same, same), price=0.01).algorithm
+    'hb'
+    """
+    return _pruned(tree, price, free, margin)[0]
+
+
+def _pruned(tree: Tree, price: float, bought: frozenset[str], margin: float) -> tuple[Tree, float, Leaf]:
+    """The pruned tree, its mean regret, and the leaf that would stand in its place."""
+    if isinstance(tree, Leaf):
+        return tree, tree.regrets[tree.algorithm], tree
+    known = bought | {tree.feature}
+    sides = [_pruned(side, price, known, margin) for side in (tree.left, tree.right)]
+    leaf = _merged(*(alone for _, _, alone in sides))
+    mean = sum(regret * alone.inputs for _, regret, alone in sides) / leaf.inputs
+    mean /= 1.0 if tree.feature in bought else 1 - price
+    if mean + margin >= leaf.regrets[leaf.algorithm]:
+        return leaf, leaf.regrets[leaf.algorithm], leaf
+    return Split(tree.feature, tree.threshold, sides[0][0], sides[1][0]), mean, leaf
+
+
+def _merged(left: Leaf, right: Leaf) -> Leaf:
+    """One leaf for the inputs of two."""
+    inputs = left.inputs + right.inputs
+    means = {
+        name: (regret * left.inputs + right.regrets[name] * right.inputs) / inputs
+        for name, regret in left.regrets.items()
+    }
+    return Leaf(min(means, key=means.__getitem__), means, inputs)
+
+
 def walk(tree: Tree, feature: Callable[[str], float]) -> tuple[Leaf, dict[str, float]]:
     """The leaf that an input leads to, and the features that were looked at on the way, each once.
 

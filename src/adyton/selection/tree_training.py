@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.selection.criteria import Criterion
-from adyton.selection.decision_tree import LEAST, Tree, grow, most_features
+from adyton.selection.decision_tree import LEAST, Tree, grow, most_features, prune
 from adyton.selection.features import CELLS, FEATURES
 from adyton.selection.measured import Measured
 
@@ -16,6 +16,8 @@ DEPTH = 5
 _DRAWS = 8
 """How often each training input is seen, with other noise each time."""
 _ROUNDS = 4
+_MARGIN = 0.005
+"""How much mean regret a question must save on the training inputs, apart from its price."""
 
 
 def grow_trees(
@@ -41,9 +43,10 @@ def _grow_noisy(
     most = 1
     for _ in range(_ROUNDS):
         features = measured.noisy_features(share / most, _DRAWS, seed)
-        tree = grow(
+        grown = grow(
             features, regrets, names, measured.algorithms, criterion=criterion, depth=depth, least=LEAST * _DRAWS
         )
+        tree = prune(grown, float(share / most), frozenset([CELLS]), _MARGIN)
         needed = max(1, most_features(tree, frozenset([CELLS])))
         if needed <= most:
             break
