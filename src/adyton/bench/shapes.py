@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.selection.corpus import Shape, made_up_corpus, read_corpus
-from adyton.selection.histograms import regrid
+from adyton.selection.corpus.histograms import regrid
 
 Shapes: TypeAlias = dict[str, npt.NDArray[np.float64]]
 

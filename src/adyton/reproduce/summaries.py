@@ -18,6 +18,8 @@ PYTHIA, DEFAULT, INFORMED = "tree: group-regret", "default", "informed"
 RUN = "tree: group-regret, run"
 """Pythia really run, with its last step, the projection, which the paper takes on a line only. All other ways to choose
 are judged by what was measured of the algorithms that they choose."""
+DEFAULT_RUN = "default, run"
+"""The default selector really run, on some of the inputs."""
 CRITERIA = (PYTHIA, "tree: best-algorithm", "tree: least-regret", "tree: regret-variance")
 CHOOSERS = (PYTHIA, RUN, DEFAULT, "private informed", INFORMED)
 """The ways to choose that Fig. 4 compares with single algorithms."""

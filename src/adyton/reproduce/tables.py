@@ -20,6 +20,7 @@ WORDS = {
     "tree: least-regret": "tree, least mean regret",
     "tree: regret-variance": "tree, regret variance",
     "default": "Adyton's selector",
+    "default, run": "Adyton's selector, really run",
     "informed": "informed decision",
     "private informed": "private informed decision",
 }

@@ -54,6 +54,11 @@ class Measured:
         """The inputs from this data set."""
         return self.where(lambda one: one.shape.source == source)
 
+    def every(self, step: int) -> Measured:
+        """The first input and every so many-th after it."""
+        errors = {name: errors[::step] for name, errors in self.errors.items()}
+        return Measured(self.inputs[::step], self.algorithms, errors, self.features[::step])
+
     def where(self, keep: Callable[[Input], bool]) -> Measured:
         """Only these inputs."""
         rows = np.array([keep(one) for one in self.inputs])

