@@ -176,7 +176,7 @@ def table(rows=400, algorithms=("identity", "hb", "uniform"), seed=0):
     reaches = random.choice([0.0, 0.9], rows)
     logs = np.zeros((rows, 3))
     logs[:, 2] = np.where(signals < 500, -2, 3)
-    return np.full(rows, 6.0), reaches, signals, logs
+    return np.full(rows, 6.0), reaches, signals, np.arange(rows) % 3.0, logs
 
 
 def similar(**options):
@@ -199,9 +199,9 @@ def test_similar_inputs_buy_a_count_where_it_pays_and_follow_it():
 
 
 def test_similar_inputs_buy_nothing_where_it_does_not_pay():
-    sizes, reaches, signals, logs = table()
+    *columns, logs = table()
     logs[:, 2] = 1
-    selector = SimilarInputs(training(), F(1, 50), sizes, reaches, signals, logs)
+    selector = SimilarInputs(training(), F(1, 50), *columns, logs)
     kernel = Kernel.simulated(np.ones(64, dtype=np.int64), epsilon=1, seed=0)
     choice = selector.choose(kernel.root, W.Prefix(64), F(1))
     assert (choice.left, kernel.spent) == (1, 0)

@@ -11,11 +11,12 @@ from adyton.cli.console import out, plain_table, print_json, progress
 from adyton.errors import BadInput
 from adyton.messages import no_such
 
-SUBJECTS = ("noise", "vectorize", "plans", "inference", "scarce", "variants", "selections")
+SUBJECTS = ("noise", "vectorize", "plans", "inference", "scarce", "variants", "selections", "choosing")
 _HELP = (
     "noise (against OpenDP), vectorize (against plain DuckDB SQL), plans (time and error beside published figures), "
     "inference (against LSMR and L-BFGS-B on sparse matrices), scarce (few rows, against the published DAWA, which is "
-    "not private), variants (of MWEM, against MWEM) or selections (partitions of a million cells)."
+    "not private), variants (of MWEM, against MWEM), selections (partitions of a million cells) or choosing (how long "
+    "it takes to choose an algorithm)."
 )
 
 
@@ -47,6 +48,8 @@ def command(
         records = _variants(data, trials, quiet=hidden)
     elif subject == "selections":
         records = _selections(quiet=hidden)
+    elif subject == "choosing":
+        records = _choosing(quiet=hidden)
     else:
         with progress(f"bench {subject}", quiet=quiet or as_json):
             records = {"noise": _noise, "vectorize": _vectorize, "inference": _inference}[subject]()
@@ -99,6 +102,13 @@ def _selections(*, quiet: bool) -> list[dict[str, Any]]:
     from adyton.bench.selections import compare, steps
 
     with progress("bench selections", steps(), quiet=quiet) as advance:
+        return [asdict(one) for one in compare(advance=lambda: advance(1))]
+
+
+def _choosing(*, quiet: bool) -> list[dict[str, Any]]:
+    from adyton.bench.choosing import compare, steps
+
+    with progress("bench choosing", steps(), quiet=quiet) as advance:
         return [asdict(one) for one in compare(advance=lambda: advance(1))]
 
 

@@ -21,7 +21,7 @@ are judged by what was measured of the algorithms that they choose."""
 DEFAULT_RUN = "default, run"
 """The default selector really run, on some of the inputs."""
 CRITERIA = (PYTHIA, "tree: best-algorithm", "tree: least-regret", "tree: regret-variance")
-CHOOSERS = (PYTHIA, RUN, DEFAULT, "private informed", INFORMED)
+CHOOSERS = (PYTHIA, RUN, DEFAULT, DEFAULT_RUN, "private informed", INFORMED)
 """The ways to choose that Fig. 4 compares with single algorithms."""
 
 _EXPERIMENTS = ("paper", "library")

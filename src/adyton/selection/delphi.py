@@ -59,7 +59,7 @@ class Delphi:
     """How a tree is split: group-regret, best-algorithm, least-regret or regret-variance."""
     depth: int = DEPTH
     share: Rational | None = None
-    """The part of the budget that features may cost: 1/100, or 1/10 for a tree."""
+    """The part of the budget that features may cost: 1/100 if not given."""
     cache: str | os.PathLike[str] | None = None
     """The file that keeps what was measured, so that a run that was stopped goes on, and a second one is quick."""
     processes: int | None = None
