@@ -24,7 +24,7 @@ from adyton.selection.selector import Choice, Selector, Training, cheapest
 from adyton.selection.votes import Votes
 from adyton.selection.workload_kinds import reach
 
-_SIZE_WIDTH = 0.6
+_SIZE_WIDTH = 1.0
 """How far apart, in doublings, the numbers of cells of similar inputs are."""
 _REACH_WIDTH = 0.1
 """How far apart the reaches of similar workloads are."""
@@ -153,15 +153,17 @@ def _counted(
         plan = plan_named(name)
         if not plan.serves.data_dependent and (closed := _closed_form(plan, workload, epsilon)) is not None:
             logs[:, column] = np.log(closed / plain)
-    far = (
-        (selector.sizes - np.log2(workload.cells)) / _SIZE_WIDTH,
-        (selector.reaches - reach(workload)) / _REACH_WIDTH,
-    )
-    distance = np.square(far[0]) + np.square(far[1])
-    weights = np.exp(-(distance - distance.min()) / 2)
-    regrets = np.exp(logs - logs.min(axis=1, keepdims=True))
+    alike = np.exp(-np.square((selector.reaches - reach(workload)) / _REACH_WIDTH) / 2)
+    alike = alike / alike.max() if alike.max() > 0 else np.ones(alike.size)
+    weights = alike * np.exp(-np.square((selector.sizes - np.log2(workload.cells)) / _SIZE_WIDTH) / 2)
+    weights = weights / weights.max() if weights.max() > 0 else alike
     sources = selector.sources.astype(np.int64)
-    return plain, *(Votes.of(weights, selector.signals, sources, table) for table in (regrets, logs))  # type: ignore[return-value]
+    regrets = np.exp(logs - logs.min(axis=1, keepdims=True))
+
+    def votes(table: Reals) -> Votes:
+        return Votes.of(weights, selector.signals, sources, table, alike @ table / alike.sum())
+
+    return plain, votes(regrets), votes(logs)
 
 
 @lru_cache(maxsize=256)

@@ -13,6 +13,8 @@ _SIGNAL_WIDTH = 0.5
 """How far apart the signals of similar inputs are, as a part of the signal."""
 _QUANTILES = np.log([[0.25], [0.75]]) * [1.0, -1.0]  # of the Laplace law at 1/8, 3/8, 5/8 and 7/8, in scales
 _LEAST = 1e-4
+_STRENGTH = 14.0
+"""So many inputs vote for what is usual. Single inputs are measured with noise, and data sets differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +30,11 @@ class Votes:
     """signals × data sets: how many inputs there are, each counted by how alike it is."""
     regrets: Reals
     """signals × data sets × algorithms: the sum of their regrets, counted likewise."""
+    usual: Reals
+    """What to expect of each algorithm where few inputs are alike: its mean over inputs of all sizes and signals."""
 
     @classmethod
-    def of(cls, weights: Reals, signals: Reals, sources: npt.NDArray[np.int64], regrets: Reals) -> Votes:
+    def of(cls, weights: Reals, signals: Reals, sources: npt.NDArray[np.int64], regrets: Reals, usual: Reals) -> Votes:
         """From single inputs, of which those that hardly count are left out."""
         near = np.flatnonzero(weights > _LEAST * weights.max())
         levels, place = np.unique(signals[near], return_inverse=True)
@@ -39,7 +43,7 @@ class Votes:
         sums = np.zeros((levels.size, sets.size, regrets.shape[1]))
         np.add.at(counts, (place, held), weights[near])
         np.add.at(sums, (place, held), weights[near, None] * regrets[near])
-        return cls(levels, counts, sums)
+        return cls(levels, counts, sums, usual)
 
     def shares(self, noisy: npt.ArrayLike, noise: float) -> Reals:
         """noisy values × signals: how much each signal counts, if a count with Laplace noise of this scale has that
@@ -52,7 +56,7 @@ class Votes:
         """(noisy values ×) algorithms: the regret to expect, over all signals or by how much each counts."""
         counts = np.ones(self.signals.size) if shares is None else shares
         votes = counts @ self.weights.sum(axis=1)
-        return np.asarray((counts @ self.regrets.sum(axis=1)) / votes[..., None])
+        return self._mean(counts @ self.regrets.sum(axis=1), votes)
 
     def pays(self, noise: float, prices: Reals) -> bool:
         """Whether looking at a noisy count lowers the regret by more than it costs.
@@ -64,13 +68,14 @@ class Votes:
         others = self.weights if alone else self.weights.sum(axis=1, keepdims=True) - self.weights
         others_regrets = self.regrets if alone else self.regrets.sum(axis=1, keepdims=True) - self.regrets
         shares = self.shares(self.signals[:, None] + noise * _QUANTILES.ravel(), noise)
-        told = np.einsum("uqv,vsa->uqsa", shares, others_regrets) / (
-            np.einsum("uqv,vs->uqs", shares, others)[..., None] + 1e-300
-        )
-        blind = others_regrets.sum(axis=0) / (others.sum(axis=0)[:, None] + 1e-300)
+        told = self._mean(np.einsum("uqv,vsa->uqsa", shares, others_regrets), np.einsum("uqv,vs->uqs", shares, others))
+        blind = self._mean(others_regrets.sum(axis=0), others.sum(axis=0))
         own = self.regrets[:, None]
         after = np.take_along_axis(
             np.broadcast_to(own * prices, told.shape), np.argmin(told, axis=-1)[..., None], axis=-1
         )
         before = np.take_along_axis(self.regrets.sum(axis=0), np.argmin(blind, axis=-1)[:, None], axis=-1)
         return float(after.mean(axis=1).sum()) < float(before.sum())
+
+    def _mean(self, sums: Reals, votes: Reals) -> Reals:
+        return np.asarray((sums + _STRENGTH * self.usual) / (votes + _STRENGTH)[..., None])
