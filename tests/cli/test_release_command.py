@@ -32,6 +32,21 @@ def test_histogram_as_json(tmp_path):
     assert ad.Ledger.read(ledger).spent == 0.5
 
 
+def test_an_algorithm_is_chosen_or_named():
+    ask = (DATA, "--schema", SCHEMA, "--histogram", "age", "--epsilon", "0.5")
+    release = json.loads(run(*ask, "--algorithm", "auto", "--json").stdout)
+    assert release["algorithm"] == release["choice"]["algorithm"]
+    assert release["spent"]["exact"] == "1/2"
+    assert len(release["estimate"]) == len(release["axes"]["age"])
+    assert abs(sum(release["estimate"]) - 5000) < 1000
+    named = json.loads(run(*ask, "--algorithm", "hb", "--json").stdout)
+    assert (named["algorithm"], named["choice"], named["spent"]["exact"]) == ("hb", None, "1/2")
+    done = run(*ask, "--algorithm", "auto")
+    assert release["algorithm"] in done.stderr
+    assert "Spent ε = 0.5" in " ".join(done.stderr.split())
+    assert run(*ask, "--algorithm", "auto", "--quiet").stderr == ""
+
+
 def test_count_for_people(tmp_path):
     done = run(DATA, "--schema", SCHEMA, "--count", "--where", "age >= 65", "--epsilon", "10")
     assert done.exit_code == 0
@@ -91,6 +106,9 @@ def test_the_ledger_goes_on(tmp_path):
         ({"--epsilon": "much"}, 2, "given 'much'"),
         ({"--total": "0.1"}, 2, "more than --total 0.1"),
         ({"--count": None}, 2, "one thing"),
+        ({"--algorithm": "daw"}, 2, "dawa"),
+        ({"--algorithm": "adaptive-grid"}, 2, "serves 2 dimensions"),
+        ({"--algorithm": "auto", "--count": None, "--histogram": None}, 2, "for histograms"),
         ({"--colour": "red"}, 2, "colour"),
         ({"--ledger": "folder"}, 1, "folder"),
         ({"--ledger": "corrupt.ledger"}, 1, "corrupt.ledger"),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from adyton.plans import Plan
     from adyton.queries import Measurement, Queries
     from adyton.queries.base import Reals
+    from adyton.schema import Schema
     from adyton.selection.selector import Choice
 
 _CONFIDENCE = 0.95
@@ -56,53 +57,65 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
     """Release a count or a histogram under differential privacy."""
-    if count == (histogram is not None):
-        raise BadInput("ask for one thing: --count, or --histogram with the attributes to count by.")
-    if algorithm is not None and histogram is None:
-        raise BadInput("--algorithm is for histograms. Leave it out for a count.")
     from adyton.kernel.kernel import Kernel
-    from adyton.schema import Schema
 
-    plan = None if algorithm is None else _plan(algorithm)
-    declared = Schema.from_toml(schema)
-    names = [name.strip() for name in (histogram or "").split(",")]
-    if histogram is not None and declared.select(names).cells > _LARGEST:
-        raise BadInput(
-            f"this histogram has {declared.select(names).cells:,} cells, allowed are {_LARGEST:,}. Choose fewer "
-            "attributes, or declare fewer levels or bins; from Python there is no such limit."
-        )
+    declared, names, cells, plan = _asked(schema, histogram, algorithm, count=count)
     kernel = Kernel(data, schema=declared, epsilon=_total(epsilon, total, ledger), ledger=ledger)
     before = kernel.spent
     try:
         source = kernel.root if where is None else kernel.root.where(where)
         row_epsilon = positive(epsilon, "epsilon") / source.stability  # what a row gets, so that a person gets epsilon
         with progress("counting", quiet=quiet or as_json):
-            if histogram is None:
+            if cells is None:
                 axes: dict[str, Any] = {}
                 answer = source.count(row_epsilon)
             else:
-                from adyton.queries import Identity
-
                 selected = source.select(names)
                 axes = {name: attribute.labels for name, attribute in selected.schema.attributes.items()}
-                cells = Identity(selected.schema.shape)
                 if plan is None:
                     answer = selected.vectorize().measure(cells, row_epsilon)
                 else:
-                    plan.check(cells)
                     estimated = _estimate(plan, selected.vectorize(), cells, row_epsilon)
     except KeyboardInterrupt:
         charged = kernel.spent - before
         kept = f"; ε = {display(charged)} was charged already and stays spent" if charged else ""
         raise InterruptedRelease(f"interrupted{kept}.") from None
     if plan is not None:
-        _show_estimate(kernel, axes, *estimated, epsilon, as_json=as_json)
+        _show_estimate(kernel, axes, *estimated, epsilon, as_json=as_json, quiet=quiet)
     elif as_json:
         print_json(_as_json(kernel, axes, answer, epsilon))
     else:
         _print(axes, answer.answers)
         if not quiet:
             _remark(kernel, answer, ledger)
+
+
+def _asked(
+    schema: Path, histogram: str | None, algorithm: str | None, *, count: bool
+) -> tuple[Schema, list[str], Queries | None, Plan | None]:
+    """The schema, the attributes and the cells to count, and the plan, if one was named: all checked."""
+    from adyton.queries import Identity
+    from adyton.schema import Schema
+
+    if count == (histogram is not None):
+        raise BadInput("ask for one thing: --count, or --histogram with the attributes to count by.")
+    if algorithm is not None and histogram is None:
+        raise BadInput("--algorithm is for histograms. Leave it out for a count.")
+    plan = None if algorithm is None else _plan(algorithm)
+    declared = Schema.from_toml(schema)
+    if histogram is None:
+        return declared, [], None, None
+    names = [name.strip() for name in histogram.split(",")]
+    selected = declared.select(names)
+    if selected.cells > _LARGEST:
+        raise BadInput(
+            f"this histogram has {selected.cells:,} cells, allowed are {_LARGEST:,}. Choose fewer attributes, or declare "
+            "fewer levels or bins; from Python there is no such limit."
+        )
+    cells = Identity(selected.shape)
+    if plan is not None:
+        plan.check(cells)
+    return declared, names, cells, plan
 
 
 def _total(epsilon: str, total: str | None, ledger: Path | None) -> Fraction:
@@ -156,6 +169,7 @@ def _show_estimate(
     epsilon: str,
     *,
     as_json: bool,
+    quiet: bool,
 ) -> None:
     if as_json:
         print_json(
@@ -170,8 +184,9 @@ def _show_estimate(
         )
         return
     _print(axes, estimate.round(1))
-    why = "" if choice is None else f" It was {choice}"
-    notes().print(f"Estimated by {algorithm}.{why} Spent ε = {display(kernel.spent)}.", markup=False)
+    if not quiet:
+        how = f"Estimated by {algorithm}." if choice is None else f"Estimated by {choice}"
+        notes().print(f"{how} Spent ε = {display(kernel.spent)} of {display(kernel.total)}.", markup=False)
 
 
 def _print(axes: dict[str, Any], answers: npt.NDArray[Any]) -> None:
