@@ -109,8 +109,8 @@ def _asked(
     selected = declared.select(names)
     if selected.cells > _LARGEST:
         raise BadInput(
-            f"this histogram has {selected.cells:,} cells, allowed are {_LARGEST:,}. Choose fewer attributes, or declare "
-            "fewer levels or bins; from Python there is no such limit."
+            f"this histogram has {selected.cells:,} cells, allowed are {_LARGEST:,}. Choose fewer attributes, or "
+            "declare fewer levels or bins; from Python there is no such limit."
         )
     cells = Identity(selected.shape)
     if plan is not None:

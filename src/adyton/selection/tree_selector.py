@@ -33,7 +33,7 @@ class TreeSelector(Selector):
     """
 
     kind = "tree"
-    usual_share: ClassVar[Fraction] = Fraction(1, 10)
+    usual_share: ClassVar[Fraction] = Fraction(1, 100)
 
     training: Training
     share: Fraction

@@ -13,7 +13,7 @@ from adyton.selection.features import CELLS, FEATURES
 from adyton.selection.measured import Measured
 
 DEPTH = 5
-_DRAWS = 8
+_DRAWS = 4
 """How often each training input is seen, with other noise each time."""
 _ROUNDS = 4
 _MARGIN = 0.005
