@@ -1,5 +1,6 @@
 """Selectors: what they spend, what they look at, what they choose, and how they are kept."""
 
+import hashlib
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction as F
@@ -11,6 +12,8 @@ import adyton as ad
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.plans import plan_named
+from adyton.queries import Total
+from adyton.selection import selector_file
 from adyton.selection.closed_form import ClosedForm
 from adyton.selection.decision_tree import Leaf, Split, walk
 from adyton.selection.features import CELLS, FEATURES, feature_named
@@ -310,3 +313,127 @@ def test_the_best_error_is_not_the_least_of_noisy_ones():
     assert errors.mean(axis=-1).min(axis=1).mean() < 0.8
     # the mean of 4000 means of 4 exponentials is further off than 0.04 once in a million times
     assert measured.best_errors("identity").mean() == pytest.approx(1, abs=0.04)
+
+
+def forged(selector, path, change):
+    """A file with a fitting digest, as somebody with bad intentions would write it."""
+    body = json.loads(json.dumps(selector_file.body_of(selector)))
+    change(body)
+    text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    path.write_text(json.dumps({"digest": digest, **body}))
+
+
+def put(*keys, value):
+    def change(body):
+        for key in keys[:-1]:
+            body = body[key]
+        body[keys[-1]] = value
+
+    return change
+
+
+TREE_FORGERIES = [
+    *(
+        put("share", value=share)
+        for share in ("5", "1", "0", "-1/2", "1/0", "inf", "nan", "1e99999999", 0.5, None, True)
+    ),
+    put("learnt", "identity", "feature", value="salary"),
+    put("learnt", "identity", "threshold", value=float("inf")),
+    put("learnt", "identity", "threshold", value=10**400),
+    put("learnt", "prefix", "algorithm", value="gone"),
+    put("learnt", "prefix", "regrets", value={"hb": 1.0}),
+    put("learnt", "prefix", "regrets", "hb", value=float("nan")),
+    put("learnt", value=[]),
+    put("training", "algorithms", value=["hb", ["identity"]]),
+    put("training", "algorithms", value=7),
+    put("training", "dimensions", value="1"),
+    put("training", "dimensions", value=3),
+    put("training", "corpus", value=5),
+    put("training", "date", value="\ud800"),
+    put("kind", value="oracle"),
+]
+
+
+@pytest.mark.parametrize("change", TREE_FORGERIES, ids=range(len(TREE_FORGERIES)))
+def test_forged_trees_are_refused(change, tmp_path):
+    forged(SELECTOR, tmp_path / "forged.json", change)
+    with pytest.raises(BadInput):
+        Selector.load(tmp_path / "forged.json")
+
+
+def test_a_tree_without_end_is_refused(tmp_path):
+    body = selector_file.body_of(SELECTOR)
+    leaf = json.dumps(body["learnt"]["prefix"])
+    endless = '{"feature": "scale", "threshold": 1.0, "above": ' + leaf + ', "at_most": '
+    text = json.dumps({**body, "learnt": {"identity": "HERE"}}).replace('"HERE"', endless * 5000 + leaf + "}" * 5000)
+    (tmp_path / "deep.json").write_text(text)
+    with pytest.raises(BadInput):
+        Selector.load(tmp_path / "deep.json")
+
+
+@pytest.mark.parametrize("column", ["sizes", "signals", "logs"])
+@pytest.mark.parametrize("value", [[], [[1.0]], "text", None, [float("nan")] * 400, [1e400] * 400])
+def test_forged_tables_are_refused(column, value, tmp_path):
+    forged(similar(), tmp_path / "forged.json", put("learnt", column, value=value))
+    with pytest.raises(BadInput):
+        Selector.load(tmp_path / "forged.json")
+
+
+def test_tiny_signals_survive_saving(tmp_path):
+    sizes, reaches, signals, sources, logs = table()
+    selector = SimilarInputs(training(), F(1, 50), sizes, reaches, signals * 1e-9, sources, logs)
+    selector.save(tmp_path / "tiny.json")
+    kernel = Kernel.simulated(np.zeros(64, dtype=np.int64), epsilon=1, seed=0)
+    for one in (selector, Selector.load(tmp_path / "tiny.json")):
+        choice = one.choose(kernel.root, W.Identity(64), F(1), total=0)
+        assert choice.algorithm == "uniform"
+        assert np.isfinite(list(choice.regrets.values())).all()
+
+
+@pytest.mark.parametrize("plan", [ad.Pythia(SELECTOR), "dawa", "mwem", "staged-hierarchy", "ahp"])
+def test_a_request_beyond_the_budget_is_refused_as_a_whole(plan):
+    kernel = Kernel.simulated(DATA["ramp"], epsilon=1, seed=0)
+    one = plan_named(plan) if isinstance(plan, str) else plan
+    with pytest.raises(ad.errors.BudgetExceeded, match="costs ε = 1.5, but 1 of 1 is left"):
+        one.estimate(kernel.root, W.Identity(16), "1.5")
+    assert kernel.spent == 0
+    halves = kernel.root.split(ad.Partition(np.arange(16) // 8))
+    for half in halves:  # disjoint parts: both for the price of one
+        one.estimate(half, W.Identity(8), 1)
+    assert kernel.spent == 1
+
+
+def test_choosing_and_following_check_as_estimating_does():
+    kernel = Kernel.simulated(DATA["ramp"], epsilon=1, seed=0)
+    for wrong in (
+        lambda: ad.Pythia(SELECTOR).choose(kernel.root, W.Identity(8), 1),
+        lambda: ad.Pythia(SELECTOR, total=-5).choose(kernel.root, W.Identity(16), 1),
+        lambda: ad.Pythia(SELECTOR).choose(kernel.root, W.Identity(16), F(1, 1 << 50)),
+        lambda: ad.Pythia(SELECTOR, rows=3).choose(kernel.root, W.Identity(16), 1),
+    ):
+        with pytest.raises(BadInput):
+            wrong()
+    assert kernel.spent == 0
+    plan = ad.Pythia(SELECTOR, nonnegative=True)
+    choice = plan.choose(kernel.root, W.Identity(16), 0.1)
+    estimate = plan.follow(kernel.root, W.Identity(16), choice)
+    assert estimate.min() >= 0
+    assert kernel.spent == F(1, 10)
+
+
+def test_a_noisy_number_of_rows_is_used_once_and_checked_before():
+    x = np.arange(64)
+    kernel = Kernel.simulated(x, epsilon=3, seed=0)
+    total = kernel.root.measure(Total(64), F(1, 2))
+    for name in ("adaptive-hierarchy", "staged-hierarchy"):
+        for reduce in (False, True):
+            before = kernel.spent
+            plan_named(name, rows=total, reduce=reduce).estimate(kernel.root, W.RandomRanges(64, 2, seed=0), F(1, 4))
+            assert kernel.spent == before + F(1, 4)
+    cells = kernel.root.measure(W.Identity(64), F(1, 2))
+    before = kernel.spent
+    for wrong in (cells, 5, Kernel.simulated(x[:8], epsilon=1, seed=0).root.measure(Total(8), 1)):
+        with pytest.raises(BadInput, match="rows"):
+            plan_named("staged-hierarchy", rows=wrong).estimate(kernel.root, W.Prefix(64), F(1, 4))
+    assert kernel.spent == before

@@ -32,14 +32,16 @@ def out() -> Console:
     """The console for results. Into a file or a pipe it writes wide, plain lines."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _width_without_terminal())
+    return Console(
+        highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else _width_without_terminal()
+    )
 
 
 def notes() -> Console:
     """The console for everything that is not a result: progress and remarks, on standard error."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: object) -> None:

@@ -157,7 +157,7 @@ def _estimate(plan: Plan, x: VectorSource, workload: Queries, epsilon: Fraction)
     if not isinstance(plan, Pythia):
         return plan.name, None, plan.estimate(x, workload, epsilon)
     choice = plan.choose(x, workload, epsilon)
-    return choice.algorithm, choice, plan.follow(x, workload, choice).reshape(workload.domain)
+    return choice.algorithm, choice, plan.follow(x, workload, choice)
 
 
 def _show_estimate(

@@ -216,6 +216,23 @@ class Kernel(Sealed, Generic[Root]):
             raise problem()
         return operator.publish(output, shape, amount, self._noise.private)
 
+    def afford(self, source: Source, epsilon: Rational) -> None:
+        """Refuse a request of *epsilon* in all, made of several measurements, if there is not enough left for all."""
+        amount = positive(epsilon, "epsilon")
+        with self._lock:
+            self._check_process()
+            if source.kernel is not self:
+                raise BadInput("an operator needs a source of this kernel. Start from kernel.root.")
+            asked, left = self._budget.quote(source.node, amount).at_root, self.remaining
+        if asked > left:
+            raise BudgetExceeded(
+                f"this request costs ε = {display(asked)}, but {display(left)} of {display(self.total)} is left. Ask "
+                "for less, or open a new ledger with the data owner's consent.",
+                asked=asked,
+                left=left,
+                total=self.total,
+            )
+
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _find(self, source: Source, operator: Any, kind: type) -> _Kept:

@@ -18,7 +18,7 @@ from adyton.inference.projections import project_to_simplex, project_to_total
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.partitions import lift, reduce_workload, workload_partition
-from adyton.queries import Measurement, Partition, Queries, Reduction
+from adyton.queries import Measurement, Partition, Queries, Reduction, Total
 from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
 from adyton.whole import SAFE, whole
@@ -92,16 +92,24 @@ class Plan(ABC):
 
     def estimate(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Estimate:
         """Run on a source, spending *epsilon*, and return the estimate in the shape of the domain."""
-        amount = positive(epsilon, "epsilon")
-        self.check(workload)
-        if workload.domain != x.shape:
-            raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
+        amount = self.admit(x, workload, epsilon)
         groups, reduced = _reduction(self, workload)
         if groups is None:
             cells = self.run(x, workload, amount)
         else:
             cells = lift(self.run(x.reduce(groups), reduced, amount), groups)
         return self._finish(cells).reshape(*cells.shape[:-1], *workload.domain)
+
+    def admit(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Fraction:
+        """The budget, once it is sure that the plan can be run to its end with it: else nothing is spent."""
+        amount = positive(epsilon, "epsilon")
+        self.check(workload)
+        if workload.domain != x.shape:
+            raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
+        if self.rows is not None and self.rows.queries.domain != x.shape:
+            raise BadInput(f"rows counts a domain of shape {self.rows.queries.domain}, the vector has {x.shape}.")
+        x.kernel.afford(x, amount)
+        return amount
 
     @abstractmethod
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
@@ -118,7 +126,9 @@ class Plan(ABC):
             raise BadInput(f"a workload is a query set such as ad.workloads.Prefix(n), given {shorten(workload)}.")
         if self.total is not None and whole(self.total, "total", 0) > SAFE:
             raise BadInput(f"total must be at most 2^62, given {shorten(self.total)}.")
-        if self.rows is not None and not isinstance(self.rows, Measurement):
+        if self.rows is not None and not (
+            isinstance(self.rows, Measurement) and isinstance(self.rows.queries, Total) and self.rows.answers.size == 1
+        ):
             raise BadInput(f"rows must be a measurement of the total, given {shorten(self.rows)}.")
         for field in fields(self):
             if getattr(type(getattr(self, field.name)), "__hash__", None) is None:

@@ -27,6 +27,7 @@ def noisy_total(x: VectorSource, epsilon: Fraction, part: Rational, plan: Plan) 
     if plan.total is not None:
         return Rows(max(1.0, float(plan.total)), epsilon, ())
     if plan.rows is not None:
-        return Rows(max(1.0, float(plan.rows.value)), epsilon, (plan.rows,))
+        here = plan.rows.queries.domain == x.shape  # not if cells were merged: then only the number is of use
+        return Rows(max(1.0, float(plan.rows.value)), epsilon, (plan.rows,) if here else ())
     total = x.measure(Total(x.shape), bought * epsilon)
     return Rows(max(1.0, float(total.value)), (1 - bought) * epsilon, (total,))

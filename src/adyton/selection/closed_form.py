@@ -15,8 +15,10 @@ from adyton.queries import Queries
 from adyton.selection.selector import Choice, Selector, Training
 from adyton.selection.workload_kinds import reach
 
-_LARGEST_SIDE = 256
-"""Optimised strategies are tried up to this many cells along an axis: beyond, they take too long to find."""
+_MOST_CELLS, _LARGEST = 1 << 14, 1 << 24
+"""Optimised strategies are tried up to this many cells: beyond, they take too long to find. Beyond so many coefficients
+only errors that need no table are computed."""
+_CHEAP = ("identity", "privelet")
 _SLOW, _DENSE = "hdmm", "workload"
 _PLAIN, _DENOISED = "identity", "denoised-cells"
 """Where every query asks about a single cell and plain noise is best, the noise can be taken out again in part."""
@@ -51,7 +53,7 @@ class ClosedForm(Selector):
 
     def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
         """The least expected error."""
-        self.check(workload)
+        epsilon = self.check(workload, epsilon)
         usable, notes = self.available()
         errors = _errors(workload, epsilon, tuple(usable))
         name = min(errors, key=lambda one: (errors[one], one))
@@ -78,9 +80,9 @@ class ClosedForm(Selector):
 @lru_cache(maxsize=16)
 def _errors(workload: Queries, epsilon: Fraction, names: tuple[str, ...]) -> dict[str, float]:
     """The exact errors, of those algorithms that have one."""
-    found = {}
+    found, large = {}, workload.cells * workload.count > _LARGEST
     for name in names:
-        if name == _SLOW and max(workload.domain) > _LARGEST_SIDE:
+        if (name == _SLOW and workload.cells > _MOST_CELLS) or (name not in _CHEAP and large):
             continue
         expected = plan_named(name).expected_error(workload, epsilon)
         if expected.kind in ("exact", "estimate"):

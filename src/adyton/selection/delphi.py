@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from adyton import __version__
 from adyton.errors import BadInput
-from adyton.exact import Rational, share
-from adyton.messages import listing, no_such
+from adyton.exact import Rational, positive, share
+from adyton.messages import no_such, shorten
 from adyton.plans.registry import algorithms as library
 from adyton.plans.registry import plan_named
 from adyton.selection.corpus import Shape, made_up_corpus, read_corpus
@@ -22,13 +23,14 @@ from adyton.selection.criteria import Criterion, criterion_named
 from adyton.selection.experiments import TRIALS, Experiments
 from adyton.selection.inputs import LINE_SIZES, PLANE_SIDES, SCALES, WORKLOADS, Input, grid
 from adyton.selection.measured import Measured
-from adyton.selection.selector import Selector, Training
+from adyton.selection.selector import SMALLEST_EPSILON, Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector
 from adyton.selection.tree_training import DEPTH, grow_trees
 from adyton.whole import whole
 
 KINDS = ("similar-inputs", "tree")
+_LONGEST, _LARGEST, _LARGEST_EPSILON = 1 << 20, 1 << 50, 1000
 NEVER = ("pythia", "workload", "hdmm", "mwem-b", "mwem-c", "mwem-d", "mwem*")
 """Not tried unless they are named: the chooser itself, and those that take seconds a run."""
 
@@ -78,9 +80,10 @@ class Delphi:
         """Run every algorithm on every input, as far as the cache does not know the outcome."""
         inputs, candidates, asked = self.inputs(), self.candidates(), self.asked()
         trials = whole(self.trials, "trials", 2)
+        processes = None if self.processes is None else whole(self.processes, "processes", 1)
         with _kept(self.cache) as path:
             experiments = Experiments(path)
-            experiments.run(inputs, candidates, asked, trials=trials, processes=self.processes, advance=advance)
+            experiments.run(inputs, candidates, asked, trials=trials, processes=processes, advance=advance)
             return Measured.read(experiments, inputs, candidates, asked, trials)
 
     def learn(self, measured: Measured) -> Selector:
@@ -101,10 +104,11 @@ class Delphi:
 
     def inputs(self) -> list[Input]:
         """Every training input."""
-        sides = (LINE_SIZES if self.dimensions == 1 else PLANE_SIDES) if self.sides is None else self.sides
-        lengths = [whole(side, "sides", 1) for side in sides]
-        scales = [whole(scale, "scales", 1) for scale in self.scales]
-        return grid(self.shapes(), lengths, scales, self.epsilons)
+        usual = LINE_SIZES if self.dimensions == 1 else PLANE_SIDES
+        sides = usual if self.sides is None else _several(self.sides, "sides")
+        lengths = [_up_to(side, "sides", _LONGEST) for side in sides]
+        scales = [_up_to(scale, "scales", _LARGEST) for scale in _several(self.scales, "scales")]
+        return grid(self.shapes(), lengths, scales, [_budget(one) for one in _several(self.epsilons, "epsilons")])
 
     def shapes(self) -> list[Shape]:
         """The shapes of the corpus."""
@@ -114,6 +118,8 @@ class Delphi:
             return made_up_corpus(self.dimensions)
         if isinstance(self.corpus, str | os.PathLike):
             return read_corpus(self.corpus, self.dimensions)
+        if not all(isinstance(shape, Shape) for shape in _several(self.corpus, "corpus")):
+            raise BadInput("a corpus is a path, or a list of Shape(name, source, counts).")
         found = [shape for shape in self.corpus if shape.counts.ndim == self.dimensions]
         if not found:
             raise BadInput(f"none of the {len(self.corpus)} shapes of the corpus has {self.dimensions} dimensions.")
@@ -123,10 +129,10 @@ class Delphi:
         """The algorithms that are measured."""
         if self.algorithms is None:
             return [name for name in library(self.dimensions) if name not in NEVER]
-        for name in self.algorithms:
+        for name in _several(self.algorithms, "algorithms"):
             if not plan_named(name).serves.serves(self.dimensions):
                 raise BadInput(f"{name} does not serve {self.dimensions} dimensions. Leave it out.")
-        if not self.algorithms or "pythia" in self.algorithms:
+        if "pythia" in self.algorithms:
             raise BadInput("give the names of algorithms to choose from, other than pythia.")
         return list(dict.fromkeys(self.algorithms))
 
@@ -134,13 +140,11 @@ class Delphi:
         """The names of the workloads."""
         if self.workloads is None:
             return ["identity", "prefix"] if self.dimensions == 1 else ["short", "medium", "long", "mixed"]
-        for name in self.workloads:
+        for name in _several(self.workloads, "workloads"):
             if name not in WORKLOADS or (name == "prefix" and self.dimensions > 1):
                 raise BadInput(
                     no_such("workload", name, [one for one in WORKLOADS if one != "prefix" or self.dimensions == 1])
                 )
-        if not self.workloads:
-            raise BadInput(f"give at least one workload of {listing(list(WORKLOADS))}.")
         return list(dict.fromkeys(self.workloads))
 
     def about(self, measured: Measured) -> Training:
@@ -156,6 +160,26 @@ class Delphi:
             date=datetime.now(UTC).date().isoformat(),
             adyton=__version__,
         )
+
+
+def _several(values: Any, name: str) -> Sequence[Any]:
+    if not isinstance(values, Sequence) or isinstance(values, str) or not values:
+        raise BadInput(f"{name} must be a list with at least one entry, given {shorten(values)}.")
+    return values
+
+
+def _up_to(value: Any, name: str, most: int) -> int:
+    number = whole(value, name, 1)
+    if number > most:
+        raise BadInput(f"{name} must be at most {most:,}, given {shorten(value)}.")
+    return number
+
+
+def _budget(value: Any) -> Fraction:
+    amount = positive(value, "epsilons")
+    if not SMALLEST_EPSILON <= amount <= _LARGEST_EPSILON:
+        raise BadInput(f"epsilons must lie between 2^-40 and {_LARGEST_EPSILON}, given {shorten(value)}.")
+    return amount
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
@@ -57,6 +57,12 @@ class _Result:
     seconds: float
 
 
+_KEEP = """
+INSERT INTO errors VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+SET trials = excluded.trials, errors = excluded.errors, seconds = excluded.seconds WHERE excluded.trials > trials
+"""
+
+
 class Experiments:
     """A file of measured errors. What is in it is not measured again; a run that was killed goes on where it was.
 
@@ -73,11 +79,8 @@ class Experiments:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        try:
-            with closing(self._open()) as file:
-                file.executescript(_TABLES)
-        except sqlite3.Error as error:
-            raise BadInput(f"{self.path} cannot hold experiments ({error}). Give the path of a new file.") from None
+        with self._open() as file:
+            file.executescript(_TABLES)
 
     def run(
         self,
@@ -94,7 +97,7 @@ class Experiments:
         Algorithms are names from the library, or plans under names of one's own.
         """
         number = whole(trials, "trials", 1)
-        with closing(self._open()) as file:
+        with self._open() as file:
             jobs = self._missing(file, inputs, _plans(algorithms), workloads, number)
             advance(len(inputs) * (len(algorithms) * len(workloads) + 1) - sum(len(job.workloads) for job in jobs))
             for result in _results(jobs, processes or os.cpu_count() or 1):
@@ -111,7 +114,7 @@ class Experiments:
     ) -> Reals:
         """inputs × algorithms × trials: ‖W·x̂ − W·x‖₂ of each run."""
         labels = [_label(name, plan) for name, plan in _plans(algorithms).items()]
-        with closing(self._open()) as file:
+        with self._open() as file:
             query = "SELECT input, algorithm, errors FROM errors WHERE workload = ? AND trials >= ?"
             kept = {(one, name): blob for one, name, blob in file.execute(query, (workload, trials))}
         try:
@@ -123,22 +126,26 @@ class Experiments:
 
     def features(self, inputs: Sequence[Input]) -> Reals:
         """inputs × features, as :data:`adyton.selection.features.FEATURES` lists them, without noise."""
-        with closing(self._open()) as file:
+        with self._open() as file:
             kept = dict(file.execute("SELECT input, features FROM features"))
         return np.array([np.frombuffer(kept[one.key]) for one in inputs])
 
     def seconds(self, algorithm: str) -> float:
         """The time that all runs of an algorithm took."""
         label = _label(algorithm, plan_named(algorithm))
-        with closing(self._open()) as file:
+        with self._open() as file:
             found = file.execute("SELECT sum(seconds) FROM errors WHERE algorithm = ?", (label,)).fetchone()[0]
         return float(found or 0.0)
 
-    def _open(self) -> sqlite3.Connection:
-        file = sqlite3.connect(self.path, isolation_level=None, timeout=60)
-        file.execute("PRAGMA journal_mode = WAL")
-        file.execute("PRAGMA synchronous = NORMAL")
-        return file
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self.path, isolation_level=None, timeout=60)) as file:
+                file.execute("PRAGMA journal_mode = WAL")
+                file.execute("PRAGMA synchronous = NORMAL")
+                yield file
+        except sqlite3.Error as error:
+            raise BadInput(f"{self.path} cannot hold experiments ({error}). Give the path of a new file.") from None
 
     def _missing(
         self,
@@ -167,11 +174,13 @@ def _plans(algorithms: Sequence[str] | Mapping[str, Plan]) -> Mapping[str, Plan]
 
 @lru_cache(maxsize=256)
 def _label(name: str, plan: Plan) -> str:
-    """The name under which errors are kept: a plan whose text was changed is another one."""
+    """The name under which errors are kept: a plan with other options, or whose text was changed, is another one."""
     try:
         text = inspect.getsource(type(plan))
-    except (OSError, TypeError):
-        text = ""
+    except (OSError, TypeError):  # written in an interpreter
+        codes = [value.__code__ for value in vars(type(plan)).values() if inspect.isfunction(value)]
+        text = repr([(code.co_name, code.co_code, repr(code.co_consts)) for code in codes])
+    text += repr(sorted((field.name, repr(getattr(plan, field.name))) for field in fields(plan)))
     return f"{name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
@@ -223,5 +232,5 @@ def _keep(file: sqlite3.Connection, result: _Result) -> None:
     else:
         for name, errors in zip(job.workloads, result.values, strict=True):
             row = (job.input.key, name, job.algorithm, job.trials, errors.tobytes(), result.seconds)
-            file.execute("INSERT OR REPLACE INTO errors VALUES (?, ?, ?, ?, ?, ?)", row)
+            file.execute(_KEEP, row)
     file.execute("COMMIT")

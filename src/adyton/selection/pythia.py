@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from adyton.errors import BadInput
-from adyton.exact import Rational, positive
+from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
-from adyton.plans.base import Plan, Tasks
+from adyton.plans.base import Estimate, Plan, Tasks
 from adyton.plans.registry import plan_named, register
 from adyton.queries import Queries
 from adyton.queries.base import Reals
@@ -44,18 +44,25 @@ class Pythia(Plan):
         super().check(workload)
         if self.selector is not None and not isinstance(self.selector, Selector):
             raise BadInput(f"selector must be a Selector, such as Selector.load(path), given {shorten(self.selector)}.")
+        if self.rows is not None:
+            raise BadInput("pythia buys the number of rows itself, if it pays. Leave rows out, or give a public total.")
         self._selector(workload).check(workload)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, then run the choice."""
-        return self.follow(x, workload, self.choose(x, workload, epsilon))
+        choice = self._selector(workload).choose(x, workload, epsilon, self.total)
+        return self._run(x, workload, choice)
 
     def choose(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Choice:
         """Choose an algorithm, spending on features what the choice says; the rest is for the algorithm."""
-        return self._selector(workload).choose(x, workload, positive(epsilon, "epsilon"), self.total)
+        amount = self.admit(x, workload, epsilon)
+        return self._selector(workload).choose(x, workload, amount, self.total)
 
-    def follow(self, x: VectorSource, workload: Queries, choice: Choice) -> Reals:
-        """Run what was chosen with what is left, and return the cells, flat."""
+    def follow(self, x: VectorSource, workload: Queries, choice: Choice) -> Estimate:
+        """Run what was chosen with what is left of the budget."""
+        return self._finish(self._run(x, workload, choice)).reshape(workload.domain)
+
+    def _run(self, x: VectorSource, workload: Queries, choice: Choice) -> Reals:
         plan = plan_named(choice.algorithm, total=self.total, rows=choice.total)
         cells = plan.estimate(x, workload, choice.left).reshape(-1)
         return self._selector(workload).finish(cells, choice, workload)

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adyton.errors import BadInput
-from adyton.exact import Rational, share
+from adyton.exact import Rational, positive, share
 from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, shorten
 from adyton.plans.registry import algorithms
 from adyton.queries import Measurement, Queries
 from adyton.queries.base import Reals
+from adyton.selection import selector_file
 from adyton.selection.features import Bought, feature_named
+from adyton.whole import whole
 
 if TYPE_CHECKING:
     from adyton.selection.measured import Measured
     from adyton.selection.replay import Replay
 
-FORMAT, VERSION = "adyton selector", 1
+SMALLEST_EPSILON = Fraction(1, 1 << 40)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,16 @@ class Training:
     """The day of training, as in 2026-11-15."""
     adyton: str
     """The version of the package that trained it."""
+
+    def __post_init__(self) -> None:
+        for name in ("algorithms", "workloads", "corpus", "epsilons"):
+            values = getattr(self, name)
+            if not isinstance(values, tuple) or not all(isinstance(value, str) for value in values):
+                raise BadInput(f"{name} of a selector must be names, given {shorten(values)}.")
+        for name, least in (("dimensions", 1), ("inputs", 0), ("trials", 0)):
+            whole(getattr(self, name), name, least)
+        if not (isinstance(self.date, str) and isinstance(self.adyton, str) and self.algorithms):
+            raise BadInput("a selector must know algorithms, and say when and by which version it was trained.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +94,14 @@ class Choice:
             "algorithm": self.algorithm,
             "left": _number(self.left),
             "bought": bought,
-            "regrets": dict(self.regrets),
-            "errors": dict(self.errors),
+            "regrets": {name: _finite(regret) for name, regret in self.regrets.items()},
+            "errors": {name: _finite(error) for name, error in self.errors.items()},
             "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
         bought = [f"{one.name} = {one.value:.6g} ± {one.deviation:.3g}" for one in self.bought]
-        looked = f"after buying {listing(bought)}" if bought else "from public facts alone"
+        looked = f"after buying {', '.join(bought)}" if bought else "from public facts alone"
         ranked = sorted(self.regrets.items(), key=lambda pair: pair[1])[:4]
         beside = ", ".join(f"{name} {regret:.3f}" for name, regret in ranked)
         return f"{self.algorithm}, chosen {looked}; expected regrets: {beside}."
@@ -145,14 +155,18 @@ class Selector(ABC):
         note = f"the library has no {listing(missing)}, which the selector knows: the choice is among the rest."
         return usable, (note,) if missing else ()
 
-    def check(self, workload: Queries) -> None:
-        """Refuse a domain of another dimension."""
+    def check(self, workload: Queries, epsilon: Rational = 1) -> Fraction:
+        """Refuse a domain of another dimension, and budgets that no feature can be bought with; return the budget."""
+        amount = positive(epsilon, "epsilon")
+        if not amount >= SMALLEST_EPSILON:
+            raise BadInput(f"epsilon must be at least 2^-40 to choose an algorithm, given {shorten(epsilon)}.")
         ndim = len(workload.domain)
         if ndim != self.training.dimensions:
             raise BadInput(
                 f"this selector was trained for {self.training.dimensions} dimensions, the domain {workload.domain} "
                 f"has {ndim}. Leave the selector out to use the one that fits."
             )
+        return amount
 
     def with_share(self, part: Rational) -> Selector:
         """The same selector with another share of the budget for features."""
@@ -160,47 +174,17 @@ class Selector(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the selector to a file: JSON, with a digest that shows later changes."""
-        text = json.dumps({"digest": self.digest, **self._body()}, ensure_ascii=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
-
-    @cached_property
-    def digest(self) -> str:
-        """What tells it apart from all other selectors."""
-        return _digest(self._body())
-
-    def _body(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "kind": self.kind,
-            "training": asdict(self.training),
-            "share": str(self.share),
-            "learnt": self.learnt(),
-        }
+        selector_file.write(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Selector:
         """The selector in a file that :meth:`save` wrote."""
-        from adyton.selection.kinds import KINDS
+        return selector_file.read(path)
 
-        try:
-            plain = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise BadInput(f"{path} cannot be read: {error.strerror or error}.") from None
-        except ValueError:
-            raise BadInput(f"{path} is not a selector: it is no JSON file. `adyton train` writes selectors.") from None
-        if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-            raise BadInput(f"{path} is not a selector. `adyton train` writes selectors.")
-        if plain.get("version") != VERSION:
-            given = shorten(plain.get("version"))
-            raise BadInput(f"{path} is a selector of version {given}, this is version {VERSION}. Train it again.")
-        if plain.pop("digest", None) != _digest(plain):
-            raise BadInput(f"{path} was changed after it was written: its digest does not fit. Train it again.")
-        try:
-            training = Training(**{name: _frozen(value) for name, value in plain["training"].items()})
-            return KINDS[plain["kind"]].from_learnt(training, Fraction(plain["share"]), plain["learnt"])
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise BadInput(f"{path} is not a selector that can be read: parts of it are missing.") from None
+    @cached_property
+    def digest(self) -> str:
+        """What tells it apart from all other selectors."""
+        return selector_file.digest_of(selector_file.body_of(self))
 
     def __str__(self) -> str:
         about, more = self.training, "s" if self.training.dimensions > 1 else ""
@@ -214,15 +198,17 @@ class Selector(ABC):
         return f"<{self}>"
 
 
+def features_share(part: Fraction) -> Fraction:
+    """A share of the budget that leaves something for the algorithm, or an error."""
+    if not 0 < part < 1:
+        raise BadInput(f"the share of a selector must be greater than 0 and less than 1, given {shorten(part)}.")
+    return part
+
+
 def cheapest(regrets: Iterable[tuple[str, float]], usable: Iterable[str]) -> str:
     """The algorithm of least regret among those that can be used."""
     allowed = set(usable)
     return min(((regret, name) for name, regret in regrets if name in allowed))[1]
-
-
-def _digest(body: dict[str, Any]) -> str:
-    text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _number(value: Fraction) -> dict[str, str | float | None]:
@@ -232,5 +218,5 @@ def _number(value: Fraction) -> dict[str, str | float | None]:
         return {"exact": str(value), "float": None}
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

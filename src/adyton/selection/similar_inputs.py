@@ -20,7 +20,7 @@ from adyton.selection.features import Bought, feature_named
 from adyton.selection.inputs import workload_named
 from adyton.selection.measured import Measured
 from adyton.selection.replay import Replay, uses_rows
-from adyton.selection.selector import Choice, Selector, Training, cheapest
+from adyton.selection.selector import Choice, Selector, Training, cheapest, features_share
 from adyton.selection.votes import Votes
 from adyton.selection.workload_kinds import reach
 
@@ -28,7 +28,12 @@ _SIZE_WIDTH = 1.0
 """How far apart, in doublings, the numbers of cells of similar inputs are."""
 _REACH_WIDTH = 0.1
 """How far apart the reaches of similar workloads are."""
-_DECIMALS = 3
+_USUAL_PART, _LARGEST_USUAL = 0.03, 2.0
+"""The part of the votes that is for what is usual, the mean regret over inputs of all sizes and signals: single inputs
+are measured with noise, and data sets differ. Regrets above 2 count as 2, because it is between good algorithms that
+the choice is hard."""
+_DIGITS = 5
+_LARGEST = 1 << 24
 _COLUMNS = ("sizes", "reaches", "signals", "sources", "logs")
 
 
@@ -74,11 +79,12 @@ class SimilarInputs(Selector):
             signals = np.array([float(one.epsilon * one.scale) for one in measured.inputs])
             sources = np.array([measured.sources.index(one.shape.source) for one in measured.inputs], dtype=np.float64)
             parts.append((sizes, np.array([reach(workload) for workload in asked]), signals, sources, logs))
-        return cls(training, share, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+        columns = dict(zip(_COLUMNS, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+        return cls.from_learnt(training, share, columns)
 
     def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
         """Count the votes; buy the noisy count first, if it pays."""
-        self.check(workload)
+        epsilon = self.check(workload, epsilon)
         usable, notes = self.available()
         plain, votes, logs = self._votes(workload, epsilon, tuple(usable))
         bought: tuple[Bought, ...] = ()
@@ -116,7 +122,7 @@ class SimilarInputs(Selector):
         return _counted(self, workload, epsilon, usable)
 
     def _pays(self, votes: Votes, usable: Sequence[str]) -> bool:
-        return self.share > 0 and votes.pays(float(1 / self.share), self._prices(usable))
+        return votes.pays(float(1 / self.share), self._prices(usable))
 
     def _prices(self, usable: Sequence[str]) -> Reals:
         """What the error of each algorithm is multiplied by if the count is bought, which some would buy anyway."""
@@ -124,22 +130,33 @@ class SimilarInputs(Selector):
 
     def learnt(self) -> dict[str, Any]:
         """The table of training inputs."""
-        return {name: np.round(getattr(self, name), _DECIMALS).tolist() for name in _COLUMNS}
+        return {name: _rounded(getattr(self, name)).tolist() for name in _COLUMNS}
 
     @classmethod
     def from_learnt(cls, training: Training, share: Fraction, learnt: Any) -> SimilarInputs:
         """The selector with this table."""
-        columns = [np.asarray(learnt[name], dtype=np.float64) for name in _COLUMNS]
-        rows = {len(column) for column in columns}
-        if len(rows) != 1 or columns[-1].shape != (*columns[0].shape, len(training.algorithms)) or not columns[0].size:
+        *ones, logs = (np.asarray(learnt[name], dtype=np.float64) for name in _COLUMNS)
+        rows = logs.shape[0] if logs.ndim == 2 else 0
+        if not rows or logs.shape[1] != len(training.algorithms) or any(one.shape != (rows,) for one in ones):
             raise BadInput("this is not a selector by similar inputs: its columns are not of one length.")
-        return cls(training, share, *columns)
+        if not all(np.isfinite(column).all() for column in (*ones, logs)) or ones[2].min() < 0:
+            raise BadInput("this is not a selector by similar inputs: not all that it knows are numbers.")
+        if np.unique(ones[2]).size ** 2 * np.unique(ones[3]).size > _LARGEST:
+            raise BadInput("a selector by similar inputs has too many signals and data sets. Train it at fewer scales.")
+        sizes, reaches, signals, sources = ones
+        return cls(training, features_share(share), sizes, reaches, signals, sources, logs)
 
     def in_words(self) -> str:
         """Which algorithm wins where."""
         from adyton.selection.winners import winners_in_words
 
         return winners_in_words(self)
+
+
+def _rounded(values: Reals) -> Reals:
+    """To a few significant digits."""
+    magnitude = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.maximum(np.abs(values), 1e-30))))
+    return np.asarray(np.rint(values * magnitude) / magnitude)
 
 
 @lru_cache(maxsize=64)
@@ -160,10 +177,11 @@ def _counted(
     sources = selector.sources.astype(np.int64)
     regrets = np.exp(logs - logs.min(axis=1, keepdims=True))
 
-    def votes(table: Reals) -> Votes:
-        return Votes.of(weights, selector.signals, sources, table, alike @ table / alike.sum())
+    def votes(table: Reals, most: float, strength: float) -> Votes:
+        usual = alike @ np.minimum(table, most) / alike.sum()
+        return Votes.of(weights, selector.signals, sources, table, usual, strength)
 
-    return plain, votes(regrets), votes(logs)
+    return plain, votes(regrets, _LARGEST_USUAL, _USUAL_PART * weights.sum()), votes(logs, np.inf, 1e-9)
 
 
 @lru_cache(maxsize=256)

@@ -13,11 +13,11 @@ from adyton.inference.projections import project_to_ball
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Queries
 from adyton.queries.base import Reals
-from adyton.selection.decision_tree import Leaf, Tree, from_plain, most_features, to_plain, walk
+from adyton.selection.decision_tree import Leaf, Split, Tree, from_plain, most_features, to_plain, walk
 from adyton.selection.features import CELLS, FEATURES, Bought, feature_named
 from adyton.selection.measured import Measured
 from adyton.selection.replay import Replay, uses_rows
-from adyton.selection.selector import Choice, Selector, Training, cheapest
+from adyton.selection.selector import Choice, Selector, Training, cheapest, features_share
 from adyton.selection.workload_kinds import kind_of
 
 
@@ -42,7 +42,7 @@ class TreeSelector(Selector):
 
     def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
         """Walk down the tree of the workload's kind."""
-        self.check(workload)
+        epsilon = self.check(workload, epsilon)
         usable, notes = self.available()
         tree = self.trees[kind_of(workload, self.trees)]
         public = {CELLS: float(x.cells)} | ({} if total is None else {"scale": float(epsilon) * total})
@@ -88,13 +88,31 @@ class TreeSelector(Selector):
     @classmethod
     def from_learnt(cls, training: Training, share: Fraction, learnt: Any) -> TreeSelector:
         """The selector with these trees."""
-        if not isinstance(learnt, dict) or not learnt:
-            raise BadInput("this is not a tree selector: it has no trees.")
-        return cls(training, share, {str(name): from_plain(tree) for name, tree in learnt.items()})
+        if not isinstance(learnt, dict) or not learnt or training.dimensions > 2:
+            raise BadInput("this is not a tree selector for one or two dimensions: it has no trees.")
+        trees = {str(name): from_plain(tree) for name, tree in learnt.items()}
+        for tree in trees.values():
+            _check(tree, training)
+        return cls(training, features_share(share), trees)
 
     def in_words(self) -> str:
         """The trees, one question a line."""
         return "\n\n".join(f"{name}:\n{_words(tree)}" for name, tree in self.trees.items())
+
+
+def _check(tree: Tree, training: Training) -> None:
+    """Refuse a tree that asks for what cannot be bought, or ends in what cannot be compared."""
+    if isinstance(tree, Split):
+        if tree.feature != CELLS:
+            feature_named(tree.feature)
+        if not np.isfinite(tree.threshold):
+            raise BadInput(f"a tree asks about {tree.feature} with a threshold that is no number.")
+        for side in (tree.left, tree.right):
+            _check(side, training)
+    elif tree.algorithm not in training.algorithms or tree.regrets.keys() != set(training.algorithms):
+        raise BadInput("a tree ends in algorithms that are not those of the selector.")
+    elif not np.isfinite(list(tree.regrets.values())).all():
+        raise BadInput("a tree ends in regrets that are no numbers.")
 
 
 def _words(tree: Tree, indent: int = 1) -> str:

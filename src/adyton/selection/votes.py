@@ -13,8 +13,6 @@ _SIGNAL_WIDTH = 0.5
 """How far apart the signals of similar inputs are, as a part of the signal."""
 _QUANTILES = np.log([[0.25], [0.75]]) * [1.0, -1.0]  # of the Laplace law at 1/8, 3/8, 5/8 and 7/8, in scales
 _LEAST = 1e-4
-_STRENGTH = 14.0
-"""So many inputs vote for what is usual. Single inputs are measured with noise, and data sets differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +29,20 @@ class Votes:
     regrets: Reals
     """signals × data sets × algorithms: the sum of their regrets, counted likewise."""
     usual: Reals
-    """What to expect of each algorithm where few inputs are alike: its mean over inputs of all sizes and signals."""
+    """What to expect of each algorithm if no input were alike."""
+    strength: float
+    """How many inputs what is usual counts as much as."""
 
     @classmethod
-    def of(cls, weights: Reals, signals: Reals, sources: npt.NDArray[np.int64], regrets: Reals, usual: Reals) -> Votes:
+    def of(
+        cls,
+        weights: Reals,
+        signals: Reals,
+        sources: npt.NDArray[np.int64],
+        regrets: Reals,
+        usual: Reals,
+        strength: float,
+    ) -> Votes:
         """From single inputs, of which those that hardly count are left out."""
         near = np.flatnonzero(weights > _LEAST * weights.max())
         levels, place = np.unique(signals[near], return_inverse=True)
@@ -43,12 +51,12 @@ class Votes:
         sums = np.zeros((levels.size, sets.size, regrets.shape[1]))
         np.add.at(counts, (place, held), weights[near])
         np.add.at(sums, (place, held), weights[near, None] * regrets[near])
-        return cls(levels, counts, sums, usual)
+        return cls(levels, counts, sums, usual, strength)
 
     def shares(self, noisy: npt.ArrayLike, noise: float) -> Reals:
         """noisy values × signals: how much each signal counts, if a count with Laplace noise of this scale has that
         value: the likelihood of it, for a signal that is similar."""
-        scale = np.sqrt(noise**2 + np.square(_SIGNAL_WIDTH * self.signals))
+        scale = np.sqrt(noise**2 + np.square(_SIGNAL_WIDTH * self.signals)) + 1e-9
         exponent = -np.abs(np.asarray(noisy)[..., None] - self.signals) / scale - np.log(scale)
         return np.asarray(np.exp(exponent - exponent.max(axis=-1, keepdims=True)))
 
@@ -78,4 +86,4 @@ class Votes:
         return float(after.mean(axis=1).sum()) < float(before.sum())
 
     def _mean(self, sums: Reals, votes: Reals) -> Reals:
-        return np.asarray((sums + _STRENGTH * self.usual) / (votes + _STRENGTH)[..., None])
+        return np.asarray((sums + self.strength * self.usual) / (votes + self.strength)[..., None])
