@@ -32,7 +32,9 @@ def command(
         str | None, typer.Option(metavar="NAME", help="What would be chosen for identity, prefix, short, …, mixed?")
     ] = None,
     cells: Annotated[int | None, typer.Option(min=1, help="With --workload: the cells of the domain.")] = None,
-    rows: Annotated[int | None, typer.Option(min=0, help="With --workload: a public number of rows.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=0, max=2**62, help="With --workload: a public number of rows.")
+    ] = None,
     epsilon: Annotated[str, typer.Option(help="With --workload: the budget.")] = "1",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -132,7 +134,7 @@ def _choice_in(file: Path) -> dict[str, Any] | None:
     """The choice that a release holds; None if the file is anything else."""
     try:
         plain = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(plain, dict) or "choice" not in plain:
         return None
@@ -155,7 +157,7 @@ def _choice_in(file: Path) -> dict[str, Any] | None:
             "errors": {str(name): float(error) for name, error in choice["errors"].items()},
             "notes": [str(note) for note in choice["notes"]],
         }
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise BadInput(f"{file} holds a choice that cannot be read: parts of it are missing.") from None
 
 

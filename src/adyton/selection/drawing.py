@@ -40,6 +40,7 @@ _SETTINGS: dict[Any, Any] = {
     "font.size": 8,
     "svg.hashsalt": "adyton",
     "hatch.linewidth": 0.6,
+    "text.parse_math": False,
 }
 
 
