@@ -32,9 +32,7 @@ def command(
         str | None, typer.Option(metavar="NAME", help="What would be chosen for identity, prefix, short, …, mixed?")
     ] = None,
     cells: Annotated[int | None, typer.Option(min=1, help="With --workload: the cells of the domain.")] = None,
-    rows: Annotated[
-        int | None, typer.Option(min=0, max=2**62, help="With --workload: a public number of rows.")
-    ] = None,
+    rows: Annotated[int | None, typer.Option(min=0, max=2**62, help="With --workload: the rows, if public.")] = None,
     epsilon: Annotated[str, typer.Option(help="With --workload: the budget.")] = "1",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
