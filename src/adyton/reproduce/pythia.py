@@ -33,7 +33,7 @@ PAPER = {
     2: ("identity", "hb", "privelet", "uniform", "dawa", "mwem", "ahp", "adaptive-grid", "dpcube"),
 }
 """The algorithms of the paper's Table 1."""
-LIBRARY = {
+PANEL = {
     1: (
         "change-points",
         "denoised-tree",
@@ -43,9 +43,6 @@ LIBRARY = {
         "optimal-hierarchy",
         "denoised-cells",
         "identity",
-        "hb",
-        "uniform",
-        "ahp",
     ),
     2: (
         "change-points",
@@ -55,12 +52,10 @@ LIBRARY = {
         "denoised-cells",
         "dyadic",
         "identity",
-        "hb",
-        "uniform",
-        "ahp",
-        "dpcube",
     ),
 }
+"""The algorithms that the selectors of the package choose among."""
+LIBRARY = {1: (*PANEL[1], "hb", "uniform", "ahp"), 2: (*PANEL[2], "hb", "uniform", "ahp", "dpcube")}
 """The contenders: in a first look at the whole library all others were the best, or within a tenth of the best, on at
 most a few inputs. A few of those that are known best stay for comparison."""
 GROUPS = {1: ("identity", "prefix"), 2: ("short", "medium", "long", "mixed")}
@@ -162,7 +157,12 @@ def library(
     """The whole library: each contender alone, the default selector, learnt at both budgets, and the paper's tree."""
     delphi = settings.delphi(settings.library, LIBRARY_TRIALS)
     measured = delphi.measure(advance)
-    both = replace(delphi, epsilons=("1", "0.1"), scales=FEW_SCALES[::2] if settings.quick else FEW_SCALES)
+    both = replace(
+        delphi,
+        algorithms=PANEL[settings.dimensions],
+        epsilons=("1", "0.1"),
+        scales=FEW_SCALES[::2] if settings.quick else FEW_SCALES,
+    )
     selectors = held_out(both.measure(), both.learn)
     for workload in GROUPS[settings.dimensions]:
         judge = _Judge("library", settings, measured, workload, measured.best_errors(workload))
