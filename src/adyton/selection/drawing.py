@@ -27,6 +27,7 @@ ENDINGS = (".svg", ".png", ".pdf")
 _COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D55E00", "#BBBBBB")
 """Eight that people of every kind of colour vision tell apart (Okabe and Ito, 2008), grey in the place of black."""
 _HATCHES = ("", "///", "...", "xx", "\\\\\\", "++")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _INK, _PALE, _LINE = "#222222", "#F3F3F3", "#888888"
 _LEAF, _LEVEL = 0.98, 1.2
 """The room that a leaf has from side to side, and a level of a tree from top to bottom, in inches."""
@@ -221,7 +222,9 @@ def _draw_map(panel: Axes, one: Winners, dimensions: int, styles: dict[str, tupl
         panel.add_patch(Rectangle(corner, 0.96, 0.97, facecolor=colour, hatch=hatch, edgecolor=_INK, linewidth=0))
     panel.set(xlim=(-0.5, len(one.signals) - 0.5), ylim=(-0.5, len(one.sizes) - 0.5))
     step = max(1, round(len(one.signals) / 7))
-    panel.set_xticks(range(0, len(one.signals), step), [f"$2^{{{signal}}}$" for signal in one.signals[::step]])
+    panel.set_xticks(
+        range(0, len(one.signals), step), [f"2{str(signal).translate(_RAISED)}" for signal in one.signals[::step]]
+    )
     panel.set_yticks(range(len(one.sizes)), [domain_in_words(size, dimensions) for size in one.sizes])
     panel.tick_params(length=0, colors=_INK)
     panel.spines[:].set_visible(False)
