@@ -258,7 +258,7 @@ def selector_of(sizes, signals, logs, *, dimensions: int = 1, workloads=("identi
     about = Training(dimensions=dimensions, algorithms=names, workloads=workloads, corpus=("a",), epsilons=("1",),
                      inputs=len(sizes) // len(workloads), trials=2, date="2026-11-15", adyton="0")  # fmt: skip
     zeros = [0.0] * len(sizes)
-    table = {"sizes": sizes, "reaches": zeros, "signals": signals, "sources": zeros, "logs": logs}
+    table = {"sizes": sizes, "reaches": zeros, "epsilons": zeros, "signals": signals, "sources": zeros, "logs": logs}
     return SimilarInputs.from_learnt(about, Fraction(1, 50), table)
 
 
@@ -344,7 +344,13 @@ def test_why_a_release_used_its_algorithm(room: Path, tmp_path: Path):
     kernel = Kernel.simulated(x, epsilon=Fraction(1, 2), seed=np.random.SeedSequence(0))
     trained = Selector.load(room / "near.json")
     few, many = [[0.0, -2.0]] * 20, [[0.0, 3.0]] * 20  # an even spread wins where rows are few
-    table = {"sizes": [3.0] * 40, "reaches": [0.7] * 40, "signals": [9.0] * 20 + [9e5] * 20, "sources": [0, 1] * 20}
+    table = {
+        "sizes": [3.0] * 40,
+        "reaches": [0.7] * 40,
+        "epsilons": [0.0] * 40,
+        "signals": [9.0] * 20 + [9e5] * 20,
+        "sources": [0, 1] * 20,
+    }
     selector = SimilarInputs.from_learnt(trained.training, trained.share, {**table, "logs": few + many})
     choice = selector.choose(kernel.root, Prefix(8), Fraction(1, 2))
     plain = choice.to_plain()

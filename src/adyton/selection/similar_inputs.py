@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,13 +29,15 @@ _SIZE_WIDTH = 1.0
 """How far apart, in doublings, the numbers of cells of similar inputs are."""
 _REACH_WIDTH = 0.1
 """How far apart the reaches of similar workloads are."""
-_USUAL_PART, _LARGEST_USUAL = 0.03, 2.0
+_BUDGET_WIDTH = 1.5
+"""How far apart, in doublings, the budgets of similar inputs are."""
+_USUAL_PART, _LARGEST_USUAL = 0.06, 2.0
 """The part of the votes that is for what is usual, the mean regret over inputs of all sizes and signals: single inputs
 are measured with noise, and data sets differ. Regrets above 2 count as 2, because it is between good algorithms that
 the choice is hard."""
 _DIGITS = 5
 _LARGEST = 1 << 24
-_COLUMNS = ("sizes", "reaches", "signals", "sources", "logs")
+_COLUMNS = ("sizes", "reaches", "epsilons", "signals", "sources", "logs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,8 @@ class SimilarInputs(Selector):
     sizes: Reals
     """The logarithm to base 2 of the number of cells of each training input."""
     reaches: Reals
+    epsilons: Reals
+    """The logarithm to base 2 of ε: at the same ε·rows, more rows show more of the shape."""
     signals: Reals
     """ε·rows of each."""
     sources: Reals
@@ -78,7 +83,9 @@ class SimilarInputs(Selector):
             sizes = np.log2([workload.cells for workload in asked])
             signals = np.array([float(one.epsilon * one.scale) for one in measured.inputs])
             sources = np.array([measured.sources.index(one.shape.source) for one in measured.inputs], dtype=np.float64)
-            parts.append((sizes, np.array([reach(workload) for workload in asked]), signals, sources, logs))
+            reaches = np.array([reach(workload) for workload in asked])
+            budgets = np.log2([float(one.epsilon) for one in measured.inputs])
+            parts.append((sizes, reaches, budgets, signals, sources, logs))
         columns = dict(zip(_COLUMNS, map(np.concatenate, zip(*parts, strict=True)), strict=True))
         return cls.from_learnt(training, share, columns)
 
@@ -139,12 +146,12 @@ class SimilarInputs(Selector):
         rows = logs.shape[0] if logs.ndim == 2 else 0
         if not rows or logs.shape[1] != len(training.algorithms) or any(one.shape != (rows,) for one in ones):
             raise BadInput("this is not a selector by similar inputs: its columns are not of one length.")
-        if not all(np.isfinite(column).all() for column in (*ones, logs)) or ones[2].min() < 0:
+        if not all(np.isfinite(column).all() for column in (*ones, logs)) or ones[3].min() < 0:
             raise BadInput("this is not a selector by similar inputs: not all that it knows are numbers.")
-        if np.unique(ones[2]).size ** 2 * np.unique(ones[3]).size > _LARGEST:
+        if np.unique(ones[3]).size ** 2 * np.unique(ones[4]).size > _LARGEST:
             raise BadInput("a selector by similar inputs has too many signals and data sets. Train it at fewer scales.")
-        sizes, reaches, signals, sources = ones
-        return cls(training, features_share(share), sizes, reaches, signals, sources, logs)
+        sizes, reaches, budgets, signals, sources = ones
+        return cls(training, features_share(share), sizes, reaches, budgets, signals, sources, logs)
 
     def in_words(self) -> str:
         """Which algorithm wins where."""
@@ -159,6 +166,12 @@ def _rounded(values: Reals) -> Reals:
     return np.asarray(np.rint(values * magnitude) / magnitude)
 
 
+def _nearness(distances: Reals) -> Reals:
+    """From 1 for the nearest down to nearly 0."""
+    squares = np.square(distances)
+    return np.asarray(np.exp((squares.min() - squares) / 2))
+
+
 @lru_cache(maxsize=64)
 def _counted(
     selector: SimilarInputs, workload: Queries, epsilon: Fraction, usable: tuple[str, ...]
@@ -170,10 +183,10 @@ def _counted(
         plan = plan_named(name)
         if not plan.serves.data_dependent and (closed := _closed_form(plan, workload, epsilon)) is not None:
             logs[:, column] = np.log(closed / plain)
-    alike = np.exp(-np.square((selector.reaches - reach(workload)) / _REACH_WIDTH) / 2)
-    alike = alike / alike.max() if alike.max() > 0 else np.ones(alike.size)
-    weights = alike * np.exp(-np.square((selector.sizes - np.log2(workload.cells)) / _SIZE_WIDTH) / 2)
-    weights = weights / weights.max() if weights.max() > 0 else alike
+    alike = _nearness((selector.reaches - reach(workload)) / _REACH_WIDTH)
+    budget = math.log2(epsilon.numerator) - math.log2(epsilon.denominator)
+    alike = alike * _nearness((selector.epsilons - budget) / _BUDGET_WIDTH)
+    weights = alike * _nearness((selector.sizes - math.log2(workload.cells)) / _SIZE_WIDTH)
     sources = selector.sources.astype(np.int64)
     regrets = np.exp(logs - logs.min(axis=1, keepdims=True))
 
