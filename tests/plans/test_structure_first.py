@@ -59,7 +59,9 @@ def test_bad_options_spend_nothing(options):
 
 def test_the_number_of_rows_is_bought_unless_it_or_the_clip_is_public(monkeypatch):
     bought = []
-    monkeypatch.setattr(structure_first, "noisy_total", lambda *given: bought.append(given[3]) or noisy_total(*given))
+    monkeypatch.setattr(
+        structure_first, "noisy_total", lambda *given: bought.append(given[3].total) or noisy_total(*given)
+    )
     for options in ({}, {"total": 528}, {"clip": 7}, {"buckets": 1}):
         kernel = Kernel.simulated(np.arange(33), epsilon=1, seed=0)
         plan_named("structure-first", **options).estimate(kernel.root, Identity(33), 1)
