@@ -81,6 +81,17 @@ def test_a_sensitivity_that_forgets_the_other_cells_is_caught(monkeypatch):
     assert not audit_mechanism(case, pairs=12, draws=8_000, strong_draws=100_000).passed
 
 
+def test_a_feature_of_the_data_times_epsilon_with_the_noise_for_the_data_is_caught(monkeypatch):
+    """At ε = 4 the feature of 4·x moves four times as far as that of x."""
+    plain = TotalVariation.steps_in
+    monkeypatch.setattr(TotalVariation, "steps_in", lambda self, values: 4 * plain(self, values))
+    pairs = vector_pairs(4, count=50)
+    moves = [abs(TotalVariation().steps_in(one.left) - TotalVariation().steps_in(one.right)) for one in pairs]
+    assert max(moves) > TotalVariation().sensitivity(4)
+    (case,) = TotalVariation.audit_cases()
+    assert not audit_mechanism(case, pairs=12, draws=8_000, strong_draws=100_000).passed
+
+
 @pytest.mark.parametrize(
     ("shape", "statistic", "message"),
     [((2, 4), Partitionality(), "line"), ((8,), Partitionality(F(-1)), "cost"), ((8,), Partitionality(0.5), "cost")],
