@@ -59,6 +59,18 @@ def share(value: object, name: str) -> Fraction:
     return result
 
 
+def as_number(value: Fraction) -> dict[str, str | float | None]:
+    """For JSON: the fraction itself, and the nearest float for programs that want one (None beyond their range).
+
+    >>> as_number(Fraction(1, 8))
+    {'exact': '1/8', 'float': 0.125}
+    """
+    try:
+        return {"exact": str(value), "float": float(value)}
+    except OverflowError:
+        return {"exact": str(value), "float": None}
+
+
 def display(value: Fraction) -> str:
     """A fraction as a person would write it: a decimal where that is exact and short, else a ratio.
 

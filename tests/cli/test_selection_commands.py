@@ -377,7 +377,9 @@ def test_why_a_release_used_its_algorithm(room: Path, tmp_path: Path):
     assert r"Note: \x1b[2Jsomething is missing." in said
     assert json.loads(run("explain", file, "--json").stdout)["bought"] == plain["bought"]
     assert refused(run("explain", file, "--picture", tmp_path / "a.svg"), "is a release")
-    for broken in (None, {}, plain | {"left": "1/2"}, plain | {"bought": [{}]}, plain | {"regrets": [1]}):
+    file.write_text(json.dumps({"choice": None}))
+    assert refused(run("explain", file), "was named, not chosen")
+    for broken in ({}, plain | {"left": "1/2"}, plain | {"bought": [{}]}, plain | {"regrets": [1]}):
         file.write_text(json.dumps({"choice": broken}))
         assert refused(run("explain", file), "holds a choice that cannot be read")
 

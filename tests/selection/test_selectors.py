@@ -219,11 +219,15 @@ def test_closed_forms_of_the_actual_workload_replace_what_was_measured():
     assert choice.errors["hb"] == pytest.approx(exact)
 
 
-def test_an_algorithm_that_the_library_lacks_is_passed_over_and_mentioned():
+def test_an_algorithm_that_the_library_lacks_or_the_selector_does_not_know_is_mentioned():
     selector = TreeSelector(training(algorithms=("gone", "hb")), F(1, 10), {"identity": leaf("gone")})
     choice = selector.choose(Kernel.simulated(DATA["even"], epsilon=1, seed=0).root, W.Identity(16), F(1))
     assert choice.algorithm == "hb"
     assert "gone" in choice.notes[0]
+    known = tuple(name for name in ad.algorithms(1) if name != "dawa")
+    older = replace(SELECTOR, training=replace(SELECTOR.training, library=known))
+    (note,) = older.choose(Kernel.simulated(DATA["even"], epsilon=1, seed=0).root, W.Identity(16), F(1)).notes
+    assert note == "the selector does not know 'dawa': train again to have the choice of all."
     alone = TreeSelector(training(algorithms=("gone",)), F(1, 10), {"identity": leaf("gone")})
     with pytest.raises(BadInput, match="none of which is in the library"):
         alone.choose(Kernel.simulated(DATA["even"], epsilon=1, seed=0).root, W.Identity(16), F(1))

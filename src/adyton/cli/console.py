@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from adyton.errors import AdytonError, BadInput
@@ -47,18 +46,6 @@ def notes() -> Console:
 def print_json(value: object) -> None:
     """Write *value* to standard output as JSON, and nothing else."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def as_number(value: Fraction) -> dict[str, str | float | None]:
-    """For JSON: the fraction itself, and the nearest float for programs that want one (None beyond their range).
-
-    >>> as_number(Fraction(1, 8))
-    {'exact': '1/8', 'float': 0.125}
-    """
-    try:
-        return {"exact": str(value), "float": float(value)}
-    except OverflowError:
-        return {"exact": str(value), "float": None}
 
 
 def plain_table() -> Table:

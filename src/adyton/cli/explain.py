@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.console import as_number, out, plain_table, print_json, printable
+from adyton.cli.console import out, plain_table, print_json, printable
 from adyton.errors import BadInput
+from adyton.exact import as_number
 
 if TYPE_CHECKING:
     from adyton.selection.selector import Choice, Selector
@@ -89,7 +90,7 @@ def _selector(file: Path | None, dimensions: int | None) -> Selector:
 
 
 def _show_selector(selector: Selector) -> None:
-    out().print(printable(str(selector)), markup=False)
+    out().print(printable(str(selector)))
     table = plain_table()
     table.show_header = False
     table.add_column()
@@ -99,7 +100,7 @@ def _show_selector(selector: Selector) -> None:
         table.add_row(name, printable(words))
     out().print(table)
     for line in selector.in_words().splitlines():
-        out().print(printable(line), markup=False, soft_wrap=True)
+        out().print(printable(line), soft_wrap=True)
 
 
 def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsilon: str) -> Choice:
@@ -137,6 +138,8 @@ def _choice_in(file: Path) -> dict[str, Any] | None:
     if not isinstance(plain, dict) or "choice" not in plain:
         return None
     choice = plain["choice"]
+    if choice is None:
+        raise BadInput(f"{file} is a release whose algorithm was named, not chosen: there is nothing to explain.")
     try:
         return {
             "algorithm": str(choice["algorithm"]),
@@ -175,7 +178,7 @@ def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left
 
     name, bought = printable(choice["algorithm"]), choice["bought"]
     said = f"after looking at {len(bought)} noisy feature{'s' * (len(bought) > 1)} of the data" if bought else ""
-    out().print(f"Chosen: {name}, {said or 'from public facts alone: nothing is bought'}.", markup=False)
+    out().print(f"Chosen: {name}, {said or 'from public facts alone: nothing is bought'}.")
     if bought:
         table = plain_table()
         for title in ("feature", "noisy value", "deviation", "price ε"):
@@ -192,6 +195,6 @@ def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left
         mark = "chosen" if candidate == choice["algorithm"] else ""
         table.add_row(printable(candidate), "–" if error is None else f"{error:,.4g}", f"{regret:.3f}", mark)
     out().print(table)
-    out().print(f"ε = {display(Fraction(choice['left']['exact']))} {left} for {name}.", markup=False)
+    out().print(f"ε = {display(Fraction(choice['left']['exact']))} {left} for {name}.")
     for note in choice["notes"]:
-        out().print(printable(f"Note: {note}"), markup=False)
+        out().print(printable(f"Note: {note}"))

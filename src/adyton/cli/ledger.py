@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.console import as_number, out, plain_table, print_json, printable
+from adyton.cli.console import out, plain_table, print_json, printable
 from adyton.errors import BadInput
-from adyton.exact import display
+from adyton.exact import as_number, display
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,6 @@ import typer
 
 from adyton.cli.console import (
     InterruptedRelease,
-    as_number,
     notes,
     out,
     plain_table,
@@ -20,7 +19,7 @@ from adyton.cli.console import (
     progress,
 )
 from adyton.errors import BadInput
-from adyton.exact import display, positive
+from adyton.exact import as_number, display, positive
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -186,7 +185,7 @@ def _show_estimate(
     _print(axes, estimate.round(1))
     if not quiet:
         how = f"Estimated by {algorithm}." if choice is None else f"Estimated by {choice}"
-        notes().print(f"{how} Spent ε = {display(kernel.spent)} of {display(kernel.total)}.", markup=False)
+        notes().print(f"{how} Spent ε = {display(kernel.spent)} of {display(kernel.total)}.")
 
 
 def _print(axes: dict[str, Any], answers: npt.NDArray[Any]) -> None:
@@ -210,9 +209,7 @@ def _remark(kernel: Kernel[Any], answer: Measurement, ledger: Path | None) -> No
     kept = f", recorded in {ledger}." if ledger else ". Nothing remembers it: give --ledger FILE to keep count."
     radius = _radius(answer)
     apart = f"at most {radius} apart" if radius else "equal"
-    notes().print(
-        f"Each count is the true one plus noise; in 95 of 100 cases the two are {apart}. {spent}{kept}", markup=False
-    )
+    notes().print(f"Each count is the true one plus noise; in 95 of 100 cases the two are {apart}. {spent}{kept}")
 
 
 def _as_json(kernel: Kernel[Any], axes: dict[str, Any], answer: Measurement, epsilon: str) -> dict[str, Any]:

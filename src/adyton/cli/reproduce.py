@@ -56,7 +56,7 @@ def command(
         return
     _print(records)
     if not quiet:
-        notes().print(printable(f"Everything is in {folder}; begin with report.html."), markup=False)
+        notes().print(printable(f"Everything is in {folder}; begin with report.html."))
 
 
 def _make(folder: Path) -> None:
@@ -79,9 +79,7 @@ def _run(data: Path, cache: Path, *, quick: bool, quiet: bool) -> list[Record]:
             return run(data, cache=cache, quick=quick, advance=advance)
     except KeyboardInterrupt:
         if not quiet:
-            notes().print(
-                printable(f"What was measured is kept in {cache}: the same command goes on from there."), markup=False
-            )
+            notes().print(printable(f"What was measured is kept in {cache}: the same command goes on from there."))
         raise
 
 

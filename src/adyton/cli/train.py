@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.console import as_number, notes, out, plain_table, print_json, printable, progress
+from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
 from adyton.errors import AdytonError, BadInput
-from adyton.messages import no_such, shorten
+from adyton.exact import as_number, positive
+from adyton.exact import share as part_of_budget
+from adyton.messages import shorten
 
 if TYPE_CHECKING:
-    from adyton.selection.delphi import Delphi
     from adyton.selection.measured import Measured
     from adyton.selection.selector import Selector
 
@@ -68,12 +69,10 @@ def command(
 
     The corpus must be public: nothing here is protected, and nothing is charged. No private data are touched.
     """
-    from adyton.selection.delphi import KINDS, Delphi
+    from adyton.selection.delphi import Delphi
     from adyton.selection.inputs import SCALES
     from adyton.selection.tree_training import DEPTH
 
-    if kind not in KINDS:
-        raise BadInput(no_such("kind of selector", kind, KINDS))
     _check_out(out_file)
     kept = cache or out_file.with_name(out_file.name + ".experiments.db")
     for script in plan or ():
@@ -85,27 +84,29 @@ def command(
         workloads=workload,
         sides=None if sides is None else _numbers(sides, "--sides"),
         scales=SCALES if scales is None else _scales(scales),
-        epsilons=epsilon or (1,),
+        epsilons=[positive(one, "--epsilon") for one in epsilon or ("1",)],
         trials=trials,
         kind=kind,
         criterion=criterion,
         depth=DEPTH if depth is None else depth,
-        share=share,
+        share=None if share is None else part_of_budget(share, "--share"),
         cache=kept,
         processes=processes,
     )
-    _check(delphi)
+    delphi.method()
+    delphi.candidates()
+    delphi.asked()
     delphi = replace(delphi, corpus=delphi.shapes())
     shown = not (quiet or as_json)
     if shown and corpus is None:
-        notes().print("No corpus given: learning from the made-up distributions that come with Adyton.", markup=False)
+        notes().print("No corpus given: learning from the made-up distributions that come with Adyton.")
     try:
         with progress("measuring", delphi.steps(), quiet=not shown) as advance:
             measured = delphi.measure(advance)
     except KeyboardInterrupt:
         if shown:
             remark = f"What was measured is kept in {kept}: the same command goes on from there."
-            notes().print(printable(remark), markup=False)
+            notes().print(printable(remark))
         raise
     selector = delphi.learn(measured)
     selector.save(out_file)
@@ -113,24 +114,10 @@ def command(
         print_json(_as_json(selector, measured, out_file, kept))
         return
     _print(measured)
-    out().print(printable(f"{out_file}: {selector}"), markup=False)
+    out().print(printable(f"{out_file}: {selector}"))
     if shown:
         remark = f"Look at it with `adyton explain {out_file}`. What was measured is kept in {kept}."
-        notes().print(printable(remark), markup=False)
-
-
-def _check(delphi: Delphi) -> None:
-    """Refuse everything that would be refused after measuring, before."""
-    from adyton.exact import positive, share
-    from adyton.selection.criteria import criterion_named
-
-    criterion_named(delphi.criterion)
-    if delphi.share is not None:
-        share(delphi.share, "--share")
-    for budget in delphi.epsilons:
-        positive(budget, "--epsilon")
-    delphi.candidates()
-    delphi.asked()
+        notes().print(printable(remark))
 
 
 def _check_out(path: Path) -> None:

@@ -19,6 +19,7 @@ from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.process import this_process
+from adyton.kernel.refusals import beyond
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.kernel.sources import Source, TableSource, VectorSource
@@ -225,13 +226,7 @@ class Kernel(Sealed, Generic[Root]):
                 raise BadInput("an operator needs a source of this kernel. Start from kernel.root.")
             asked, left = self._budget.quote(source.node, amount).at_root, self.remaining
         if asked > left:
-            raise BudgetExceeded(
-                f"this request costs ε = {display(asked)}, but {display(left)} of {display(self.total)} is left. Ask "
-                "for less, or open a new ledger with the data owner's consent.",
-                asked=asked,
-                left=left,
-                total=self.total,
-            )
+            raise beyond(asked, left, self.total, source.stability)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -286,14 +281,7 @@ class Kernel(Sealed, Generic[Root]):
             refusal = refused
         if kept.stability <= 1:
             raise refusal
-        raise BudgetExceeded(
-            f"this request costs ε = {display(refusal.asked)}, up to {kept.stability} times what it asks for at this "
-            f"source, but {display(refusal.left)} of {display(refusal.total)} is left. Ask for at most "
-            f"{display(refusal.left / kept.stability)} here, or open a new ledger with the data owner's consent.",
-            asked=refusal.asked,
-            left=refusal.left,
-            total=refusal.total,
-        )
+        raise beyond(refusal.asked, refusal.left, refusal.total, kept.stability)
 
     def _settle(self, entry: int, status: Literal["answered", "failed"]) -> None:
         try:

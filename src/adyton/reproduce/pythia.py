@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.queries.base import Reals
 from adyton.reproduce.records import Record
 from adyton.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN
 from adyton.selection.corpus import Shape, read_corpus
@@ -22,10 +23,11 @@ from adyton.selection.criteria import CRITERIA
 from adyton.selection.delphi import Delphi
 from adyton.selection.experiments import Experiments
 from adyton.selection.inputs import LINE_SIZES, PLANE_SIDES, SCALES, workload_named
-from adyton.selection.measured import Measured, Reals
+from adyton.selection.measured import Measured
 from adyton.selection.pythia import Pythia
 from adyton.selection.replay import expected_errors, held_out
 from adyton.selection.selector import Selector
+from adyton.selection.selector_file import digest_of
 
 FILES = {1: "dpbench_1d.csv", 2: "dpbench_2d.csv.gz"}
 PAPER = {
@@ -201,11 +203,16 @@ def really_run(settings: Settings, measured: Measured, selectors: dict[str, Sele
     for source, selector in selectors.items():
         places = [place for place, one in enumerate(measured.inputs) if one.shape.source == source]
         inputs = [measured.inputs[place] for place in places]
-        plans = {f"pythia/{selector.digest}": Pythia(selector)}
+        plans = {f"pythia/{_digest(selector)}": Pythia(selector)}
         experiments.run(inputs, plans, [workload], trials=LIBRARY_TRIALS)
         found = experiments.errors(inputs, plans, workload, trials=LIBRARY_TRIALS)
         errors[places] = found[:, 0].mean(axis=-1)
     return errors
+
+
+def _digest(selector: Selector) -> str:
+    """What tells its choices apart, whenever it was learnt."""
+    return digest_of({"kind": selector.kind, "share": str(selector.share), "learnt": selector.learnt()})
 
 
 @dataclass(frozen=True, eq=False)

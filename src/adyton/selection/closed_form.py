@@ -9,6 +9,7 @@ from typing import Any
 
 from adyton import __version__
 from adyton.errors import BadInput
+from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.plans.registry import algorithms, plan_named
 from adyton.queries import Queries
@@ -68,7 +69,7 @@ class ClosedForm(Selector):
         return {}
 
     @classmethod
-    def from_learnt(cls, training: Training, share: Fraction, learnt: Any) -> ClosedForm:
+    def from_learnt(cls, training: Training, share: Rational, learnt: Any) -> ClosedForm:
         """For the algorithms that the training names."""
         return cls(training)
 

@@ -18,12 +18,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.messages import no_such, shorten
+from adyton.queries.base import Reals
 
-Reals: TypeAlias = npt.NDArray[np.float64]
 Criterion: TypeAlias = Callable[[Reals, Reals, Reals], Reals]
 
 THETA = 0.7

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.queries.base import Reals
 from adyton.selection.criteria import Criterion
 from adyton.whole import whole
-
-Reals: TypeAlias = npt.NDArray[np.float64]
 
 LEAST = 5
 """A leaf stands for at least so many training inputs."""

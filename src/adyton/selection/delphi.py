@@ -159,6 +159,7 @@ class Delphi:
             trials=self.trials,
             date=datetime.now(UTC).date().isoformat(),
             adyton=__version__,
+            library=tuple(library(self.dimensions)),
         )
 
 

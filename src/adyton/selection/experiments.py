@@ -14,18 +14,15 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.plans import Plan, plan_named, simulate
+from adyton.queries.base import Reals
 from adyton.selection.features import true_features
 from adyton.selection.inputs import Input, workload_named
 from adyton.whole import whole
-
-Reals: TypeAlias = npt.NDArray[np.float64]
 
 TRIALS = 20
 

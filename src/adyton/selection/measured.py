@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.queries.base import Reals
 from adyton.selection.experiments import TRIALS, Experiments
 from adyton.selection.features import FEATURES
 from adyton.selection.inputs import Input
-
-Reals: TypeAlias = npt.NDArray[np.float64]
 
 _LEAST = 1e-9
 

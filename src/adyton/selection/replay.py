@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.plans.registry import plan_named
-from adyton.selection.measured import Measured, Reals
+from adyton.queries.base import Reals
+from adyton.selection.measured import Measured
 from adyton.selection.selector import Selector
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adyton.errors import BadInput
-from adyton.exact import Rational, positive, share
+from adyton.exact import Rational, as_number, positive
 from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, shorten
 from adyton.plans.registry import algorithms
@@ -45,9 +45,11 @@ class Training:
     """The day of training, as in 2026-11-15."""
     adyton: str
     """The version of the package that trained it."""
+    library: tuple[str, ...] = ()
+    """What could have been chosen among on that day."""
 
     def __post_init__(self) -> None:
-        for name in ("algorithms", "workloads", "corpus", "epsilons"):
+        for name in ("algorithms", "workloads", "corpus", "epsilons", "library"):
             values = getattr(self, name)
             if not isinstance(values, tuple) or not all(isinstance(value, str) for value in values):
                 raise BadInput(f"{name} of a selector must be names, given {shorten(values)}.")
@@ -86,13 +88,13 @@ class Choice:
                 "words": feature_named(one.name).words,
                 "value": one.value,
                 "deviation": one.deviation,
-                "epsilon": _number(one.spent),
+                "epsilon": as_number(one.spent),
             }
             for one in self.bought
         ]
         return {
             "algorithm": self.algorithm,
-            "left": _number(self.left),
+            "left": as_number(self.left),
             "bought": bought,
             "regrets": {name: _finite(regret) for name, regret in self.regrets.items()},
             "errors": {name: _finite(error) for name, error in self.errors.items()},
@@ -132,7 +134,7 @@ class Selector(ABC):
 
     @classmethod
     @abstractmethod
-    def from_learnt(cls, training: Training, share: Fraction, learnt: Any) -> Selector:
+    def from_learnt(cls, training: Training, share: Rational, learnt: Any) -> Selector:
         """The selector that :meth:`learnt` describes."""
 
     @abstractmethod
@@ -152,8 +154,15 @@ class Selector(ABC):
                 f"this selector knows {listing(known)}, none of which is in the library. Register one, or train again."
             )
         missing = [name for name in known if name not in here]
-        note = f"the library has no {listing(missing)}, which the selector knows: the choice is among the rest."
-        return usable, (note,) if missing else ()
+        newer = sorted(here - set(known) - set(self.training.library)) if self.training.library else []
+        notes = []
+        if missing:
+            notes.append(
+                f"the library has no {listing(missing)}, which the selector knows: the choice is among the rest."
+            )
+        if newer:
+            notes.append(f"the selector does not know {listing(newer)}: train again to have the choice of all.")
+        return usable, tuple(notes)
 
     def check(self, workload: Queries, epsilon: Rational = 1) -> Fraction:
         """Refuse a domain of another dimension, and budgets that no feature can be bought with; return the budget."""
@@ -170,7 +179,7 @@ class Selector(ABC):
 
     def with_share(self, part: Rational) -> Selector:
         """The same selector with another share of the budget for features."""
-        return type(self).from_learnt(self.training, share(part, "share"), self.learnt())
+        return type(self).from_learnt(self.training, part, self.learnt())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the selector to a file: JSON, with a digest that shows later changes."""
@@ -195,27 +204,14 @@ class Selector(ABC):
         )
 
     def __repr__(self) -> str:
-        return f"<{self}>"
-
-
-def features_share(part: Fraction) -> Fraction:
-    """A share of the budget that leaves something for the algorithm, or an error."""
-    if not 0 < part < 1:
-        raise BadInput(f"the share of a selector must be greater than 0 and less than 1, given {shorten(part)}.")
-    return part
+        about = self.training
+        return f"<{self.kind} selector among {len(about.algorithms)} algorithms, from {about.inputs} inputs>"
 
 
 def cheapest(regrets: Iterable[tuple[str, float]], usable: Iterable[str]) -> str:
     """The algorithm of least regret among those that can be used."""
     allowed = set(usable)
     return min(((regret, name) for name, regret in regrets if name in allowed))[1]
-
-
-def _number(value: Fraction) -> dict[str, str | float | None]:
-    try:
-        return {"exact": str(value), "float": float(value)}
-    except OverflowError:
-        return {"exact": str(value), "float": None}
 
 
 def _finite(value: float) -> float | None:

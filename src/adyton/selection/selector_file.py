@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
-from adyton.exact import exact
 from adyton.messages import shorten
 
 if TYPE_CHECKING:
@@ -85,4 +84,4 @@ def _selector(plain: dict[str, Any]) -> Selector:
         about[name] = tuple(value) if isinstance(value, list) else value
     if not isinstance(plain["share"], str):
         raise BadInput(f"the share of a selector is a text such as '1/100', given {shorten(plain['share'])}.")
-    return KINDS[plain["kind"]].from_learnt(Training(**about), exact(plain["share"], "share"), plain["learnt"])
+    return KINDS[plain["kind"]].from_learnt(Training(**about), plain["share"], plain["learnt"])

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.exact import Rational
+from adyton.exact import share as part_of_budget
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import DenoisingPlan, Plan
 from adyton.plans.registry import plan_named
@@ -21,7 +23,7 @@ from adyton.selection.features import Bought, feature_named
 from adyton.selection.inputs import workload_named
 from adyton.selection.measured import Measured
 from adyton.selection.replay import Replay, uses_rows
-from adyton.selection.selector import Choice, Selector, Training, cheapest, features_share
+from adyton.selection.selector import Choice, Selector, Training, cheapest
 from adyton.selection.votes import Votes
 from adyton.selection.workload_kinds import reach
 
@@ -140,7 +142,7 @@ class SimilarInputs(Selector):
         return {name: _rounded(getattr(self, name)).tolist() for name in _COLUMNS}
 
     @classmethod
-    def from_learnt(cls, training: Training, share: Fraction, learnt: Any) -> SimilarInputs:
+    def from_learnt(cls, training: Training, share: Rational, learnt: Any) -> SimilarInputs:
         """The selector with this table."""
         *ones, logs = (np.asarray(learnt[name], dtype=np.float64) for name in _COLUMNS)
         rows = logs.shape[0] if logs.ndim == 2 else 0
@@ -151,7 +153,7 @@ class SimilarInputs(Selector):
         if np.unique(ones[3]).size ** 2 * np.unique(ones[4]).size > _LARGEST:
             raise BadInput("a selector by similar inputs has too many signals and data sets. Train it at fewer scales.")
         sizes, reaches, budgets, signals, sources = ones
-        return cls(training, features_share(share), sizes, reaches, budgets, signals, sources, logs)
+        return cls(training, part_of_budget(share, "share"), sizes, reaches, budgets, signals, sources, logs)
 
     def in_words(self) -> str:
         """Which algorithm wins where."""

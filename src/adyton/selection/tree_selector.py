@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.exact import Rational
+from adyton.exact import share as part_of_budget
 from adyton.inference.projections import project_to_ball
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Queries
@@ -17,7 +19,7 @@ from adyton.selection.decision_tree import Leaf, Split, Tree, from_plain, most_f
 from adyton.selection.features import CELLS, FEATURES, Bought, feature_named
 from adyton.selection.measured import Measured
 from adyton.selection.replay import Replay, uses_rows
-from adyton.selection.selector import Choice, Selector, Training, cheapest, features_share
+from adyton.selection.selector import Choice, Selector, Training, cheapest
 from adyton.selection.workload_kinds import kind_of
 
 
@@ -86,14 +88,14 @@ class TreeSelector(Selector):
         return {name: to_plain(tree) for name, tree in self.trees.items()}
 
     @classmethod
-    def from_learnt(cls, training: Training, share: Fraction, learnt: Any) -> TreeSelector:
+    def from_learnt(cls, training: Training, share: Rational, learnt: Any) -> TreeSelector:
         """The selector with these trees."""
         if not isinstance(learnt, dict) or not learnt or training.dimensions > 2:
             raise BadInput("this is not a tree selector for one or two dimensions: it has no trees.")
         trees = {str(name): from_plain(tree) for name, tree in learnt.items()}
         for tree in trees.values():
             _check(tree, training)
-        return cls(training, features_share(share), trees)
+        return cls(training, part_of_budget(share, "share"), trees)
 
     def in_words(self) -> str:
         """The trees, one question a line."""

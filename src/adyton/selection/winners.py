@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from adyton.queries.base import Reals
 
 if TYPE_CHECKING:
     from adyton.selection.similar_inputs import SimilarInputs
 
-Reals: TypeAlias = npt.NDArray[np.float64]
 
 _BAND = 4
 _FIRST_BAND, _LAST_BAND = 8, 20

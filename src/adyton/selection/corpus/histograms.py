@@ -6,12 +6,11 @@ A column that is nearly constant, or that only numbers the rows, has no shape wo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Reals: TypeAlias = npt.NDArray[np.float64]
+from adyton.queries.base import Reals
 
 LINE_BINS, PLANE_BINS, CATEGORY_CELLS = 8192, 256, 1024
 """Bins of a number, bins of each of two numbers, cells that the levels of a category are spread over."""

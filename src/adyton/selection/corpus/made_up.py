@@ -6,7 +6,7 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.selection.corpus.histograms import Reals
+from adyton.queries.base import Reals
 
 _CELLS, _SIDE = 4096, 256
 

@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from adyton.selection.corpus.histograms import Reals, of_category, of_numbers, of_pair
+from adyton.queries.base import Reals
+from adyton.selection.corpus.histograms import of_category, of_numbers, of_pair
 
 Named: TypeAlias = tuple[str, str, Reals]
 """The name of a histogram, the data set it comes from, and its counts."""

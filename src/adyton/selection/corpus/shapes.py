@@ -20,7 +20,8 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
-from adyton.selection.corpus.histograms import Reals, regrid
+from adyton.queries.base import Reals
+from adyton.selection.corpus.histograms import regrid
 from adyton.selection.corpus.made_up import made_up
 from adyton.selection.corpus.public_files import ENDINGS, Named, read_file, read_table
 from adyton.whole import as_shape, whole
