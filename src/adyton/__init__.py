@@ -17,6 +17,13 @@ _ROOMS = {
     "Integer": "adyton.schema",
     "Numeric": "adyton.schema",
     "Schema": "adyton.schema",
+    "Cdf": "adyton.tasks",
+    "Histogram": "adyton.tasks",
+    "Marginals": "adyton.tasks",
+    "QueryList": "adyton.tasks",
+    "Ranges": "adyton.tasks",
+    "Release": "adyton.release",
+    "Session": "adyton.session",
     "Delphi": "adyton.selection.delphi",
     "Pythia": "adyton.selection.pythia",
     "Selector": "adyton.selection.selector",
@@ -32,17 +39,24 @@ _ROOMS = {
 __all__ = [
     "Boolean",
     "Categorical",
+    "Cdf",
     "Delphi",
+    "Histogram",
     "Identifier",
     "Integer",
     "Kernel",
     "Ledger",
+    "Marginals",
     "Measurement",
     "Numeric",
     "Partition",
     "Pythia",
+    "QueryList",
+    "Ranges",
+    "Release",
     "Schema",
     "Selector",
+    "Session",
     "algorithms",
     "draft_schema",
     "errors",
@@ -62,6 +76,7 @@ if TYPE_CHECKING:
     from adyton.plans import simulate as simulate
     from adyton.queries import Measurement as Measurement
     from adyton.queries import Partition as Partition
+    from adyton.release import Release as Release
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical
     from adyton.schema import Identifier as Identifier
@@ -71,6 +86,12 @@ if TYPE_CHECKING:
     from adyton.selection.delphi import Delphi as Delphi
     from adyton.selection.pythia import Pythia as Pythia
     from adyton.selection.selector import Selector as Selector
+    from adyton.session import Session as Session
+    from adyton.tasks import Cdf as Cdf
+    from adyton.tasks import Histogram as Histogram
+    from adyton.tasks import Marginals as Marginals
+    from adyton.tasks import QueryList as QueryList
+    from adyton.tasks import Ranges as Ranges
 
 
 def __getattr__(name: str) -> Any:

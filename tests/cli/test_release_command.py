@@ -1,13 +1,17 @@
 """``adyton release`` as a person uses it: answers, messages, exit codes, and nothing spent when it is refused."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import adyton as ad
-from adyton.cli.main import app
+from adyton.cli.main import COMMANDS, app
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA, SCHEMA = str(EXAMPLES / "visits.csv"), str(EXAMPLES / "visits.toml")
@@ -20,31 +24,126 @@ def run(*arguments):
 def test_histogram_as_json(tmp_path):
     ledger = tmp_path / "visits.ledger"
     done = run(DATA, "--schema", SCHEMA, "--histogram", "department,sex", "--epsilon", "0.5", "--total", "2",
-               "--ledger", str(ledger), "--json")  # fmt: skip
+               "--ledger", str(ledger), "--algorithm", "identity", "--json")  # fmt: skip
     assert done.exit_code == 0, done.output
     release = json.loads(done.stdout)
     assert release["axes"]["sex"] == ["F", "M", "(other)", "(null)"]
-    assert len(release["counts"]) == 6
-    assert len(release["counts"][0]) == 4
-    assert abs(sum(sum(row) for row in release["counts"]) - 5000) < 400  # 24 draws of scale 2: 20 standard deviations
-    assert release["private"] is True
-    assert [release[name]["exact"] for name in ("epsilon", "total", "spent", "remaining")] == ["1/2", "2", "1/2", "3/2"]
+    assert len(release["estimate"]) == 6
+    assert len(release["estimate"][0]) == 4
+    assert abs(sum(sum(row) for row in release["estimate"]) - 5000) < 400  # 24 draws of scale 2: 20 deviations
+    record = release["record"]
+    assert record["private"] is True
+    assert [record[name]["exact"] for name in ("total", "spent", "remaining")] == ["2", "1/2", "3/2"]
+    assert [entry["epsilon"]["exact"] for entry in record["entries"]] == ["1/2"]
     assert ad.Ledger.read(ledger).spent == 0.5
 
 
 def test_an_algorithm_is_chosen_or_named():
     ask = (DATA, "--schema", SCHEMA, "--histogram", "age", "--epsilon", "0.5")
-    release = json.loads(run(*ask, "--algorithm", "auto", "--json").stdout)
+    release = json.loads(run(*ask, "--json").stdout)
     assert release["algorithm"] == release["choice"]["algorithm"]
-    assert release["spent"]["exact"] == "1/2"
-    assert len(release["estimate"]) == len(release["axes"]["age"])
+    assert release["record"]["spent"]["exact"] == "1/2"
     assert abs(sum(release["estimate"]) - 5000) < 1000
-    named = json.loads(run(*ask, "--algorithm", "hb", "--json").stdout)
-    assert (named["algorithm"], named["choice"], named["spent"]["exact"]) == ("hb", None, "1/2")
-    done = run(*ask, "--algorithm", "auto")
-    assert release["algorithm"] in done.stderr
-    assert "Spent ε = 0.5" in " ".join(done.stderr.split())
-    assert run(*ask, "--algorithm", "auto", "--quiet").stderr == ""
+    named = json.loads(run(*ask, "--algorithm", "identity", "--option", "total=5000", "--json").stdout)
+    assert (named["algorithm"], named["choice"], named["options"]) == ("identity", None, {"total": 5000})
+    assert sum(named["estimate"]) == pytest.approx(5000)
+    done = run(*ask)
+    assert "Algorithm: " in done.stderr
+    assert "this release cost ε = 0.5" in done.stderr
+    assert "95% interval" in done.stdout
+    assert run(*ask, "--quiet").stderr == ""
+
+
+def test_every_task(tmp_path):
+    queries = tmp_path / "queries.json"
+    queries.write_text('[{"age": {"from": 20, "to": 29}, "sex": "F"}, {"age": {"from": 65}}]')
+    ask = (DATA, "--schema", SCHEMA, "--epsilon", "1", "--algorithm", "identity")
+    cumulative = run(*ask, "--cdf", "stay_days", "--integer", "--nonnegative", "--quiet").stdout.splitlines()
+    lines = [line.split() for line in cumulative if line[:3].strip().isdigit()]
+    assert [line[0] for line in lines] == [str(day) for day in range(31)]
+    counts = [int(line[1].replace(",", "")) for line in lines]
+    assert counts == sorted(counts)
+    assert abs(counts[-1] - 5000) < 300
+    tables = run(*ask, "--marginals", "2", "--attributes", "sex,department,stay_days", "--quiet").stdout
+    assert tables.count("95% interval") == 2  # the third table is among the lines that are not shown
+    assert "more lines" in tables
+    assert "5" in run(*ask, "--ranges", "age,sex", "--quiet").stdout
+    release = json.loads(run(*ask, "--queries", str(queries), "--option", "reduce=true", "--json").stdout)
+    assert release["expected_error"]["queries"] == 2
+    assert release["task"]["queries"][1] == {"age": {"from": 65}}
+
+
+def test_the_folder_has_all_or_does_not_exist(tmp_path):
+    ask = (DATA, "--schema", SCHEMA, "--histogram", "sex", "--ledger", str(tmp_path / "a.ledger"), "--total", "1")
+    done = run(*ask, "--epsilon", "0.6", "--algorithm", "identity", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["estimate.csv", "release.json", "report.html"]
+    assert "report.html" in done.stderr
+    loaded = ad.Release.load(tmp_path / "out")
+    assert loaded.to_dict() == json.loads((tmp_path / "out" / "release.json").read_text(encoding="utf-8"))
+    assert loaded.answer(["F", ["M", "(null)"]]).sum() == pytest.approx(loaded.estimate.sum() - loaded.estimate[2])
+    refused = run(*ask, "--epsilon", "0.6", "--algorithm", "identity", "--out", str(tmp_path / "late"))
+    assert refused.exit_code == 1
+    assert "0.4 of 1 is left" in refused.stderr
+    again = run(*ask, "--epsilon", "0.1", "--algorithm", "identity", "--out", str(tmp_path / "out"))
+    assert (again.exit_code, "holds files already" in again.stderr) == (2, True)
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("a.ledger")) == ["out"]
+    assert ad.Ledger.read(tmp_path / "a.ledger").spent == ad.Release.load(tmp_path / "out").epsilon
+
+
+@pytest.mark.parametrize("moment", ["kernel", "report", "rename"])
+def test_an_interrupted_release_leaves_a_valid_ledger_and_no_output(tmp_path, monkeypatch, moment):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    goals = {
+        "kernel": "adyton.kernel.kernel._run",
+        "report": "adyton.report.page.render",
+        "rename": "adyton.release.files.Path.rename",
+    }
+    monkeypatch.setattr(goals[moment], interrupt)
+    done = run(DATA, "--schema", SCHEMA, "--histogram", "sex", "--ledger", str(tmp_path / "a.ledger"), "--total", "1",
+               "--epsilon", "0.5", "--algorithm", "identity", "--out", str(tmp_path / "out"))  # fmt: skip
+    assert done.exit_code == 130
+    assert "interrupted" in done.stderr
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("a.ledger")] == []
+    assert ad.Ledger.read(tmp_path / "a.ledger").spent == 0.5
+
+
+def test_two_processes_cannot_spend_the_same_budget(tmp_path):
+    """Both ask for 0.6 of 1 at the same time: one is answered, the other is refused and writes nothing."""
+    program = Path(sys.executable).parent / "adyton"
+    words = [program, "release", DATA, "--schema", SCHEMA, "--histogram", "sex", "--ledger", tmp_path / "a.ledger",
+             "--total", "1", "--epsilon", "0.6", "--algorithm", "identity", "--quiet"]  # fmt: skip
+    folders = [tmp_path / "one", tmp_path / "two"]
+    both = [subprocess.Popen([*words, "--out", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for folder in folders]  # fmt: skip
+    messages = [process.communicate()[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 1], messages
+    assert [folder.exists() for folder in folders] == [process.returncode == 0 for process in both]
+    assert ad.Ledger.read(tmp_path / "a.ledger").spent == ad.Release.load(folders[both[0].returncode]).epsilon
+
+
+@pytest.mark.full
+def test_ctrl_c_at_any_moment(tmp_path):
+    """Forty real interrupts, from the first instant to the end: the ledger stays valid, a folder is whole or absent."""
+    program = Path(sys.executable).parent / "adyton"
+    finished = 0
+    for attempt in range(40):
+        ledger, folder = tmp_path / f"{attempt}.ledger", tmp_path / f"out{attempt}"
+        words = [program, "release", DATA, "--schema", SCHEMA, "--ranges", "age", "--ledger", ledger, "--total", "1",
+                 "--epsilon", "0.5", "--algorithm", "hb", "--out", folder]  # fmt: skip
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.1 * attempt)
+        process.send_signal(signal.SIGINT)
+        message = process.communicate()[1]
+        assert process.returncode in {0, 130, -signal.SIGINT, 1}, message
+        if ledger.exists():
+            assert ad.Ledger.read(ledger).spent in {0, 0.5}
+        if folder.exists():
+            assert ad.Release.load(folder).epsilon == 0.5
+            finished += 1
+    assert 0 < finished < 40
 
 
 def test_count_for_people(tmp_path):
@@ -55,8 +154,8 @@ def test_count_for_people(tmp_path):
 
 
 def test_long_histograms_are_cut(tmp_path):
-    done = run(DATA, "--schema", SCHEMA, "--histogram", "cost", "--epsilon", "1", "--quiet")
-    assert "and 452 more cells" in done.stdout
+    done = run(DATA, "--schema", SCHEMA, "--histogram", "cost", "--epsilon", "1", "--algorithm", "identity", "--quiet")
+    assert "and 452 more lines" in done.stdout
     assert done.stderr == ""
 
 
@@ -108,7 +207,23 @@ def test_the_ledger_goes_on(tmp_path):
         ({"--count": None}, 2, "one thing"),
         ({"--algorithm": "daw"}, 2, "dawa"),
         ({"--algorithm": "adaptive-grid"}, 2, "serves 2 dimensions"),
-        ({"--algorithm": "auto", "--count": None, "--histogram": None}, 2, "for histograms"),
+        ({"--algorithm": "hb", "--count": None, "--histogram": None}, 2, "not for a count"),
+        ({"--option": "depth"}, 2, "KEY=VALUE"),
+        ({"--algorithm": "hb", "--option": "depth=3"}, 2, "no option 'depth'"),
+        ({"--option": "depth=3"}, 2, "not 'depth'"),
+        ({"--ranges": "age"}, 2, "one thing at a time"),
+        ({"--histogram": None, "--ranges": "sex"}, 2, "has no order"),
+        ({"--histogram": None, "--cdf": "sex"}, 2, "has no order"),
+        ({"--histogram": None, "--marginals": "9"}, 2, "way is 9"),
+        ({"--histogram": None, "--marginals": "0"}, 2, "way must be"),
+        ({"--attributes": "age"}, 2, "belongs to --marginals"),
+        ({"--histogram": None, "--queries": "missing.json"}, 2, "does not exist"),
+        ({"--histogram": None, "--queries": "empty.csv"}, 2, "is not JSON"),
+        ({"--histogram": None, "--queries": "odd.json"}, 2, "no attribute 'wealth'"),
+        ({"--schema": "text.toml", "--histogram": "age"}, 2, "levels"),
+        ({"--out": "empty.csv"}, 2, "is a file"),
+        ({"--out": "empty.csv/out"}, 2, "cannot be written to"),
+        ({"--out": "full"}, 2, "holds files already"),
         ({"--colour": "red"}, 2, "colour"),
         ({"--ledger": "folder"}, 1, "folder"),
         ({"--ledger": "corrupt.ledger"}, 1, "corrupt.ledger"),
@@ -122,6 +237,10 @@ def test_bad_input_is_one_sentence_and_costs_nothing(tmp_path, monkeypatch, chan
     Path("typo.toml").write_text('[attributes.age]\ntype = "integer"\nmini = 0\nmax = 9\n')
     Path("backwards.toml").write_text('[attributes.age]\ntype = "integer"\nmin = 9\nmax = 0\n')
     Path("nolevels.toml").write_text('[attributes.sex]\ntype = "categorical"\nlevels = []\n')
+    Path("odd.json").write_text('[{"wealth": 3}]')
+    Path("text.toml").write_text('[attributes.age]\ntype = "categorical"\nlevels = "young"\n')
+    Path("full").mkdir()
+    Path("full/notes.txt").touch()
     Path("nocolumn.toml").write_text('[attributes.wealth]\ntype = "boolean"\n')
     options = {
         "--schema": SCHEMA,
@@ -153,7 +272,7 @@ def test_schema_command_never_reads_values():
     assert "cardiology" not in done.stdout
 
 
-@pytest.mark.parametrize("command", ["release", "schema", "ledger", "audit", "bench"])
+@pytest.mark.parametrize("command", list(COMMANDS))
 def test_every_command_has_help(command):
     done = CliRunner().invoke(app, [command, "--help"])
     assert done.exit_code == 0

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from adyton import Boolean, Histogram, Schema, Session
 from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
@@ -359,11 +362,17 @@ def test_why_a_release_used_its_algorithm(room: Path, tmp_path: Path):
     assert bought["epsilon"]["exact"] == "1/200"
     assert bought["value"] == choice.bought[0].value
     assert set(plain["regrets"]) == set(plain["errors"]) == {"identity", "uniform"}
+    people = pd.DataFrame({"smokes": [True, False, False]})
+    session = Session(people, schema=Schema({"smokes": Boolean()}), epsilon=1)
+    release = session.release(Histogram("smokes"), Fraction(1, 2), algorithm="identity")
+    noted = plain | {"notes": ["\x1b[2Jsomething is missing."]}
+    chosen = replace(release, choice=noted, algorithm=choice.algorithm).to_dict()
     file = tmp_path / "release.json"
-    file.write_text(json.dumps({"counts": [1, 2], "choice": plain | {"notes": ["\x1b[2Jsomething is missing."]}}))
+    file.write_text(json.dumps(chosen))
     said = run("explain", file).stdout
-    assert said.startswith(f"Chosen: {choice.algorithm}, after looking at 1 noisy feature of the data.\n")
-    row = next(line for line in said.splitlines() if "ε times the number of rows" in line)
+    assert said.startswith("Released: histogram of smokes; 2 cells.\n")
+    assert f"Chosen: {choice.algorithm}, after looking at 1 noisy feature of the data.\n" in said
+    row = next(line for line in said.splitlines() if line.startswith(" ε times the number of rows"))
     assert row.split()[6:] == [f"{bought['value']:,.4g}", "±", f"{bought['deviation']:,.3g}", "0.005"]
     ranked = [line.split() for line in said.splitlines() if line.startswith((" identity", " uniform"))]
     assert [name for name, *_ in ranked] == sorted(choice.regrets, key=choice.regrets.__getitem__)
@@ -375,13 +384,13 @@ def test_why_a_release_used_its_algorithm(room: Path, tmp_path: Path):
     ]
     assert f"ε = 0.495 was left for {choice.algorithm}." in said
     assert r"Note: \x1b[2Jsomething is missing." in said
-    assert json.loads(run("explain", file, "--json").stdout)["bought"] == plain["bought"]
+    assert json.loads(run("explain", tmp_path, "--json").stdout)["choice"]["bought"] == plain["bought"]
     assert refused(run("explain", file, "--picture", tmp_path / "a.svg"), "is a release")
-    file.write_text(json.dumps({"choice": None}))
-    assert refused(run("explain", file), "was named, not chosen")
+    file.write_text(json.dumps(release.to_dict()))
+    assert "Algorithm: identity, as asked." in run("explain", file).stdout
     for broken in ({}, plain | {"left": "1/2"}, plain | {"bought": [{}]}, plain | {"regrets": [1]}):
-        file.write_text(json.dumps({"choice": broken}))
-        assert refused(run("explain", file), "holds a choice that cannot be read")
+        file.write_text(json.dumps(chosen | {"choice": broken}))
+        assert refused(run("explain", file), "is not a release that can be used")
 
 
 def test_what_would_be_chosen(room: Path):

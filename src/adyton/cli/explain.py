@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict
 from pathlib import Path
@@ -15,11 +14,12 @@ from adyton.errors import BadInput
 from adyton.exact import as_number
 
 if TYPE_CHECKING:
+    from adyton.release import Release
     from adyton.selection.selector import Choice, Selector
 
 _FILE = (
-    "A selector that `adyton train` wrote, or the JSON of a release that chose its algorithm. Without it, the selector "
-    "that comes with Adyton."
+    "A selector that `adyton train` wrote, or the folder or JSON file of a release. Without it, the selector that "
+    "comes with Adyton."
 )
 
 
@@ -45,11 +45,11 @@ def command(
         from adyton.selection.drawing import check_ending
 
         check_ending(picture)
-    choice = None if file is None else _choice_in(file)
-    if choice is not None:
+    release = None if file is None else _release_in(file)
+    if release is not None:
         if picture is not None or workload is not None or dimensions is not None:
             raise BadInput(f"{file} is a release: --picture, --workload and --dimensions are for selectors.")
-        _show_choice(choice, as_json=as_json)
+        _show_release(release, as_json=as_json)
         return
     selector = _selector(file, dimensions)
     if workload is not None or cells is not None or rows is not None:
@@ -129,43 +129,23 @@ def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsi
     return choice
 
 
-def _choice_in(file: Path) -> dict[str, Any] | None:
-    """The choice that a release holds; None if the file is anything else."""
-    try:
-        plain = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(plain, dict) or "choice" not in plain:
-        return None
-    choice = plain["choice"]
-    if choice is None:
-        raise BadInput(f"{file} is a release whose algorithm was named, not chosen: there is nothing to explain.")
-    try:
-        return {
-            "algorithm": str(choice["algorithm"]),
-            "left": _amount(choice["left"]),
-            "bought": [
-                {
-                    "name": str(one["name"]),
-                    "words": str(one["words"]),
-                    "value": float(one["value"]),
-                    "deviation": float(one["deviation"]),
-                    "epsilon": _amount(one["epsilon"]),
-                }
-                for one in choice["bought"]
-            ],
-            "regrets": {str(name): float(regret) for name, regret in choice["regrets"].items()},
-            "errors": {str(name): float(error) for name, error in choice["errors"].items()},
-            "notes": [str(note) for note in choice["notes"]],
-        }
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
-        raise BadInput(f"{file} holds a choice that cannot be read: parts of it are missing.") from None
+def _release_in(file: Path) -> Release | None:
+    """The release in a folder or a file; None if it is anything else, such as a selector."""
+    from adyton.release import Release
+    from adyton.release.files import is_release
+
+    return Release.load(file) if is_release(file) else None
 
 
-def _amount(plain: Any) -> dict[str, Any]:
-    from adyton.exact import exact
-
-    return dict(as_number(exact(plain["exact"], "a budget in the file")))
+def _show_release(release: Release, *, as_json: bool) -> None:
+    explanation = release.explain()
+    if as_json:
+        print_json({"explanation": list(explanation.paragraphs), "choice": release.choice})
+        return
+    for paragraph in explanation.paragraphs:
+        out().print(printable(paragraph), soft_wrap=True)
+    if release.choice is not None:
+        _show_choice(dict(release.choice), as_json=False)
 
 
 def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left") -> None:
@@ -190,10 +170,11 @@ def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left
     table = plain_table()
     for title in ("algorithm", "expected error", "expected regret", ""):
         table.add_column(title, justify="right" if title.startswith("expected") else "left")
-    for candidate, regret in sorted(choice["regrets"].items(), key=lambda pair: pair[1]):
+    for candidate, regret in sorted(choice["regrets"].items(), key=lambda pair: (pair[1] is None, pair[1])):
         error = choice["errors"].get(candidate)
         mark = "chosen" if candidate == choice["algorithm"] else ""
-        table.add_row(printable(candidate), "–" if error is None else f"{error:,.4g}", f"{regret:.3f}", mark)
+        figures = ["–" if error is None else f"{error:,.4g}", "–" if regret is None else f"{regret:.3f}"]
+        table.add_row(printable(candidate), *figures, mark)
     out().print(table)
     out().print(f"ε = {display(Fraction(choice['left']['exact']))} {left} for {name}.")
     for note in choice["notes"]:

@@ -20,12 +20,14 @@ from adyton.cli.console import guard
 
 COMMANDS = {
     "release": "adyton.cli.release:command",
+    "plan": "adyton.cli.plan:command",
     "schema": "adyton.cli.schema:command",
     "ledger": "adyton.cli.ledger:command",
     "audit": "adyton.cli.audit:command",
     "bench": "adyton.cli.bench:command",
     "train": "adyton.cli.train:command",
     "explain": "adyton.cli.explain:command",
+    "compare": "adyton.cli.compare:command",
     "reproduce": "adyton.cli.reproduce:command",
 }
 
@@ -66,7 +68,6 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     cls=Commands,
-    add_completion=False,
     pretty_exceptions_enable=False,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},

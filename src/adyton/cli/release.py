@@ -1,36 +1,26 @@
-"""``adyton release``: a private count or histogram from a table."""
+"""``adyton release``: what a table says, without what it says about anybody."""
 
 from __future__ import annotations
 
 import itertools
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.console import (
-    InterruptedRelease,
-    notes,
-    out,
-    plain_table,
-    print_json,
-    printable,
-    progress,
-)
+from adyton.cli import asked
+from adyton.cli.console import InterruptedRelease, notes, out, plain_table, print_json, printable, progress
 from adyton.errors import BadInput
 from adyton.exact import as_number, display, positive
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from adyton.kernel.kernel import Kernel
-    from adyton.kernel.sources import VectorSource
-    from adyton.plans import Plan
-    from adyton.queries import Measurement, Queries
-    from adyton.queries.base import Reals
+    from adyton.queries import Measurement
+    from adyton.release import Release
     from adyton.schema import Schema
-    from adyton.selection.selector import Choice
+    from adyton.session import Session
+    from adyton.tasks import Task
 
 _CONFIDENCE = 0.95
 _ROWS_SHOWN = 60
@@ -41,88 +31,97 @@ def command(
     data: Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet or DuckDB file (file.duckdb#table).")],
     schema: Annotated[Path, typer.Option(help="The schema file: what is public about the table.")],
     epsilon: Annotated[str, typer.Option(help="The privacy budget of this release, for example 0.5.")],
-    histogram: Annotated[str | None, typer.Option(metavar="A[,B…]", help="Count the rows of every cell.")] = None,
+    histogram: asked.Histogram = None,
+    ranges: asked.Ranges = None,
+    cdf: asked.Cdf = None,
+    marginals: asked.Marginals = None,
+    attributes: asked.Attributes = None,
+    queries: asked.QueryFile = None,
     count: Annotated[bool, typer.Option("--count", help="Count all rows.")] = False,
     where: Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')] = None,
-    algorithm: Annotated[
-        str | None,
-        typer.Option(help="For a histogram: an algorithm, or auto to have one chosen; else noise on each cell."),
-    ] = None,
+    algorithm: asked.Algorithm = "auto",
+    option: asked.Option = None,
+    integer: Annotated[bool, typer.Option("--integer", help="Show whole numbers.")] = False,
+    nonnegative: Annotated[bool, typer.Option("--nonnegative", help="Show no negative counts.")] = False,
     ledger: Annotated[Path | None, typer.Option(help="The file that remembers what was spent.")] = None,
     total: Annotated[
         str | None, typer.Option(help="The total budget of a new ledger; as EPSILON if not given.")
     ] = None,
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
-    """Release a count or a histogram under differential privacy."""
-    from adyton.kernel.kernel import Kernel
-
-    declared, names, cells, plan = _asked(schema, histogram, algorithm, count=count)
-    kernel = Kernel(data, schema=declared, epsilon=_total(epsilon, total, ledger), ledger=ledger)
-    before = kernel.spent
-    try:
-        source = kernel.root if where is None else kernel.root.where(where)
-        row_epsilon = positive(epsilon, "epsilon") / source.stability  # what a row gets, so that a person gets epsilon
-        with progress("counting", quiet=quiet or as_json):
-            if cells is None:
-                axes: dict[str, Any] = {}
-                answer = source.count(row_epsilon)
-            else:
-                selected = source.select(names)
-                axes = {name: attribute.labels for name, attribute in selected.schema.attributes.items()}
-                if plan is None:
-                    answer = selected.vectorize().measure(cells, row_epsilon)
-                else:
-                    estimated = _estimate(plan, selected.vectorize(), cells, row_epsilon)
-    except KeyboardInterrupt:
-        charged = kernel.spent - before
-        kept = f"; ε = {display(charged)} was charged already and stays spent" if charged else ""
-        raise InterruptedRelease(f"interrupted{kept}.") from None
-    if plan is not None:
-        _show_estimate(kernel, axes, *estimated, epsilon, as_json=as_json, quiet=quiet)
-    elif as_json:
-        print_json(_as_json(kernel, axes, answer, epsilon))
-    else:
-        _print(axes, answer.answers)
-        if not quiet:
-            _remark(kernel, answer, ledger)
-
-
-def _asked(
-    schema: Path, histogram: str | None, algorithm: str | None, *, count: bool
-) -> tuple[Schema, list[str], Queries | None, Plan | None]:
-    """The schema, the attributes and the cells to count, and the plan, if one was named: all checked."""
-    from adyton.queries import Identity
+    """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
+    from adyton.release.files import staged
     from adyton.schema import Schema
+    from adyton.session import Session
 
-    if count == (histogram is not None):
-        raise BadInput("ask for one thing: --count, or --histogram with the attributes to count by.")
-    if algorithm is not None and histogram is None:
-        raise BadInput("--algorithm is for histograms. Leave it out for a count.")
-    plan = None if algorithm is None else _plan(algorithm)
+    task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
+    options = asked.options_of(option)
     declared = Schema.from_toml(schema)
-    if histogram is None:
-        return declared, [], None, None
-    names = [name.strip() for name in histogram.split(",")]
-    selected = declared.select(names)
-    if selected.cells > _LARGEST:
+    if task is None:
+        _check_count(out_folder, count=count, plain=algorithm == "auto" and not options)
+    else:
+        _check_task(task, declared, algorithm, options, count=count)
+    amount = positive(epsilon, "--epsilon")
+    with staged(out_folder) if out_folder else nullcontext(None) as place:
+        session = Session(data, schema=declared, epsilon=_total(amount, total, ledger), ledger=ledger)
+        before = session.spent
+        try:
+            with progress("releasing", quiet=quiet or as_json):
+                if task is None:
+                    answer = session.count(amount, where=where)
+                else:
+                    release = session.release(task, amount, algorithm=algorithm, where=where, **options)
+                    if place is not None:
+                        release.write(place, integer=integer, nonnegative=nonnegative)
+        except KeyboardInterrupt:
+            charged = session.spent - before
+            kept = f"; ε = {display(charged)} was charged already and stays spent" if charged else ""
+            raise InterruptedRelease(f"interrupted{kept}.") from None
+    if task is None:
+        _show_count(session, answer, amount, as_json=as_json, quiet=quiet, ledger=ledger)
+    elif as_json:
+        print_json(release.to_dict())
+    else:
+        with progress("estimating the error", quiet=quiet):
+            tables = _tables(release, integer=integer, nonnegative=nonnegative)
+        _print(tables)
+        if not quiet:
+            _remark(release, out_folder)
+
+
+def _check_count(folder: Path | None, *, count: bool, plain: bool) -> None:
+    if not count:
+        raise BadInput(f"ask for one thing: {asked.TASKS} with what to count by, or --count.")
+    if not plain:
+        raise BadInput("--algorithm and --option are not for a count. Leave them out.")
+    if folder is not None:
+        raise BadInput("--out is not for a count. Leave it out; --json prints all there is to know.")
+
+
+def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, Any], *, count: bool) -> None:
+    """Refuse what cannot be released before the data are opened."""
+    from adyton.session import Outlook
+
+    if count:
+        raise BadInput(f"ask for one thing: {asked.TASKS} with what to count by, or --count.")
+    cells = task.select(schema).cells
+    if cells > _LARGEST:
         raise BadInput(
-            f"this histogram has {selected.cells:,} cells, allowed are {_LARGEST:,}. Choose fewer attributes, or "
-            "declare fewer levels or bins; from Python there is no such limit."
+            f"this release has {cells:,} cells, allowed are {_LARGEST:,}. Choose fewer attributes, or declare fewer "
+            "levels or bins; from Python there is no such limit."
         )
-    cells = Identity(selected.shape)
-    if plan is not None:
-        plan.check(cells)
-    return declared, names, cells, plan
+    Outlook.of(task, schema, algorithm, options)
 
 
-def _total(epsilon: str, total: str | None, ledger: Path | None) -> Fraction:
+def _total(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fraction:
     """What may be spent in all: what the ledger holds; for a new one, what was asked for; without one, this release."""
-    asked = positive(epsilon, "--epsilon")
     given = None if total is None else positive(total, "--total")
     if ledger is None:
-        return given or asked
+        return given or asked_for
     if ledger.is_file():
         from adyton.kernel.ledger import Ledger
 
@@ -132,103 +131,94 @@ def _total(epsilon: str, total: str | None, ledger: Path | None) -> Fraction:
         return held
     if given is None and not ledger.exists():
         raise BadInput(f"{ledger} does not exist yet. Say what may be spent in all, for example --total 1.")
-    if given is not None and asked > given:
-        raise BadInput(f"--epsilon {epsilon} is more than --total {total}. Ask for less, or allow more.")
-    return given or asked
+    if given is not None and asked_for > given:
+        raise BadInput(f"--epsilon {display(asked_for)} is more than --total {total}. Ask for less, or allow more.")
+    return given or asked_for
 
 
-def _radius(answer: Measurement) -> int:
+def _tables(release: Release, *, integer: bool, nonnegative: bool) -> list[dict[str, list[Any]]]:
+    """What is printed: the marginals that were asked for, cumulative counts, or the cells; with bounds."""
+    from adyton.release.intervals import MOST_QUERIES
+    from adyton.tasks import Cdf, Marginals
+
+    shown: dict[str, Any] = {"integer": integer, "nonnegative": nonnegative}
+    if release.estimate.size <= MOST_QUERIES:
+        shown["confidence"] = _CONFIDENCE
+    if isinstance(release.task, Marginals):
+        sets = itertools.combinations(release.schema.names, release.task.way)
+        return [release.to_arrow(names, **shown).to_pydict() for names in sets]
+    table = release.to_arrow(**shown).to_pydict()
+    if isinstance(release.task, Cdf):
+        found = release.interval(release.workload, _CONFIDENCE)
+        counts = release.answer(release.workload, integer=integer, nonnegative=nonnegative)
+        whole = counts.astype(int) if integer else counts
+        table |= {"count": whole.tolist(), "lower": found.lower.tolist(), "upper": found.upper.tolist()}
+    return [table]
+
+
+def _print(tables: list[dict[str, list[Any]]]) -> None:
+    left = _ROWS_SHOWN
+    hidden = 0
+    for columns in tables:
+        *names, _ = columns if "lower" not in columns else list(columns)[:-2]
+        height = len(columns["count"])
+        rows = min(height, max(left, 0))
+        left, hidden = left - rows, hidden + height - rows
+        if not rows:
+            continue
+        table = plain_table()
+        for name in names:
+            table.add_column(printable(name))
+        table.add_column("count", justify="right")
+        if "lower" in columns:
+            table.add_column(f"{100 * _CONFIDENCE:g}% interval", justify="right")
+        for place in range(rows):
+            bounds = []
+            if "lower" in columns:
+                bounds = [f"{columns['lower'][place]:,.1f} to {columns['upper'][place]:,.1f}"]
+            labels = (printable(str(columns[name][place])) for name in names)
+            table.add_row(*labels, _number(columns["count"][place]), *bounds)
+        out().print(table)
+    if hidden:
+        out().print(f"… and {hidden:,} more lines: --json or --out has them all.")
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def _remark(release: Release, folder: Path | None) -> None:
+    for paragraph in release.explain().paragraphs[1:]:
+        notes().print(printable(paragraph), soft_wrap=True)
+    if folder is not None:
+        notes().print(printable(f"Everything is in {folder}; begin with report.html."), soft_wrap=True)
+
+
+def _show_count(
+    session: Session, answer: Measurement, amount: Fraction, *, as_json: bool, quiet: bool, ledger: Path | None
+) -> None:
     from adyton.noise.probabilities import discrete_laplace_radius
 
-    return discrete_laplace_radius(1 / answer.epsilon, _CONFIDENCE)
-
-
-def _plan(algorithm: str) -> Plan:
-    from adyton.plans import plan_named
-
-    return plan_named("pythia" if algorithm == "auto" else algorithm)
-
-
-def _estimate(plan: Plan, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[str, Choice | None, Reals]:
-    """The algorithm that was run, the choice that led to it, if any, and the estimate."""
-    from adyton.selection.pythia import Pythia
-
-    if not isinstance(plan, Pythia):
-        return plan.name, None, plan.estimate(x, workload, epsilon)
-    choice = plan.choose(x, workload, epsilon)
-    return choice.algorithm, choice, plan.follow(x, workload, choice)
-
-
-def _show_estimate(
-    kernel: Kernel[Any],
-    axes: dict[str, Any],
-    algorithm: str,
-    choice: Choice | None,
-    estimate: Reals,
-    epsilon: str,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+    radius = discrete_laplace_radius(1 / answer.epsilon, _CONFIDENCE)
     if as_json:
         print_json(
             {
-                "dataset": kernel.ledger.dataset,
-                "axes": {name: list(labels) for name, labels in axes.items()},
-                "estimate": estimate.tolist(),
-                "algorithm": algorithm,
-                "choice": None if choice is None else choice.to_plain(),
-                **_budget(kernel, epsilon),
+                "dataset": session.ledger.dataset,
+                "count": answer.value,
+                "private": answer.private,
+                "variance": float(answer.variances[0]),
+                "within": {"confidence": _CONFIDENCE, "radius": radius},
+                "epsilon": as_number(amount),
+                "total": as_number(session.total),
+                "spent": as_number(session.spent),
+                "remaining": as_number(session.remaining),
             }
         )
         return
-    _print(axes, estimate.round(1))
-    if not quiet:
-        how = f"Estimated by {algorithm}." if choice is None else f"Estimated by {choice}"
-        notes().print(f"{how} Spent ε = {display(kernel.spent)} of {display(kernel.total)}.")
-
-
-def _print(axes: dict[str, Any], answers: npt.NDArray[Any]) -> None:
-    if not axes:
-        out().print(f"{answers.reshape(-1)[0]}")
+    out().print(f"{answer.value}")
+    if quiet:
         return
-    table = plain_table()
-    for name in axes:
-        table.add_column(printable(name))
-    table.add_column("count", justify="right")
-    cells = itertools.product(*axes.values())
-    for labels, value in itertools.islice(zip(cells, answers.reshape(-1).tolist(), strict=True), _ROWS_SHOWN):
-        table.add_row(*(printable(str(label)) for label in labels), str(value))
-    out().print(table)
-    if answers.size > _ROWS_SHOWN:
-        out().print(f"… and {answers.size - _ROWS_SHOWN} more cells: --json prints them all.")
-
-
-def _remark(kernel: Kernel[Any], answer: Measurement, ledger: Path | None) -> None:
-    spent = f"Spent ε = {display(kernel.spent)} of {display(kernel.total)}"
+    spent = f"Spent ε = {display(session.spent)} of {display(session.total)}"
     kept = f", recorded in {ledger}." if ledger else ". Nothing remembers it: give --ledger FILE to keep count."
-    radius = _radius(answer)
     apart = f"at most {radius} apart" if radius else "equal"
-    notes().print(f"Each count is the true one plus noise; in 95 of 100 cases the two are {apart}. {spent}{kept}")
-
-
-def _as_json(kernel: Kernel[Any], axes: dict[str, Any], answer: Measurement, epsilon: str) -> dict[str, Any]:
-    shape = tuple(len(labels) for labels in axes.values())
-    return {
-        "dataset": kernel.ledger.dataset,
-        "axes": {name: list(labels) for name, labels in axes.items()},
-        "counts": answer.answers.reshape(shape).tolist() if axes else answer.value,
-        "private": answer.private,
-        "variance": float(answer.variances[0]),
-        "within": {"confidence": _CONFIDENCE, "radius": _radius(answer)},
-        **_budget(kernel, epsilon),
-    }
-
-
-def _budget(kernel: Kernel[Any], epsilon: str) -> dict[str, Any]:
-    return {
-        "epsilon": as_number(positive(epsilon, "epsilon")),
-        "total": as_number(kernel.total),
-        "spent": as_number(kernel.spent),
-        "remaining": as_number(kernel.remaining),
-    }
+    notes().print(f"The count is the true one plus noise; in 95 of 100 cases the two are {apart}. {spent}{kept}")

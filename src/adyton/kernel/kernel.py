@@ -174,6 +174,11 @@ class Kernel(Sealed, Generic[Root]):
         """What is left of it."""
         return self._ledger.remaining
 
+    @property
+    def private(self) -> bool:
+        """Whether the noise is real. Answers with simulated noise protect nobody."""
+        return self._noise.private
+
     # ---- the door ---------------------------------------------------------------------------------------------------
 
     def transform(self, source: Source, operator: Transform) -> tuple[Source, ...]:

@@ -51,12 +51,12 @@ class ExpectedError:
     ``kind`` says what the figure is: ``exact``; an ``estimate`` (by random probes); an ``upper mark``, the error of
     least squares alone, where post-processing follows that is meant to improve on it by an amount that depends on the
     data (it can also lose, on workloads that it is not made for); or ``noise only`` where a bias comes on top that
-    depends on the data.
+    depends on the data. Of a release, it can also be ``resampled`` from the estimate.
     """
 
     total: float
     queries: int
-    kind: Literal["exact", "estimate", "upper mark", "noise only"]
+    kind: Literal["exact", "estimate", "upper mark", "noise only", "resampled"]
 
     @property
     def per_query(self) -> float:
@@ -93,7 +93,7 @@ class Plan(ABC):
     def estimate(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Estimate:
         """Run on a source, spending *epsilon*, and return the estimate in the shape of the domain."""
         amount = self.admit(x, workload, epsilon)
-        groups, reduced = _reduction(self, workload)
+        groups, reduced = reduction(self, workload)
         if groups is None:
             cells = self.run(x, workload, amount)
         else:
@@ -153,7 +153,7 @@ class Plan(ABC):
 
 
 @lru_cache(maxsize=16)
-def _reduction(plan: Plan, workload: Queries) -> tuple[Partition | None, Queries]:
+def reduction(plan: Plan, workload: Queries) -> tuple[Partition | None, Queries]:
     """The cells to merge, and the workload on the groups: public, and the same in every run."""
     groups = plan.groups(workload)
     return groups, workload if groups is None else reduce_workload(workload, groups)
@@ -175,7 +175,7 @@ class StrategyPlan(Plan):
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
         """In closed form, 2/ε²·‖W·A⁺·D‖²_F with the variances of the discrete noise, plus the bias on *x* if any."""
         self.check(workload)
-        groups, workload = _reduction(self, workload)
+        groups, workload = reduction(self, workload)
         strategy = self.strategy(workload)
         solver = strategy.solver(epsilon)
         squared = solver.total_variance(workload)

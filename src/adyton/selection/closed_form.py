@@ -78,12 +78,18 @@ class ClosedForm(Selector):
         return "The algorithm whose error on the workload, computed beforehand, is least. The choice costs nothing."
 
 
+def affordable(name: str, workload: Queries) -> bool:
+    """Whether the error of an algorithm can be computed in a short time."""
+    large = workload.cells * workload.count > _LARGEST
+    return not ((name == _SLOW and workload.cells > _MOST_CELLS) or (name not in _CHEAP and large))
+
+
 @lru_cache(maxsize=16)
 def _errors(workload: Queries, epsilon: Fraction, names: tuple[str, ...]) -> dict[str, float]:
     """The exact errors, of those algorithms that have one."""
-    found, large = {}, workload.cells * workload.count > _LARGEST
+    found = {}
     for name in names:
-        if (name == _SLOW and workload.cells > _MOST_CELLS) or (name not in _CHEAP and large):
+        if not affordable(name, workload):
             continue
         expected = plan_named(name).expected_error(workload, epsilon)
         if expected.kind in ("exact", "estimate"):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png", ".pdf")
 
-_COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D55E00", "#BBBBBB")
+COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D55E00", "#BBBBBB")
 """Eight that people of every kind of colour vision tell apart (Okabe and Ito, 2008), grey in the place of black."""
 _HATCHES = ("", "///", "...", "xx", "\\\\\\", "++")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -78,9 +78,9 @@ def check_ending(path: str | os.PathLike[str]) -> None:
 def _styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     """A colour and a hatch for each name, those that occur most often first."""
     ranked = [name for name, _ in Counter(names).most_common()]
-    places = (divmod(number, len(_COLOURS)) for number in range(len(ranked)))
+    places = (divmod(number, len(COLOURS)) for number in range(len(ranked)))
     return {
-        name: (_COLOURS[colour], _HATCHES[turn % len(_HATCHES)])
+        name: (COLOURS[colour], _HATCHES[turn % len(_HATCHES)])
         for name, (turn, colour) in zip(ranked, places, strict=True)
     }
 

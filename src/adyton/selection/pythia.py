@@ -9,7 +9,8 @@ from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
-from adyton.plans.base import Estimate, Plan, Tasks
+from adyton.partitions import lift
+from adyton.plans.base import Estimate, Plan, Tasks, reduction
 from adyton.plans.registry import plan_named, register
 from adyton.queries import Queries
 from adyton.queries.base import Reals
@@ -42,6 +43,7 @@ class Pythia(Plan):
     def check(self, workload: Queries) -> None:
         """Refuse a selector that does not fit."""
         super().check(workload)
+        _, workload = reduction(self, workload)
         if self.selector is not None and not isinstance(self.selector, Selector):
             raise BadInput(f"selector must be a Selector, such as Selector.load(path), given {shorten(self.selector)}.")
         if self.rows is not None:
@@ -56,11 +58,16 @@ class Pythia(Plan):
     def choose(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Choice:
         """Choose an algorithm, spending on features what the choice says; the rest is for the algorithm."""
         amount = self.admit(x, workload, epsilon)
-        return self._selector(workload).choose(x, workload, amount, self.total)
+        groups, reduced = reduction(self, workload)
+        return self._selector(reduced).choose(x if groups is None else x.reduce(groups), reduced, amount, self.total)
 
     def follow(self, x: VectorSource, workload: Queries, choice: Choice) -> Estimate:
         """Run what was chosen with what is left of the budget."""
-        return self._finish(self._run(x, workload, choice)).reshape(workload.domain)
+        groups, reduced = reduction(self, workload)
+        if groups is None:
+            return self._finish(self._run(x, workload, choice)).reshape(workload.domain)
+        cells = lift(self._run(x.reduce(groups), reduced, choice), groups)
+        return self._finish(cells).reshape(workload.domain)
 
     def _run(self, x: VectorSource, workload: Queries, choice: Choice) -> Reals:
         plan = plan_named(choice.algorithm, total=self.total, rows=choice.total)

@@ -1,0 +1,101 @@
+"""What a person asks for on the command line, as a task: the options that releasing and planning share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adyton.errors import BadInput
+from adyton.messages import shorten
+
+if TYPE_CHECKING:
+    from adyton.tasks import Task
+
+Histogram = Annotated[str | None, typer.Option(metavar="A[,B…]", help="Count the rows of every cell.")]
+Ranges = Annotated[str | None, typer.Option(metavar="A[,B…]", help="Counts between any two bounds.")]
+Cdf = Annotated[str | None, typer.Option(metavar="A", help="Counts up to every value.")]
+Marginals = Annotated[int | None, typer.Option(metavar="K", help="All tables of K attributes.")]
+Attributes = Annotated[str | None, typer.Option(metavar="A,B…", help="For --marginals: out of these attributes.")]
+QueryFile = Annotated[
+    Path | None, typer.Option("--queries", metavar="FILE", help="A JSON list of queries, one by one.")
+]
+
+
+def _algorithms() -> list[str]:
+    from adyton.plans import algorithms
+
+    return ["auto", *algorithms()]
+
+
+Algorithm = Annotated[
+    str, typer.Option(help="An algorithm, or auto to have one chosen privately.", autocompletion=_algorithms)
+]
+Option = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the algorithm.")]
+
+TASKS = "--histogram, --ranges, --cdf, --marginals or --queries"
+
+
+def task_of(
+    histogram: str | None,
+    ranges: str | None,
+    cdf: str | None,
+    marginals: int | None,
+    attributes: str | None,
+    queries: Path | None,
+) -> Task | None:
+    """The one task that was asked for; None for none."""
+    from adyton import tasks
+
+    given = [one for one in (histogram, ranges, cdf, marginals, queries) if one is not None]
+    if len(given) > 1:
+        raise BadInput(f"ask for one thing at a time: {TASKS}.")
+    if attributes is not None and marginals is None:
+        raise BadInput("--attributes belongs to --marginals. Name the attributes in the option itself.")
+    if histogram is not None:
+        return tasks.Histogram(*_names(histogram))
+    if ranges is not None:
+        return tasks.Ranges(*_names(ranges))
+    if cdf is not None:
+        return tasks.Cdf(cdf.strip())
+    if marginals is not None:
+        return tasks.Marginals(way=marginals, attrs=None if attributes is None else _names(attributes))
+    return None if queries is None else tasks.QueryList(_read(queries))
+
+
+def options_of(given: list[str] | None) -> dict[str, Any]:
+    """The options of an algorithm: values as in JSON, or else texts.
+
+    >>> options_of(["rounds=10", "share=1/4"])
+    {'rounds': 10, 'share': '1/4'}
+    """
+    options: dict[str, Any] = {}
+    for text in given or ():
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise BadInput(f"--option is written KEY=VALUE, given {shorten(text)}.")
+        try:
+            read = json.loads(value)
+        except ValueError:
+            read = value
+        options[name.strip()] = value if isinstance(read, float) else read
+    return options
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _read(path: Path) -> Any:
+    problem = "cannot be read"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        problem = "does not exist"
+    except (ValueError, RecursionError):
+        problem = "is not JSON"
+    except OSError:
+        pass
+    raise BadInput(f'{path} {problem}. Give a JSON list of queries, like [{{"age": {{"from": 20, "to": 29}}}}].')

@@ -1,0 +1,164 @@
+"""``adyton compare``: the errors of all algorithms on public data, side by side, and what the selector would choose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
+from adyton.errors import BadInput
+from adyton.exact import display, positive
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adyton.compare.data_sets import DataSet
+    from adyton.compare.results import Case, Comparison
+
+_DATA = (
+    "PUBLIC data: folders or files of .npy histograms with one or two axes, or .csv tables or histograms, as `adyton "
+    "train` reads them."
+)
+_PUBLIC = "Say that the data are public already: nothing that is done with them here is protected."
+_PRIVATE = (
+    "comparing runs every algorithm on the data as they are, without any protection, so it is only for data that are "
+    "public already: if yours are, say so with --public; for private data, `adyton release --algorithm auto` chooses "
+    "an algorithm privately."
+)
+_SLOW, _MANY_CELLS = "hdmm", 1024
+_WORKLOAD = "identity, prefix, short, medium, long or mixed; can be repeated."
+_CELLS = "Cells of the domain; on a plane those of a square. Else the data's own, at most 4096."
+
+
+def command(
+    data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_DATA)],
+    public: Annotated[bool, typer.Option("--public", help=_PUBLIC)] = False,
+    epsilon: Annotated[
+        list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.01, 0.1 and 1 else.")
+    ] = None,
+    workload: Annotated[list[str] | None, typer.Option(metavar="NAME", help=_WORKLOAD)] = None,
+    algorithm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Compare these; can be repeated. All of them else.")
+    ] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Take these out of the data; can be repeated. All else.")
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1, help="How many runs each error is averaged over.")] = 5,
+    cells: Annotated[int | None, typer.Option(min=1, help=_CELLS)] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="Draw so many rows from each. Its own counts else.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the simulated noise: the same one gives the same errors.")] = 0,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="The folder to write to: compare.html, errors.csv, compare.json.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was found as JSON, but for the histograms.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
+) -> None:
+    """Run every algorithm on PUBLIC data and show their errors side by side, beside what the selector would choose.
+
+    The data must be public: nothing here is protected, and nothing is charged.
+    """
+    if not public:
+        raise BadInput(_PRIVATE)
+    budgets = [positive(one, "--epsilon") for one in epsilon or ()]
+    from adyton.compare.data_sets import data_sets
+    from adyton.compare.experiment import EPSILONS, Experiment
+    from adyton.compare.files import PAGE, prepare, write
+    from adyton.selection.corpus import read_corpus
+
+    shapes = [shape for path in data for shape in read_corpus(path)]
+    chosen = data_sets(shapes, dataset, cells=cells, rows=rows)
+    experiment = Experiment(
+        datasets=chosen,
+        epsilons=budgets or EPSILONS,
+        workloads=workload,
+        algorithms=algorithm,
+        trials=trials,
+        seed=seed,
+    )
+    if folder is not None:
+        prepare(folder)
+    shown = not (quiet or as_json)
+    if shown:
+        notes().print(printable(f"{_counted(chosen)}, taken as public: nothing is protected."), soft_wrap=True)
+        if any(_SLOW in experiment.plans(one) and one.counts.size > _MANY_CELLS for one in chosen):
+            remark = (
+                f"{_SLOW} optimises what it measures first, for minutes where cells are many: the bar stands still."
+            )
+            notes().print(remark, soft_wrap=True)
+    with progress("comparing", experiment.steps(), quiet=not shown) as advance:
+        comparison = experiment.run(advance)
+    if folder is not None:
+        write(comparison, folder)
+    if as_json:
+        print_json(comparison.to_plain(histograms=False))
+        return
+    _print(comparison)
+    if folder is not None and shown:
+        notes().print(printable(f"Everything is in {folder}; begin with {PAGE}."), soft_wrap=True)
+
+
+def _counted(chosen: Sequence[DataSet]) -> str:
+    few = "; ".join(str(one) for one in chosen[:3])
+    return few if len(chosen) <= 3 else f"{few}; and {len(chosen) - 3} more"
+
+
+def _print(comparison: Comparison) -> None:
+    console = out()
+    console.print("Public data, nothing protected. Errors are root mean square, of one answer; × the least one.")
+    together: dict[tuple[str, str], list[Case]] = {}
+    for case in comparison.cases:
+        together.setdefault((case.dataset, case.workload), []).append(case)
+    about = {one.name: str(one) for one in comparison.datasets}
+    for (dataset, workload), cases in together.items():
+        console.print(printable(f"\n{about[dataset]}; workload {workload}"[1:]), style="bold")
+        _print_errors(cases)
+        for case in cases:
+            console.print(printable(_advice(case)), soft_wrap=True)
+        console.print()
+
+
+def _print_errors(cases: Sequence[Case]) -> None:
+    """A row for each algorithm, those that do well with every budget first."""
+    from adyton.report.scales import figure
+
+    table = plain_table()
+    table.add_column("algorithm")
+    for case in cases:
+        table.add_column(f"ε = {display(case.epsilon)}", justify="right")
+        table.add_column("×", justify="right")
+    outcomes = [{one.algorithm: one for one in case.outcomes} for case in cases]
+    failures = []
+    for name in sorted(outcomes[0], key=lambda name: _mean_rank(name, cases)):
+        line = []
+        for case, found in zip(cases, outcomes, strict=True):
+            error, regret, reason = found[name].error, case.regret(name), found[name].failure
+            line += ["–", ""] if error is None or regret is None else [figure(error), figure(regret)]
+            if reason is not None and (name, reason) not in failures:
+                failures.append((name, reason))
+        table.add_row(printable(name), *line)
+    out().print(table)
+    for name, reason in failures:
+        out().print(printable(f"{name} failed: {reason}"), soft_wrap=True)
+
+
+def _mean_rank(name: str, cases: Sequence[Case]) -> float:
+    return sum([one.algorithm for one in case.outcomes].index(name) for case in cases)
+
+
+def _advice(case: Case) -> str:
+    from adyton.report.scales import figure
+
+    best, advice = case.best, case.recommendation
+    truth = "no algorithm succeeded" if best is None else f"the best of those compared is {best.algorithm}"
+    if advice.algorithm is None:
+        said = f"the selector does not choose: {advice.failure}"
+    else:
+        regret = case.regret(advice.algorithm)
+        cost = "not among those compared" if regret is None else f"{figure(regret)} × the least error"
+        times, looks = advice.choices[advice.algorithm], sum(advice.choices.values())
+        said = f"the selector chooses {advice.algorithm} in {times} of {looks} looks, {cost}"
+    return f"ε = {display(case.epsilon)}: {said}; {truth}."

@@ -1,0 +1,132 @@
+"""``adyton plan``: what error to expect for which ε, before anything is spent."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adyton.cli import asked
+from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
+from adyton.errors import BadInput
+from adyton.exact import as_number, display, positive
+
+if TYPE_CHECKING:
+    from adyton.plans.base import ExpectedError
+
+_EPSILONS = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5")
+_BAR = 40
+
+
+def command(
+    schema: Annotated[Path, typer.Option(help="The schema file: what is public about the table.")],
+    histogram: asked.Histogram = None,
+    ranges: asked.Ranges = None,
+    cdf: asked.Cdf = None,
+    marginals: asked.Marginals = None,
+    attributes: asked.Attributes = None,
+    queries: asked.QueryFile = None,
+    epsilon: Annotated[list[str] | None, typer.Option(help="A budget to look at; can be given again.")] = None,
+    error: Annotated[
+        str | None, typer.Option(help="Find the least ε whose typical error of an answer is at most this.")
+    ] = None,
+    algorithm: asked.Algorithm = "auto",
+    option: asked.Option = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw error against ε: a .svg, .png or .pdf file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
+) -> None:
+    """Show the error to expect of a release against ε. Needs the schema only: no data are read, nothing is spent."""
+    from adyton.schema import Schema
+    from adyton.session import Outlook
+
+    task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
+    if task is None:
+        raise BadInput(f"say what you would release: {asked.TASKS}.")
+    budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)
+    outlook = Outlook.of(task, Schema.from_toml(schema), algorithm, asked.options_of(option))
+    with progress("computing errors", quiet=quiet or as_json):
+        found = {budget: outlook.errors(budget) for budget in budgets}
+        least = None if error is None else outlook.epsilon_for(error)
+    if picture is not None:
+        from adyton.report.outlook import draw
+
+        draw(str(task), found, picture)
+    if as_json:
+        print_json(_as_json(str(task), found, error, least))
+        return
+    _print(str(task), found)
+    if least is not None:
+        out().print(f"The least ε with a typical error of at most {error} is {display(least)}.")
+    if not quiet:
+        _remark(found, picture)
+
+
+def _as_json(
+    task: str, found: dict[Fraction, dict[str, ExpectedError | None]], error: str | None, least: Fraction | None
+) -> dict[str, Any]:
+    return {
+        "task": task,
+        "errors": [
+            {
+                "epsilon": as_number(budget),
+                "algorithms": {
+                    name: None if one is None else {"per_query": one.per_query, "kind": one.kind}
+                    for name, one in errors.items()
+                },
+            }
+            for budget, errors in found.items()
+        ],
+        "target": error,
+        "least_epsilon": None if least is None else as_number(least),
+    }
+
+
+def _print(task: str, found: dict[Fraction, dict[str, ExpectedError | None]]) -> None:
+    """A line for each ε: the least error that can be promised, by which algorithm, and a bar."""
+    table = plain_table()
+    table.title, table.title_justify = printable(f"{task}: typical error of an answer"), "left"
+    for title in ("ε", "error", "algorithm", "promise"):
+        table.add_column(title, justify="right" if title in {"ε", "error"} else "left")
+    table.add_column("")
+    best = {budget: _best(errors) for budget, errors in found.items()}
+    sizes = [one[1].per_query for one in best.values() if one and one[1].per_query > 0]
+    for budget, one in best.items():
+        if one is None:
+            table.add_row(display(budget), "–", "depends on the data", "", "")
+            continue
+        name, error = one
+        table.add_row(display(budget), f"{error.per_query:,.4g}", printable(name), error.kind, _bar(error, sizes))
+    out().print(table)
+
+
+def _bar(error: ExpectedError, sizes: list[float]) -> str:
+    """A bar as long as the logarithm of the error, from the least of all to the largest."""
+    if error.per_query <= 0:
+        return ""
+    span = math.log(max(sizes) / min(sizes))
+    return "█" * (1 + round(_BAR * math.log(error.per_query / min(sizes)) / span if span else 0))
+
+
+def _best(errors: dict[str, ExpectedError | None]) -> tuple[str, ExpectedError] | None:
+    """The least error that holds on all data, or else the least upper mark."""
+    known = [(name, error) for name, error in errors.items() if error is not None]
+    sure = [pair for pair in known if pair[1].kind in {"exact", "estimate"}]
+    return min(sure or known, key=lambda pair: pair[1].total, default=None)
+
+
+def _remark(found: dict[Fraction, dict[str, ExpectedError | None]], picture: Path | None) -> None:
+    errors = next(iter(found.values()))
+    if any(error is None for error in errors.values()):
+        names = [name for name, error in errors.items() if error is None or error.kind == "upper mark"]
+        notes().print(
+            printable(f"A choice is also among {', '.join(names)}: often better, by as much as the data allow."),
+            soft_wrap=True,
+        )
+    if picture is not None:
+        notes().print(printable(f"Drawn in {picture}."), soft_wrap=True)

@@ -1,0 +1,4 @@
+"""What comes out: estimates with their labels, intervals, explanations and files."""
+
+from adyton.release.intervals import Interval as Interval
+from adyton.release.release import Release as Release

@@ -1,0 +1,85 @@
+"""A release explained in words, for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from adyton.exact import display
+
+if TYPE_CHECKING:
+    from adyton.plans.base import ExpectedError
+    from adyton.release.release import Release
+
+_ORIGIN = {
+    "exact": "computed before anything was measured",
+    "estimate": "computed before anything was measured, up to a small error of estimation",
+    "upper mark": "what plain least squares would have; the algorithm is meant to do better",
+    "noise only": "of the noise alone; a bias that depends on the data comes on top",
+    "resampled": "found by running the algorithm again on what it published; not guaranteed",
+}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Paragraphs; printed as they are."""
+
+    paragraphs: tuple[str, ...]
+
+    @classmethod
+    def of(cls, release: Release) -> Explanation:
+        """What was asked, which algorithm answered and why, how far off it is, and what it cost."""
+        where = f", of rows where {release.where}" if release.where else ""
+        asked = f"Released: {release.task}{where}; {release.estimate.size:,} cells."
+        return cls((asked, _choice(release), error_in_words(release.expected_error), _budget(release)))
+
+    def __str__(self) -> str:
+        return "\n".join(self.paragraphs)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(paragraph)}</p>" for paragraph in self.paragraphs)
+
+
+def error_in_words(error: ExpectedError) -> str:
+    """The expected error of one answer."""
+    return (
+        f"Expected error: an answer is typically off by {error.per_query:.3g} (root mean square over "
+        f"{error.queries:,} queries), {_ORIGIN[error.kind]}."
+    )
+
+
+def _choice(release: Release) -> str:
+    choice = release.choice
+    if choice is None:
+        return f"Algorithm: {release.algorithm}, as asked."
+    others = sorted(choice["regrets"].items(), key=lambda pair: (pair[1] is None, pair[1]))
+    ranked = ", ".join(_ranked(name, regret, release.algorithm) for name, regret in others[:5])
+    if not choice["bought"]:
+        looked = "from public facts alone, for nothing"
+    else:
+        spent = sum((Fraction(one["epsilon"]["exact"]) for one in choice["bought"]), Fraction(0))
+        looked = f"after looking at {', '.join(_feature(one) for one in choice['bought'])}, for ε = " + display(
+            spent * release.rows_per_unit
+        )
+    notes = "".join(f" Note: {note}" for note in choice["notes"])
+    return f"Algorithm: {release.algorithm}, chosen {looked}. Expected times the least error: {ranked}.{notes}"
+
+
+def _feature(bought: dict[str, Any]) -> str:
+    return f"{bought['words']} ({bought['value']:,.6g} ± {bought['deviation']:,.3g}, noisy)"
+
+
+def _ranked(name: str, regret: float | None, chosen: str) -> str:
+    text = "unknown" if regret is None else f"{regret:.2f}"
+    return f"{name} {text}{' (chosen)' if name == chosen else ''}"
+
+
+def _budget(release: Release) -> str:
+    record = release.record
+    left, total = (display(Fraction(record[word]["exact"])) for word in ("remaining", "total"))
+    kept = f"in {record['ledger']}" if record["ledger"] else "in this process only; no ledger file remembers it"
+    return f"Budget: this release cost ε = {display(release.epsilon)}; {left} of {total} is left, {kept}."

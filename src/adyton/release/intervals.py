@@ -1,0 +1,175 @@
+"""Confidence intervals for the answers of a release, from simulated runs of the algorithm. They cost no budget.
+
+Where the noise does not depend on the data (queries fixed beforehand, then least squares), its law is the same on any
+data, so it is simulated on an empty table and the interval covers the true count at the stated rate. Everywhere else
+the algorithm is run again on the published estimate, as if that were the data: an approximation, that no theorem backs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.exact import share
+from adyton.partitions import lift, reduce_workload, workload_partition
+from adyton.plans.base import ExpectedError, Plan, StrategyPlan
+from adyton.plans.simulation import simulate
+from adyton.queries import Partition, Queries, Reduction, Stack
+from adyton.queries.base import Reals
+from adyton.release.presentation import shown
+
+Kind: TypeAlias = Literal["exact", "approximate"]
+
+MOST_QUERIES = 1 << 17
+_SEED = 20141107
+_AT_ONCE, _KEPT = 1 << 22, 1 << 26
+"""How many simulated cells (or answers) are held at a time, and how many answers in all."""
+_SMALL = 1 << 16
+_RUNS = {(True, True): 4000, (True, False): 500, (False, True): 100, (False, False): 40}
+"""How often an algorithm is run: by whether its noise has one law for all data, and whether the domain is small."""
+_BATCH, _FEWEST, _SECONDS = 10, 20, 20.0
+"""An algorithm that adapts to the data is run at least so often, and then for so long."""
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Answers with bounds: *kind* says whether the rate is a promise (``exact``) or an ``approximate`` one."""
+
+    estimate: Reals
+    lower: Reals
+    upper: Reals
+    confidence: float
+    kind: Kind
+
+    def __str__(self) -> str:
+        rate = f"{100 * self.confidence:g}"
+        if self.kind == "exact":
+            return (
+                f"Of all releases made in this way, {rate} in 100 have the true count of a query inside its interval. "
+                "The noise that was added is accounted for, and nothing else: not rows that are missing or wrong."
+            )
+        return (
+            f"The intervals are meant to hold the true count in {rate} of 100 releases, but nobody guarantees it: the "
+            "algorithm adapts to the data, and its error was estimated by running it again on what it published. Where "
+            "it smooths real detail away, intervals are too narrow."
+        )
+
+    def __repr__(self) -> str:
+        pairs = zip(self.lower.reshape(-1).tolist()[:4], self.upper.reshape(-1).tolist()[:4], strict=True)
+        more = ", …" if self.lower.size > 4 else ""
+        listed = ", ".join(f"{low:.6g} to {high:.6g}" for low, high in pairs)
+        return f"<{100 * self.confidence:g}% intervals ({self.kind}): {listed}{more}>"
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseModel:
+    """How the answers of a plan scatter: the plan, its budget and workload, and the estimate that it gave."""
+
+    plan: Plan
+    workload: Queries
+    epsilon: Fraction
+    """What a row got."""
+    estimate: Reals
+    merge: bool = False
+    """Whether cells were merged that the workload does not tell apart."""
+
+    @cached_property
+    def groups(self) -> Partition | None:
+        """The merged cells."""
+        partition = workload_partition(self.workload) if self.merge else None
+        return None if partition is None or partition.groups == partition.cells else partition
+
+    @cached_property
+    def asked(self) -> Queries:
+        """The workload on what the plan saw."""
+        return self.workload if self.groups is None else reduce_workload(self.workload, self.groups)
+
+    def expected_error(self) -> ExpectedError | None:
+        """The error that the plan has on all data, if there is such a thing."""
+        if not isinstance(self.plan, StrategyPlan) or self.plan.nonnegative:
+            return None
+        expected = self.plan.expected_error(self.asked, self.epsilon)
+        return expected if expected.kind in ("exact", "estimate") else None
+
+    def kind(self, queries: Queries | None = None) -> Kind:
+        """Whether the noise in the answers to these queries (the workload, if none are given) has one law on all data.
+
+        Where cells were merged, that holds for queries that take or leave merged cells together.
+        """
+        if self.expected_error() is None:
+            return "approximate"
+        if self.groups is None or queries is None:
+            return "exact"
+        finer = workload_partition(Stack([self.workload, queries]))
+        return "exact" if finer.groups == self.groups.groups else "approximate"
+
+    def interval(self, queries: Queries, confidence: float) -> Interval:
+        """Bounds on the true answers, as wide as |error| is in that part of the simulated runs."""
+        rate = float(share(confidence, "confidence"))
+        if queries.count > MOST_QUERIES:
+            raise BadInput(
+                f"intervals are computed for at most {MOST_QUERIES:,} queries at a time, given {queries.count:,}. Ask "
+                "for some of them."
+            )
+        answers = np.asarray(queries @ self.estimate, dtype=np.float64)
+        errors = np.concatenate([np.abs(batch).astype(np.float32) for batch in self._errors(queries)])
+        radius = np.quantile(errors, rate, axis=0, method="higher").astype(np.float64)
+        return Interval(answers, answers - radius, answers + radius, rate, self.kind(queries))
+
+    def expected_total(self) -> float:
+        """√E‖W·x̂ − W·x‖² over some simulated runs."""
+        squares = [np.square(batch).sum(axis=-1) for batch in self._errors(self.workload, 20)]
+        return float(np.sqrt(np.concatenate(squares).mean()))
+
+    def _errors(self, queries: Queries, runs: int | None = None) -> Iterator[Reals]:
+        """Errors of simulated answers, some runs at a time."""
+        exact = self.kind(queries) == "exact"
+        number = runs or min(_RUNS[exact, self.estimate.size <= _SMALL], max(_FEWEST, _KEPT // queries.count))
+        some = max(1, _AT_ONCE // queries.count)
+        for data, cells in self._runs(exact, number):
+            truth = queries @ data
+            for start in range(0, len(cells), some):
+                yield np.asarray(queries @ cells[start : start + some] - truth, dtype=np.float64)
+
+    def _runs(self, exact: bool, number: int) -> Iterator[tuple[npt.NDArray[np.int64], Reals]]:
+        """Data and estimates of so many simulated runs, or fewer of a slow algorithm; those of small domains stay."""
+        kept = self._kept[exact]
+        step = _BATCH if not exact else max(1, min(_RUNS[True, True], _AT_ONCE // self.estimate.size))
+        deadline = time.monotonic() + _SECONDS
+        done = 0
+        while done < number:
+            if done >= _FEWEST and not exact and time.monotonic() > deadline:
+                return
+            place = done // step
+            batch = kept[place] if place < len(kept) else self._batch(exact, _SEED + done, step)
+            if place == len(kept) and (done + step) * self.estimate.size <= _AT_ONCE:
+                kept.append(batch)
+            data, cells = batch
+            yield data, cells[: number - done]
+            done += step
+
+    def _batch(self, exact: bool, seed: int, trials: int) -> tuple[npt.NDArray[np.int64], Reals]:
+        data = np.zeros(self.workload.domain, dtype=np.int64) if exact else self._stand_in(seed)
+        plan = replace(self.plan, total=None if self.plan.total is None else int(data.sum()))
+        seen = data if self.groups is None else np.asarray(Reduction(self.groups) @ data.reshape(-1))
+        cells = simulate(plan, seen, self.asked, self.epsilon, seed=seed, trials=trials)
+        if self.groups is not None:
+            cells = lift(cells, self.groups).reshape(trials, *data.shape)
+        return data, cells
+
+    @cached_property
+    def _kept(self) -> dict[bool, list[tuple[npt.NDArray[np.int64], Reals]]]:
+        return {True: [], False: []}
+
+    def _stand_in(self, seed: int) -> npt.NDArray[np.int64]:
+        """Counts such as the data might have: the estimate is smoother than they are, so that chance is added again."""
+        random = np.random.default_rng(seed)
+        return random.poisson(shown(self.estimate, integer=False, nonnegative=True)).astype(np.int64)

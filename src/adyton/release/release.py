@@ -1,0 +1,205 @@
+"""A release: what came out, with its labels, its expected error, its story and its receipt."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.exact import display
+from adyton.plans.base import ExpectedError
+from adyton.plans.registry import plan_named
+from adyton.queries import Identity, Marginals, Queries
+from adyton.queries.base import Reals
+from adyton.release import files, frames
+from adyton.release.explanation import Explanation
+from adyton.release.intervals import MOST_QUERIES, Interval, NoiseModel
+from adyton.release.presentation import shown
+from adyton.schema import Schema
+from adyton.tasks import Task, as_queries
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """The estimated count of every cell of some attributes, from which any query about them is answered for nothing.
+
+    Made by :meth:`adyton.Session.release`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
+
+    >>> import pandas, adyton as ad
+    >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 500})
+    >>> session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
+    >>> release = session.release(ad.Ranges("age"), epsilon="0.5", algorithm="hb")
+    >>> release.answer([(50, 59), (65, None)]).round(-2).tolist()
+    [1000.0, 500.0]
+    """
+
+    schema: Schema
+    """What is public about the attributes that were released."""
+    task: Task
+    where: str | None
+    algorithm: str
+    """The algorithm that ran, named or chosen."""
+    options: Mapping[str, Any]
+    epsilon: Fraction
+    """What was charged: a person's whole part in the table is protected by this much."""
+    estimate: Reals
+    """The estimated count of every cell, in the shape of the domain. Noise makes some fractional or negative."""
+    choice: Mapping[str, Any] | None
+    """How the algorithm was chosen, if it was: what was looked at, for how much, and what the others promised."""
+    record: Mapping[str, Any]
+    """The receipt: data set, privacy unit, budget, entries of the ledger, versions, date."""
+
+    def __post_init__(self) -> None:
+        frozen = np.array(self.estimate, dtype=np.float64)
+        frozen.setflags(write=False)
+        object.__setattr__(self, "estimate", frozen)
+
+    @property
+    def axes(self) -> dict[str, tuple[Any, ...]]:
+        """The labels of the cells along each axis, by attribute."""
+        return {name: attribute.labels for name, attribute in self.schema.attributes.items()}
+
+    @cached_property
+    def workload(self) -> Queries:
+        """The queries that the algorithm was run for."""
+        return self.task.workload(self.schema)
+
+    @cached_property
+    def expected_error(self) -> ExpectedError:
+        """The error to expect on the task's queries: from a closed form or, where there is none, from running the
+        algorithm again on what it published."""
+        computed = self.noise.expected_error()
+        if computed is not None:
+            return computed
+        return ExpectedError(self.noise.expected_total(), self.workload.count, "resampled")
+
+    @cached_property
+    def noise(self) -> NoiseModel:
+        """How the answers scatter around the true ones."""
+        row_epsilon = (
+            self.epsilon / self.rows_per_unit if self.choice is None else Fraction(self.choice["left"]["exact"])
+        )
+        options = {name: value for name, value in self.options.items() if name != "reduce"}
+        plan = plan_named(self.algorithm, **options)
+        return NoiseModel(plan, self.workload, row_epsilon, self.estimate, bool(self.options.get("reduce")))
+
+    @property
+    def rows_per_unit(self) -> int:
+        """How many rows one person may have in the table."""
+        return int(self.record["rows_per_unit"])
+
+    def answer(self, queries: object, *, integer: bool = False, nonnegative: bool = False) -> Reals:
+        """The estimated answers to any queries, at no cost: ``release.answer([(20, 29), (65, None)])``.
+
+        A query maps attributes to a value, a list of values, or (from, to) with both ends included; see
+        :func:`adyton.tasks.as_queries`. With *integer* or *nonnegative* the answers come from counts shown in that way.
+        """
+        asked = as_queries(self.schema, queries)
+        return np.asarray(asked @ shown(self.estimate, integer=integer, nonnegative=nonnegative), dtype=np.float64)
+
+    def interval(self, queries: object = None, confidence: float = 0.95) -> Interval:
+        """Answers with confidence intervals: for some queries, or for every cell if none are given.
+
+        ``str()`` of the result says in plain words what the intervals promise.
+        """
+        asked = Identity(self.schema.shape) if queries is None else as_queries(self.schema, queries)
+        found = self.noise.interval(asked, confidence)
+        if queries is not None:
+            return found
+        shape = self.schema.shape
+        return replace(
+            found,
+            estimate=found.estimate.reshape(shape),
+            lower=found.lower.reshape(shape),
+            upper=found.upper.reshape(shape),
+        )
+
+    def to_arrow(
+        self,
+        attributes: str | Sequence[str] | None = None,
+        *,
+        confidence: float | None = None,
+        integer: bool = False,
+        nonnegative: bool = False,
+    ) -> pa.Table:
+        """An Arrow table with one line per cell; with *confidence*, the columns ``lower`` and ``upper`` too.
+
+        With *attributes*, the table of these alone, summed over the others.
+        """
+        kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
+        places = [place for place, name in enumerate(self.schema.names) if name in kept]
+        queries = Marginals(self.schema.shape, [places])
+        counts = self.answer(queries, integer=integer, nonnegative=nonnegative)
+        values: dict[str, npt.NDArray[Any]] = {"count": counts.astype(np.int64) if integer else counts}
+        if confidence is not None:
+            bounds = self.interval(queries, confidence)
+            least = 0.0 if nonnegative else -np.inf
+            values |= {"lower": np.maximum(bounds.lower, least), "upper": np.maximum(bounds.upper, least)}
+        return frames.arrow_table({name: labels for name, labels in self.axes.items() if name in kept}, values)
+
+    def to_frame(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
+        """The same, with the same options, as a pandas DataFrame.
+
+        ``release.to_frame(confidence=0.95, integer=True, nonnegative=True)``
+        """
+        return frames.to_pandas(self.to_arrow(attributes, **options))
+
+    def to_polars(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
+        """The same, with the same options, as a polars DataFrame."""
+        return frames.to_polars(self.to_arrow(attributes, **options))
+
+    def explain(self) -> Explanation:
+        """Why this algorithm, how far off the answers are, and what was spent, in words."""
+        return Explanation.of(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """A picture of the estimate with its error band; written to a file if a path is given."""
+        from adyton.report.plot import plot
+
+        return plot(self, path)
+
+    def save(self, folder: str | os.PathLike[str], *, integer: bool = False, nonnegative: bool = False) -> None:
+        """Write ``release.json`` (complete), ``estimate.csv`` and ``report.html`` into a new folder, all or nothing.
+
+        *integer* and *nonnegative* are about the CSV file; the JSON file keeps the estimate as it is.
+        """
+        with files.staged(folder) as place:
+            self.write(place, integer=integer, nonnegative=nonnegative)
+
+    def write(self, folder: Path, *, integer: bool = False, nonnegative: bool = False) -> None:
+        """Write the three files into a folder that exists."""
+        from adyton.report.page import render
+
+        confidence = 0.95 if self.estimate.size <= MOST_QUERIES else None
+        table = self.to_arrow(confidence=confidence, integer=integer, nonnegative=nonnegative)
+        files.write(self, folder, table, render(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """The release in a folder that :meth:`save` wrote, or in its ``release.json``; the data are not needed."""
+        return files.read(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values for JSON."""
+        return files.to_dict(self)
+
+    def __repr__(self) -> str:
+        where = f" where {self.where}" if self.where else ""
+        mark = "" if self.record.get("private", True) else "; simulated, NOT private"
+        return f"<release: {self.task}{where}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
+
+    def _repr_html_(self) -> str:
+        from adyton.report.notebook import to_html
+
+        return to_html(self)

@@ -1,0 +1,103 @@
+"""How an attribute lies along an axis of a picture: neighbouring cells are joined until there are few enough to see."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from adyton.report.scales import nice_step, nice_ticks, number, tick_words
+from adyton.schema.attributes import Attribute, CelledAttribute, Integer, Numeric
+
+
+@dataclass(frozen=True)
+class DisplayAxis:
+    """The cells of one attribute as they are shown: each stands for a run of neighbouring cells of the domain."""
+
+    name: str
+    first: tuple[int, ...]
+    """The first cell of each run."""
+    last: tuple[int, ...]
+    """The last cell of each run, included."""
+    labels: tuple[str, ...]
+    ordered: bool
+    """Whether neighbours are close to each other: numbers, not categories."""
+    apart: int
+    """How many at the end stand for other and missing values, which are never joined with their neighbours."""
+    attribute: Attribute
+
+    @property
+    def size(self) -> int:
+        """How many cells are shown."""
+        return len(self.first)
+
+    @property
+    def joined(self) -> int:
+        """How many cells of the domain one shown cell stands for, at most."""
+        return max(last - first + 1 for first, last in zip(self.first, self.last, strict=True))
+
+    def ticks(self, count: int, *, whole: bool = False) -> list[tuple[float, str]]:
+        """About *count* places with words, the left end of the first shown cell being 0 and its right end 1.
+
+        The *whole* axis of categories includes other and missing values.
+        """
+        base = self.size if whole and not self.ordered else self.size - self.apart
+        match self.attribute:
+            case Integer(min=least, max=most, step=step) if base:
+                room = max(1.0, nice_step(most - least, count)) if most > least else 1.0
+                values = [value for value in nice_ticks(least, most, count) if room > 1 or value == int(value)]
+                middle = 0.5 if step == 1 else 0.0
+                places = [self._place((value - least) / step + middle) for value in values]
+                return list(zip(places, tick_words(values), strict=True))
+            case Numeric(edges=None, min=least, max=most) as numeric if base:
+                values = nice_ticks(least, most, count)
+                places = [self._place((value - least) / numeric.width) for value in values]
+                return list(zip(places, tick_words(values), strict=True))
+            case Numeric(edges=edges) if base and edges is not None:
+                every = max(1, math.ceil(len(edges) / max(2, count)))
+                return [(self._place(place), number(edges[place], 6)) for place in range(0, len(edges), every)]
+        every = max(1, math.ceil(base / max(1, count)))
+        return [(place + 0.5, self.labels[place]) for place in range(0, base, every)]
+
+    def _place(self, cell: float) -> float:
+        """Where a place among the cells of the domain is among the shown ones."""
+        base = self.size - self.apart
+        return float(np.interp(cell, [*self.first[:base], self.last[base - 1] + 1], range(base + 1)))
+
+
+def display_axis(name: str, attribute: Attribute, most: int) -> DisplayAxis:
+    """The axis of an attribute with at most *most* shown cells."""
+    cells = attribute.size
+    base = attribute.base_size if isinstance(attribute, CelledAttribute) else cells
+    together = math.ceil(base / max(1, most - (cells - base)))
+    first = [*range(0, base, together), *range(base, cells)]
+    last = [*(min(start + together, base) - 1 for start in range(0, base, together)), *range(base, cells)]
+    words = _words(attribute)
+    return DisplayAxis(
+        name=name,
+        first=tuple(first),
+        last=tuple(last),
+        labels=tuple(words(start, end) for start, end in zip(first, last, strict=True)),
+        ordered=isinstance(attribute, Integer | Numeric),
+        apart=cells - base,
+        attribute=attribute,
+    )
+
+
+def _words(attribute: Attribute) -> Callable[[int, int], str]:
+    """What a run of cells is called, from its first and its last cell."""
+    labels = attribute.labels
+
+    def words(first: int, last: int) -> str:
+        if first == last:
+            return str(labels[first])
+        match attribute:
+            case Integer(min=least, max=most, step=step):
+                return f"{least + first * step} to {min(least + (last + 1) * step - 1, most)}"
+            case Numeric():
+                return f"{str(labels[first]).split(',')[0]},{str(labels[last]).split(',')[1]}"
+        return f"{labels[first]} … {labels[last]}"
+
+    return words

@@ -1,0 +1,50 @@
+"""A picture of the error to expect against ε, one line for each algorithm that has a closed form."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+
+from adyton.errors import BadInput
+from adyton.plans.base import ExpectedError
+from adyton.selection.drawing import COLOURS, check_ending
+
+_DASHES = {"exact": "-", "estimate": "-", "upper mark": "--", "noise only": ":"}
+_WORDS = {"upper mark": "at most about", "noise only": "noise alone"}
+
+
+def draw(
+    title: str, errors: Mapping[Fraction, Mapping[str, ExpectedError | None]], path: str | os.PathLike[str]
+) -> None:
+    """Write the picture; the ending of *path* says in which format."""
+    check_ending(path)
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise BadInput("pictures need matplotlib. Install it: pip install 'adyton[plots]'") from None
+    names = list(dict.fromkeys(name for found in errors.values() for name, one in found.items() if one is not None))
+    if not names:
+        raise BadInput("no algorithm here has an error in closed form: there is nothing to draw.")
+    with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "adyton", "text.parse_math": False}):
+        figure = Figure(figsize=(7, 4.2), facecolor="white", layout="constrained")
+        axes = figure.subplots()
+        for place, name in enumerate(names):
+            points = [(float(budget), found[name]) for budget, found in errors.items()]
+            known = [(budget, one) for budget, one in points if one is not None and one.per_query > 0]
+            if not known:
+                continue
+            kind = known[0][1].kind
+            words = f"{name} ({_WORDS[kind]})" if kind in _WORDS else name
+            line = [budget for budget, _ in known], [one.per_query for _, one in known]
+            axes.plot(*line, _DASHES[kind], marker="o", markersize=3, color=COLOURS[place % len(COLOURS)], label=words)
+        axes.set(xscale="log", yscale="log", xlabel="ε", ylabel="typical error of an answer")
+        axes.set_title(title, loc="left")
+        axes.grid(True, which="major", color="#DDDDDD", linewidth=0.6)
+        axes.legend(frameon=False)
+        try:
+            figure.savefig(path, metadata={"Date": None} if Path(path).suffix == ".svg" else None)
+        except OSError as error:
+            raise BadInput(f"{path} cannot be written ({error.strerror}). Name another file.") from None

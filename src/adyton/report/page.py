@@ -1,0 +1,115 @@
+"""The report of a release: one HTML file that opens anywhere, with no script and nothing to fetch."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from adyton.release.explanation import error_in_words
+from adyton.report import receipt
+from adyton.report.charts import caption, draw
+from adyton.report.promise import factor, sureness
+from adyton.report.scales import figure, number
+from adyton.report.summary import Summary, apart, summarise
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from adyton.release import Release
+
+WIDE, NARROW = 720, 358
+"""The pixels of a picture on a screen and on a telephone; the page shows the one that fits."""
+_CANDIDATES = 8
+
+
+def render(release: Release) -> str:
+    """The whole page."""
+    from markupsafe import Markup
+
+    summary = summarise(release)
+    pictures = [
+        {
+            "title": panel.title,
+            "caption": caption(panel),
+            "wide": Markup(draw(panel, WIDE)),
+            "narrow": Markup(draw(panel, NARROW)),
+        }
+        for panel in summary.panels
+    ]
+    candidates = receipt.candidates(release)
+    about, source = receipt.about_algorithm(release.algorithm)
+    return (
+        templates()
+        .get_template("page.html.j2")
+        .render(
+            **facts(release, summary),
+            pictures=pictures,
+            error=error_in_words(release.expected_error),
+            typical=figure(release.expected_error.per_query),
+            looks=receipt.looks(release),
+            looks_price=receipt.looks_price(release),
+            candidates=candidates[:_CANDIDATES],
+            more_candidates=candidates[_CANDIDATES:],
+            entries=receipt.entries(release),
+            about=about,
+            source=source,
+            schema=release.schema.to_toml().strip(),
+        )
+    )
+
+
+def facts(release: Release, summary: Summary) -> dict[str, Any]:
+    """What every view of a release says."""
+    task = str(release.task)
+    return {
+        "release": release,
+        "record": release.record,
+        "task": task,
+        "heading": task[:1].upper() + task[1:],
+        "by": _in_a_row(list(release.axes)),
+        "summary": summary,
+        "table": lines(summary),
+        "budget": receipt.budget(release),
+        "by_product": apart(release),
+        "factor": factor(release.epsilon),
+        "sure": sureness(release.epsilon),
+        "number": number,
+        "made": receipt.moment(release.record["created"]),
+        **_protected(release),
+    }
+
+
+def _protected(release: Release) -> dict[str, str]:
+    """What one privacy unit is, in words; a unit without a name of its own tells its rows already."""
+    unit, most = str(release.record["unit"]), release.rows_per_unit
+    rows = f"{most} row{'s' * (most > 1)}"
+    named = unit != "row" and not unit.endswith(rows)
+    return {"rows": rows, "protected": f"{unit} (at most {rows})" if named else unit}
+
+
+def _in_a_row(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def lines(summary: Summary) -> list[dict[str, Any]]:
+    """The lines of the table, in the words in which they are shown."""
+    table = summary.table
+    bounds = [table.values] if table.lower is None or table.upper is None else [table.values, table.lower, table.upper]
+    columns = [[number(float(value)) for value in column] for column in bounds]
+    return [
+        {"labels": labels, "numbers": row} for labels, row in zip(table.labels, zip(*columns, strict=True), strict=True)
+    ]
+
+
+@cache
+def templates() -> Environment:
+    """The templates of this folder. What is filled in is escaped, but for drawings, which escape their own words."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("adyton.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,135 @@
+"""The outlook before spending: which algorithms could run, what error to expect of each, and what an error costs.
+
+All of it follows from the schema and the task, which are public: no data are touched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adyton.errors import BadInput
+from adyton.exact import Rational, positive
+from adyton.messages import listing, shorten
+from adyton.plans.base import ExpectedError, Plan, reduction
+from adyton.plans.registry import plan_named
+from adyton.queries import Queries
+from adyton.schema import Schema
+from adyton.selection.closed_form import affordable
+from adyton.selection.pythia import Pythia
+from adyton.selection.shipped import shipped_selector
+from adyton.session.preview import SURE
+from adyton.tasks import Task, as_task
+
+AUTO = "auto"
+LARGEST, SMALLEST = Fraction(1000), Fraction(1, 10**6)
+_DIGITS = 4
+_KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
+
+
+def plan_of(task: Task, algorithm: str, options: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
+    """The plan to run for a task, and those of its options that the algorithm which runs in the end will have."""
+    if not isinstance(algorithm, str):
+        raise BadInput(f'algorithm is "{AUTO}" or a name, with options beside it, given {shorten(algorithm)}.')
+    if algorithm != AUTO:
+        return plan_named(algorithm, **options), dict(options)
+    allowed = ("selector", "share", *_KEPT_WHEN_CHOSEN)
+    for name in options:
+        if name not in allowed:
+            raise BadInput(f"a choice has the options {listing(allowed)}, not {name!r}. Name an algorithm to set its.")
+    options = {"reduce": True, **options} if task.merges else options
+    return Pythia(**options), {name: options[name] for name in _KEPT_WHEN_CHOSEN if name in options}
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """What can be known of a release beforehand."""
+
+    task: Task
+    schema: Schema
+    """Of the attributes that the task is about."""
+    workload: Queries
+    """As the algorithms see it: on merged cells, if some are merged."""
+    names: Sequence[str]
+    """The algorithms that could run."""
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, task: Task, schema: Schema, algorithm: str = AUTO, options: Mapping[str, Any] | None = None) -> Outlook:
+        """For a task on a table with this schema."""
+        selected = as_task(task).select(schema)
+        workload = task.workload(selected)
+        plan, kept = plan_of(task, algorithm, options or {})
+        plan.check(workload)
+        if algorithm != AUTO:
+            return cls(task, selected, workload, (algorithm,), kept)
+        _, seen = reduction(plan, workload)
+        assert isinstance(plan, Pythia)
+        selector = plan.selector or shipped_selector(len(seen.domain))
+        kept.pop("reduce", None)
+        return cls(task, selected, seen, selector.available()[0], kept)
+
+    def errors(self, epsilon: Rational) -> dict[str, ExpectedError | None]:
+        """The error to expect of each algorithm where it has a closed form that can be computed soon; else None."""
+        found: dict[str, ExpectedError | None] = {}
+        row_epsilon = positive(epsilon, "epsilon") / self.schema.rows_per_unit
+        for name in self.names:
+            found[name] = None
+            if len(self.names) == 1 or affordable(name, self.workload):
+                try:
+                    found[name] = plan_named(name, **self.options).expected_error(self.workload, row_epsilon)
+                except BadInput:
+                    continue  # it depends on the data
+        return found
+
+    def epsilon_for(self, error: Rational) -> Fraction:
+        """The least ε, to four digits, with which an algorithm has at most this root mean square error of an answer."""
+        target = float(positive(error, "error"))
+        known = self.errors(1)
+        sure = [name for name, found in known.items() if found is not None and found.kind in SURE]
+        if not sure:
+            raise BadInput(
+                f"the error of {', '.join(self.names)} depends on the data and has no closed form. Name an algorithm "
+                "that has one, such as identity, or compare algorithms on public data."
+            )
+        outlook = Outlook(self.task, self.schema, self.workload, sure, self.options)
+
+        def error_at(epsilon: Fraction) -> float:
+            return min(one.per_query for one in outlook.errors(epsilon).values() if one is not None)
+
+        return _solve(error_at, target, error)
+
+
+def _solve(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:
+    """Halve the interval between an ε that is too small and one that is enough, until four digits are certain.
+
+    The error falls as 1/ε until the noise is so small that most of it is rounded away, and then faster.
+    """
+    enough = _rounded_up(Fraction(max(1e-9, error_at(Fraction(1)) / target)))
+    while enough < LARGEST and error_at(enough) > target:
+        enough = min(LARGEST, enough * 2)
+    enough = min(enough, LARGEST)
+    if error_at(enough) > target:
+        raise BadInput(f"no ε up to {LARGEST} has an error of at most {shorten(given)}. Ask for less accuracy.")
+    few = enough / 2
+    while few > SMALLEST and error_at(few) <= target:
+        enough, few = few, few / 2
+    while _rounded_up(few) < (middle := _rounded_up((few + enough) / 2)) < enough:
+        if error_at(middle) <= target:
+            enough = middle
+        else:
+            few = middle
+    return enough
+
+
+def _rounded_up(value: Fraction) -> Fraction:
+    """To so many significant digits.
+
+    >>> _rounded_up(Fraction(1, 3))
+    Fraction(1667, 5000)
+    """
+    unit = Fraction(10) ** (math.floor(math.log10(value)) - _DIGITS + 1)
+    return math.ceil(value / unit) * unit

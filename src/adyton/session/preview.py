@@ -1,0 +1,91 @@
+"""A preview: what a release would cost and how far off it would be, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from typing import Any
+
+from adyton.exact import as_number, display
+from adyton.plans.base import ExpectedError
+
+SURE = ("exact", "estimate", "upper mark")
+"""The kinds of error that do not grow with the data."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a release would cost and how far off it would be. Nothing was spent to know it."""
+
+    task: str
+    cells: int
+    queries: int
+    epsilon: Fraction
+    remaining: Fraction | None
+    """What is left of the budget now; None where no session asks."""
+    candidates: Mapping[str, ExpectedError | None]
+    """The algorithms that could run, with the error to expect; None where it depends on the data."""
+    chosen: bool
+    """Whether one of them will be chosen privately."""
+
+    @property
+    def expected_error(self) -> ExpectedError | None:
+        """The least error that can be promised before anything is spent."""
+        known = [error for error in self.candidates.values() if error is not None and error.kind in SURE]
+        return min(known, key=lambda error: error.total, default=None)
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the budget that is left is enough."""
+        return self.remaining is None or self.epsilon <= self.remaining
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """For each algorithm its error, and what kind of figure that is; the least first."""
+        known = {name: error for name, error in self.candidates.items() if error is not None}
+        ranked = sorted(known.items(), key=lambda pair: pair[1].total)
+        rest = [(name, "–", "depends on the data") for name in self.candidates if name not in known]
+        return [(name, f"{error.per_query:.4g}", error.kind) for name, error in ranked] + rest
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "task": self.task,
+            "cells": self.cells,
+            "queries": self.queries,
+            "epsilon": as_number(self.epsilon),
+            "remaining": None if self.remaining is None else as_number(self.remaining),
+            "affordable": self.affordable,
+            "candidates": {
+                name: None if error is None else {"per_query": error.per_query, "kind": error.kind}
+                for name, error in self.candidates.items()
+            },
+            "chosen": self.chosen,
+        }
+
+    def sentence(self) -> str:
+        """What would be charged, and whether there is enough."""
+        if self.remaining is None:
+            return f"{self.task}: {self.cells:,} cells, ε = {display(self.epsilon)}."
+        enough = "" if self.affordable else ", which is not enough"
+        return (
+            f"{self.task}: {self.cells:,} cells; would cost ε = {display(self.epsilon)} of the "
+            f"{display(self.remaining)} that is left{enough}."
+        )
+
+    def __str__(self) -> str:
+        how = "One of these is chosen privately:" if self.chosen else "This would run:"
+        rows = [f"  {name:<22} {error:>10}  {kind}" for name, error, kind in self.lines()]
+        return "\n".join([self.sentence(), how, f"  {'algorithm':<22} {'error':>10}", *rows])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{error}</td><td>{kind}</td></tr>" for name, error, kind in self.lines()
+        )
+        return (
+            f"<p>{escape(self.sentence())}</p><table><thead><tr><th>algorithm</th><th>error of an answer</th>"
+            f"<th>what the figure is</th></tr></thead><tbody>{rows}</tbody></table>"
+        )

@@ -1,0 +1,244 @@
+"""A session: one table, one budget, as many releases as fit."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from fractions import Fraction
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from adyton import __version__
+from adyton.errors import BadInput
+from adyton.exact import Rational, as_number, display, positive
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.ledger import Ledger, Tally
+from adyton.kernel.ledger.records import now
+from adyton.kernel.sources import TableSource, VectorSource
+from adyton.messages import shorten
+from adyton.noise.source import NoiseSource
+from adyton.plans.base import Plan
+from adyton.queries import Measurement, Queries
+from adyton.queries.base import Reals
+from adyton.release import Release
+from adyton.schema import Schema
+from adyton.selection.pythia import Pythia
+from adyton.session.outlook import AUTO, Outlook, plan_of
+from adyton.session.preview import Preview
+from adyton.tasks import Task, as_task
+from adyton.whole import whole
+
+
+class Session:
+    """A private table with a budget. Releases come out of it, and what they cost is written into a ledger.
+
+    *data* is a CSV, Parquet or DuckDB file, a pandas, polars or Arrow table, or an Ibis table; *schema* says what is
+    public about it. *epsilon* is all that may ever be spent; it can be left out where a *ledger* exists. *unit* names
+    what is protected, for explanations, and *rows_per_unit* is the most rows that one of them has.
+
+    >>> import pandas, adyton as ad
+    >>> table = pandas.DataFrame({"age": [34, 51, 77]})
+    >>> with ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1) as session:
+    ...     release = session.release(ad.Cdf("age"), epsilon="0.25", algorithm="hb")
+    ...     print(session.remaining)
+    3/4
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        schema: Schema | str | os.PathLike[str],
+        epsilon: Rational | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        unit: str | None = None,
+        rows_per_unit: int | None = None,
+        dataset: str | None = None,
+        noise: NoiseSource | None = None,
+    ) -> None:
+        declared = _with_rows(
+            schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema)), rows_per_unit
+        )
+        if unit is not None and (not isinstance(unit, str) or not unit.strip()):
+            raise BadInput(f'unit must be a word for what is protected, like "patient", given {shorten(unit)}.')
+        self.unit = unit or ("row" if declared.rows_per_unit == 1 else f"unit of {declared.rows_per_unit} rows")
+        self.schema = declared
+        self._kernel: Kernel[TableSource] = Kernel(
+            data, schema=declared, epsilon=_total(epsilon, ledger), ledger=ledger, dataset=dataset, noise=noise
+        )
+
+    # ---- the budget -------------------------------------------------------------------------------------------------
+
+    @property
+    def total(self) -> Fraction:
+        """All that may ever be spent."""
+        return self._kernel.total
+
+    @property
+    def spent(self) -> Fraction:
+        """What has been spent, by everybody who shares the ledger."""
+        return self._kernel.spent
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left."""
+        return self._kernel.remaining
+
+    @property
+    def ledger(self) -> Ledger | Tally:
+        """The record of every debit."""
+        return self._kernel.ledger
+
+    # ---- before spending --------------------------------------------------------------------------------------------
+
+    def preview(
+        self, task: Task, epsilon: Rational, *, algorithm: str = AUTO, where: str | None = None, **options: Any
+    ) -> Preview:
+        """What a release would cost, which algorithms could run, and the error to expect. Spends nothing."""
+        outlook = self._outlook(task, algorithm, where, options)
+        return Preview(
+            task=str(task),
+            cells=outlook.schema.cells,
+            queries=outlook.workload.count,
+            epsilon=positive(epsilon, "epsilon"),
+            remaining=self.remaining,
+            candidates=outlook.errors(epsilon),
+            chosen=algorithm == AUTO,
+        )
+
+    def epsilon_for(
+        self, task: Task, error: Rational, *, algorithm: str = AUTO, where: str | None = None, **options: Any
+    ) -> Fraction:
+        """The least ε whose expected error meets a target: the root mean square error of one answer. Spends nothing.
+
+        The error is computed in closed form. With ``algorithm="auto"`` it is the least error of those algorithms that
+        have one; what is chosen then is expected to do at least as well.
+        """
+        return self._outlook(task, algorithm, where, options).epsilon_for(error)
+
+    # ---- spending ---------------------------------------------------------------------------------------------------
+
+    def release(
+        self, task: Task, epsilon: Rational, *, algorithm: str = AUTO, where: str | None = None, **options: Any
+    ) -> Release:
+        """Release a task, spending *epsilon*: ``session.release(ad.Ranges("age"), epsilon="0.5")``.
+
+        With ``algorithm="auto"`` the algorithm is chosen privately, within the same budget; or name one, with its
+        options. *where* keeps the rows that satisfy a predicate, such as ``"age >= 65 and sex = 'F'"``. A request that
+        cannot be carried out to its end is refused before anything is spent.
+        """
+        schema = as_task(task).select(self.schema)
+        workload = task.workload(schema)
+        amount = positive(epsilon, "epsilon")
+        plan, kept = plan_of(task, algorithm, options)
+        x = self._source(where).select(list(schema.names)).vectorize()
+        row_epsilon = amount / x.stability
+        plan.admit(x, workload, row_epsilon)
+        seen = len(self.ledger.entries()) if isinstance(self.ledger, Ledger) else 0
+        name, choice, estimate = _run(plan, x, workload, row_epsilon)
+        return Release(
+            schema=schema,
+            task=task,
+            where=where,
+            algorithm=name,
+            options=kept,
+            epsilon=amount,
+            estimate=estimate,
+            choice=choice,
+            record=self._record(x, seen),
+        )
+
+    def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
+        """A noisy number of rows, spending *epsilon*."""
+        source = self._source(where)
+        return source.count(positive(epsilon, "epsilon") / source.stability)
+
+    def close(self) -> None:
+        """Let go of the ledger's file. A session is also a context manager that does so at its end."""
+        if isinstance(self.ledger, Ledger):
+            self.ledger.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _source(self, where: str | None) -> TableSource:
+        return self._kernel.root if where is None else self._kernel.root.where(where)
+
+    def _outlook(self, task: Task, algorithm: str, where: str | None, options: Mapping[str, Any]) -> Outlook:
+        self._source(where)  # refuses a predicate that could not be released either
+        return Outlook.of(task, self.schema, algorithm, options)
+
+    def _record(self, x: VectorSource, seen: int) -> dict[str, Any]:
+        """The receipt of a release whose debits come after the first *seen* entries of the ledger."""
+        ledger = self.ledger
+        entries = ledger.entries()[seen:] if isinstance(ledger, Ledger) else []
+        own = [
+            entry for entry in entries if entry.process == os.getpid() and entry.lineage[: len(x.lineage)] == x.lineage
+        ]
+        path = ledger.path if isinstance(ledger, Ledger) else None
+        return {
+            "dataset": ledger.dataset,
+            "unit": self.unit,
+            "rows_per_unit": self.schema.rows_per_unit,
+            "ledger": None if path is None else os.path.basename(path),
+            "total": as_number(ledger.total),
+            "spent": as_number(ledger.spent),
+            "remaining": as_number(ledger.remaining),
+            "entries": [
+                {
+                    "number": entry.number,
+                    "time": entry.time,
+                    "epsilon": as_number(entry.amount),
+                    "operator": entry.operator,
+                    "lineage": list(entry.lineage),
+                }
+                for entry in own
+            ],
+            "created": now(),
+            "versions": {"adyton": __version__, "python": platform.python_version(), "numpy": np.__version__},
+            "private": self._kernel.private,
+        }
+
+    def __repr__(self) -> str:
+        left = f"ε = {display(self.remaining)} of {display(self.total)} left"
+        return f"<session: {self.ledger.dataset}; {', '.join(self.schema.names)}; {left}>"
+
+
+def _with_rows(schema: Schema, rows_per_unit: int | None) -> Schema:
+    if rows_per_unit is None:
+        return schema
+    rows = whole(rows_per_unit, "rows_per_unit", 1)
+    if schema.rows_per_unit not in (1, rows):
+        raise BadInput(
+            f"the schema says rows_per_unit = {schema.rows_per_unit}, the session was given {rows}. Say it once."
+        )
+    return Schema(dict(schema.attributes), rows)
+
+
+def _total(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | None) -> Fraction:
+    """What may be spent in all: what was given, or what the ledger holds."""
+    if epsilon is not None:
+        return positive(epsilon, "epsilon")
+    if isinstance(ledger, Ledger):
+        return ledger.total
+    if ledger is None or not os.path.exists(ledger):
+        raise BadInput(
+            "say what may be spent in all, for example epsilon=1; only a ledger that exists knows it already."
+        )
+    return Ledger.read(ledger).total
+
+
+def _run(plan: Plan, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[str, dict[str, Any] | None, Reals]:
+    """The algorithm that was run, the choice that led to it, if any, and the estimate."""
+    if not isinstance(plan, Pythia):
+        return plan.name, None, plan.estimate(x, workload, epsilon)
+    choice = plan.choose(x, workload, epsilon)
+    return choice.algorithm, choice.to_plain(), plan.follow(x, workload, choice)

@@ -1,0 +1,64 @@
+"""``adyton plan``: errors against ε from the schema alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import adyton as ad
+from adyton.cli.main import app
+from adyton.plans import plan_named
+
+SCHEMA = str(Path(__file__).parents[2] / "examples" / "visits.toml")
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["plan", "--schema", SCHEMA, *words], env={"COLUMNS": "120"})
+
+
+def test_errors_fall_as_epsilon_grows():
+    done = run("--ranges", "age", "--epsilon", "1", "--epsilon", "0.1", "--error", "10")
+    assert done.exit_code == 0, done.output
+    lines = [line.split() for line in done.stdout.splitlines() if line.strip().startswith(("0.1", "1"))]
+    assert [line[0] for line in lines] == ["0.1", "1"]
+    assert float(lines[0][1]) > 8 * float(lines[1][1])
+    assert len(lines[0][-1]) > len(lines[1][-1])
+    assert "The least ε with a typical error of at most 10 is 0.6984." in done.stdout
+    assert "staged-hierarchy" in done.stderr
+    assert run("--ranges", "age", "--epsilon", "1", "--quiet").stderr == ""
+
+
+def test_figures_are_the_closed_forms():
+    plain = json.loads(run("--cdf", "age", "--algorithm", "hb", "--epsilon", "0.5", "--error", "20", "--json").stdout)
+    expected = plan_named("hb").expected_error(ad.workloads.Prefix(110), "0.5")
+    (errors,) = plain["errors"]
+    assert errors["algorithms"] == {"hb": {"per_query": expected.per_query, "kind": "exact"}}
+    least = plan_named("hb").expected_error(ad.workloads.Prefix(110), plain["least_epsilon"]["exact"])
+    assert 19.9 < least.per_query <= 20
+
+
+def test_a_picture(tmp_path):
+    done = run("--histogram", "age", "--epsilon", "1", "--epsilon", "0.1", "--picture", str(tmp_path / "a.svg"))
+    assert done.exit_code == 0, done.output
+    assert "typical error of an answer" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "say what you would release"),
+        (("--ranges", "sex"), "has no order"),
+        (("--ranges", "age", "--epsilon", "0"), "greater than 0"),
+        (("--ranges", "age", "--error", "much"), "given 'much'"),
+        (("--ranges", "age", "--algorithm", "dawa", "--error", "3"), "no closed form"),
+        (("--ranges", "age", "--picture", "a.txt"), "a.txt"),
+        (("--ranges", "age", "--picture", "no/such/place.svg"), "cannot be written"),
+        (("--histogram", "agee"), "Did you mean 'age'"),
+    ],
+)
+def test_bad_input(words, message):
+    done = run(*words)
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,173 @@
+"""Sessions: the same release from every kind of table, exact budgets, previews that cost nothing."""
+
+from fractions import Fraction as F
+
+import duckdb
+import ibis
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import adyton as ad
+from adyton.errors import BadInput, BudgetExceeded, LedgerError, SchemaError
+from adyton.noise import SimulatedNoise
+
+SCHEMA = ad.Schema({"age": ad.Integer(0, 63), "sex": ad.Categorical(["F", "M"]), "name": ad.Identifier()})
+RANDOM = np.random.default_rng(5)
+TABLE = pd.DataFrame(
+    {
+        "age": RANDOM.binomial(63, 0.4, 3000),
+        "sex": RANDOM.choice(["F", "M"], 3000),
+        "name": [f"n{number}" for number in range(3000)],
+    }
+)
+COUNTS = np.bincount(TABLE["age"], minlength=64)
+TASKS = [
+    ad.Histogram("sex"),
+    ad.Ranges("age"),
+    ad.Cdf("age"),
+    ad.Histogram("age", "sex"),
+    ad.Marginals(way=1),
+    ad.QueryList([{"age": (20, 29), "sex": "F"}]),
+]
+
+
+def session(**options):
+    return ad.Session(TABLE, **{"schema": SCHEMA, "epsilon": 2, **options})
+
+
+def test_the_same_release_from_every_kind_of_table(tmp_path):
+    """The noise is seeded, so that equal estimates mean equal counts, and equal distributions of what comes out."""
+    csv, parquet, base = tmp_path / "t.csv", tmp_path / "t.parquet", tmp_path / "t.duckdb"
+    TABLE.to_csv(csv, index=False)
+    pl.from_pandas(TABLE).write_parquet(parquet)
+    with duckdb.connect(str(base)) as connection:
+        connection.register("frame", pl.from_pandas(TABLE).to_arrow())
+        connection.execute("create table people as select * from frame")
+    tables = [TABLE, pl.from_pandas(TABLE), pl.from_pandas(TABLE).to_arrow(), csv, parquet, f"{base}#people",
+              ibis.memtable(TABLE)]  # fmt: skip
+    found = []
+    for table in tables:
+        opened = ad.Session(table, schema=SCHEMA, epsilon=1, noise=SimulatedNoise(7))
+        found.append(opened.release(ad.Ranges("age"), "0.5", where="sex = 'F'"))
+    assert all(np.array_equal(one.estimate, found[0].estimate) for one in found)
+    assert {one.algorithm for one in found} == {found[0].algorithm}
+    assert found[0].record["private"] is False
+    assert "NOT private" in repr(found[0])
+
+
+@pytest.mark.parametrize("task", TASKS, ids=str)
+def test_what_is_charged_is_what_was_asked(task):
+    with session() as opened:
+        preview = opened.preview(task, "0.3")
+        assert opened.spent == 0
+        release = opened.release(task, "0.3")
+        assert (opened.spent, opened.remaining, opened.total) == (F(3, 10), F(17, 10), 2)
+        assert sum(F(entry["epsilon"]["exact"]) for entry in release.record["entries"]) == F(3, 10)
+        assert release.algorithm in preview.candidates
+        assert release.estimate.shape == task.select(SCHEMA).shape
+        assert release.expected_error.per_query > 0
+        assert preview.affordable
+        assert not opened.preview(task, 3).affordable
+        assert "which is not enough" in str(opened.preview(task, 3))
+
+
+def test_answers_are_close(tmp_path):
+    release = session().release(ad.Ranges("age"), 1, algorithm="hb")
+    interval = release.interval([(20, 29), (30, None)], confidence=0.999999)
+    truth = [COUNTS[20:30].sum(), COUNTS[30:].sum()]
+    assert (interval.lower <= truth).all()  # fails once in 500,000 runs
+    assert (truth <= interval.upper).all()
+    assert np.ptp(interval.upper - interval.lower) < 200
+
+
+def test_rows_per_unit_is_paid_from_the_same_epsilon():
+    one, four = session(), session(rows_per_unit=4, unit="patient")
+    assert four.release(ad.Histogram("sex"), 1, algorithm="identity").record["unit"] == "patient"
+    assert four.spent == 1
+    task = ad.Histogram("age")
+    assert four.epsilon_for(task, 5, algorithm="identity") == pytest.approx(
+        4 * float(one.epsilon_for(task, 5, algorithm="identity")), rel=2e-3
+    )
+    chosen = four.release(task, "0.5")
+    assert four.spent == F(3, 2)
+    assert F(chosen.choice["left"]["exact"]) <= F(1, 8)
+
+
+@pytest.mark.parametrize("algorithm", ["identity", "hb", "privelet", "optimal-hierarchy", "hdmm"])
+@pytest.mark.parametrize("target", [0.7, 12])
+def test_epsilon_for_agrees_with_measured_error(algorithm, target):
+    """Within 5%; the mean of 2,000 simulated runs has a standard deviation below 1%."""
+    task = ad.Cdf("age")
+    epsilon = session().epsilon_for(task, target, algorithm=algorithm)
+    workload = task.workload(SCHEMA.select("age"))
+    runs = ad.simulate(algorithm, COUNTS, workload, epsilon, seed=1, trials=2000)
+    measured = np.sqrt(np.square(workload @ (runs - COUNTS)).mean())
+    assert measured == pytest.approx(target, rel=0.05)
+    expected = session().preview(task, epsilon, algorithm=algorithm).expected_error.per_query
+    assert expected <= target
+    assert expected == pytest.approx(target, rel=1e-2)
+
+
+def test_a_ledger_knows_the_total(tmp_path):
+    ledger = tmp_path / "people.ledger"
+    with session(ledger=ledger, dataset="people") as opened:
+        opened.count("0.5", where="sex = 'F'")
+    with session(ledger=ledger, dataset="people", epsilon=None) as again:
+        assert again.remaining == F(3, 2)
+        with pytest.raises(BudgetExceeded, match="1.5 of 2 is left"):
+            again.release(ad.Histogram("sex"), "1.6")
+        release = again.release(ad.Histogram("sex"), "1.5", algorithm="identity")
+        assert release.record["ledger"] == "people.ledger"
+        assert [entry["number"] for entry in release.record["entries"]] == [2]
+        assert repr(again).endswith("ε = 0 of 2 left>")
+    with pytest.raises(LedgerError):
+        _ = again.remaining
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "message"),
+    [
+        (lambda s: s.release("age", 1), BadInput, "a task is ad.Histogram"),
+        (lambda s: s.release(ad.Histogram("agee"), 1), SchemaError, "Did you mean 'age'"),
+        (lambda s: s.release(ad.Histogram("name"), 1), SchemaError, "identifier"),
+        (lambda s: s.release(ad.Histogram("age"), 0), BadInput, "greater than 0"),
+        (lambda s: s.release(ad.Histogram("age"), float("nan")), BadInput, "finite"),
+        (lambda s: s.release(ad.Histogram("age"), "abc"), BadInput, "finite"),
+        (lambda s: s.release(ad.Histogram("age"), 1e9), BudgetExceeded, "2 of 2 is left"),
+        (lambda s: s.release(ad.Histogram("age"), 1, algorithm="dawaa"), BadInput, "Did you mean 'dawa'"),
+        (lambda s: s.release(ad.Histogram("age"), 1, algorithm="quadtree"), BadInput, "dimensions"),
+        (lambda s: s.release(ad.Histogram("age"), 1, algorithm="hb", depth=2), BadInput, "no option 'depth'"),
+        (lambda s: s.release(ad.Histogram("age"), 1, depth=2), BadInput, "not 'depth'"),
+        (lambda s: s.release(ad.Histogram("age"), 1, algorithm=None), BadInput, "or a name"),
+        (lambda s: s.release(ad.Histogram("age"), 1, where="wealth > 1"), BadInput, "wealth"),
+        (lambda s: s.preview(ad.Histogram("age"), 1, where="wealth > 1"), BadInput, "wealth"),
+        (lambda s: s.preview(ad.Histogram("age"), 0), BadInput, "greater than 0"),
+        (lambda s: s.epsilon_for(ad.Histogram("age"), error=0), BadInput, "error must be greater than 0"),
+        (lambda s: s.epsilon_for(ad.Histogram("age"), error=1, algorithm="dawa"), BadInput, "no closed form"),
+        (lambda s: s.epsilon_for(ad.Histogram("age"), error="1e-300", algorithm="hb"), BadInput, "no ε up to 1000"),
+        (lambda s: s.count(0), BadInput, "greater than 0"),
+    ],
+)
+def test_bad_requests_cost_nothing(ask, error, message):
+    opened = session()
+    with pytest.raises(error, match=message):
+        ask(opened)
+    assert opened.spent == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": None}, "say what may be spent"),
+        ({"epsilon": 0}, "greater than 0"),
+        ({"unit": ""}, "unit must be"),
+        ({"rows_per_unit": 0}, "rows_per_unit"),
+        ({"schema": ad.Schema(dict(SCHEMA.attributes), 2), "rows_per_unit": 3}, "Say it once"),
+        ({"schema": ad.Schema({"wealth": ad.Boolean()})}, "wealth"),
+    ],
+)
+def test_sessions_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(BadInput, match=message):
+        session(**options)
