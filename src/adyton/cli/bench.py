@@ -11,12 +11,12 @@ from adyton.cli.console import out, plain_table, print_json, progress
 from adyton.errors import BadInput
 from adyton.messages import no_such
 
-SUBJECTS = ("noise", "vectorize", "plans", "inference", "scarce", "variants", "selections", "choosing")
+SUBJECTS = ("noise", "vectorize", "plans", "inference", "scarce", "variants", "selections", "choosing", "intervals")
 _HELP = (
     "noise (against OpenDP), vectorize (against plain DuckDB SQL), plans (time and error beside published figures), "
     "inference (against LSMR and L-BFGS-B on sparse matrices), scarce (few rows, against the published DAWA, which is "
-    "not private), variants (of MWEM, against MWEM), selections (partitions of a million cells) or choosing (how long "
-    "it takes to choose an algorithm)."
+    "not private), variants (of MWEM, against MWEM), selections (partitions of a million cells), choosing (how long "
+    "it takes to choose an algorithm) or intervals (how often they hold the true count)."
 )
 
 
@@ -50,6 +50,8 @@ def command(
         records = _selections(quiet=hidden)
     elif subject == "choosing":
         records = _choosing(quiet=hidden)
+    elif subject == "intervals":
+        records = _intervals(data, trials, quiet=hidden)
     else:
         with progress(f"bench {subject}", quiet=quiet or as_json):
             records = {"noise": _noise, "vectorize": _vectorize, "inference": _inference}[subject]()
@@ -110,6 +112,13 @@ def _choosing(*, quiet: bool) -> list[dict[str, Any]]:
 
     with progress("bench choosing", steps(), quiet=quiet) as advance:
         return [asdict(one) for one in compare(advance=lambda: advance(1))]
+
+
+def _intervals(data: str | None, trials: int, *, quiet: bool) -> list[dict[str, Any]]:
+    from adyton.bench.intervals import compare, steps
+
+    with progress("bench intervals", steps(), quiet=quiet) as advance:
+        return [asdict(one) for one in compare(data=data, trials=trials, advance=lambda: advance(1))]
 
 
 def _noise() -> list[dict[str, Any]]:

@@ -89,12 +89,14 @@ def _as_json(
 
 def _print(task: str, found: dict[Fraction, dict[str, ExpectedError | None]]) -> None:
     """A line for each ε: the least error that can be promised, by which algorithm, and a bar."""
+    from adyton.session.preview import promised
+
     table = plain_table()
     table.title, table.title_justify = printable(f"{task}: typical error of an answer"), "left"
     for title in ("ε", "error", "algorithm", "promise"):
         table.add_column(title, justify="right" if title in {"ε", "error"} else "left")
     table.add_column("")
-    best = {budget: _best(errors) for budget, errors in found.items()}
+    best = {budget: promised(errors) for budget, errors in found.items()}
     sizes = [one[1].per_query for one in best.values() if one and one[1].per_query > 0]
     for budget, one in best.items():
         if one is None:
@@ -111,13 +113,6 @@ def _bar(error: ExpectedError, sizes: list[float]) -> str:
         return ""
     span = math.log(max(sizes) / min(sizes))
     return "█" * (1 + round(_BAR * math.log(error.per_query / min(sizes)) / span if span else 0))
-
-
-def _best(errors: dict[str, ExpectedError | None]) -> tuple[str, ExpectedError] | None:
-    """The least error that holds on all data, or else the least upper mark."""
-    known = [(name, error) for name, error in errors.items() if error is not None]
-    sure = [pair for pair in known if pair[1].kind in {"exact", "estimate"}]
-    return min(sure or known, key=lambda pair: pair[1].total, default=None)
 
 
 def _remark(found: dict[Fraction, dict[str, ExpectedError | None]], picture: Path | None) -> None:

@@ -21,7 +21,7 @@ from adyton.schema import Schema
 from adyton.selection.closed_form import affordable
 from adyton.selection.pythia import Pythia
 from adyton.selection.shipped import shipped_selector
-from adyton.session.preview import SURE
+from adyton.session.preview import promised
 from adyton.tasks import Task, as_task
 
 AUTO = "auto"
@@ -88,17 +88,17 @@ class Outlook:
     def epsilon_for(self, error: Rational) -> Fraction:
         """The least ε, to four digits, with which an algorithm has at most this root mean square error of an answer."""
         target = float(positive(error, "error"))
-        known = self.errors(1)
-        sure = [name for name, found in known.items() if found is not None and found.kind in SURE]
-        if not sure:
+        best = promised(self.errors(1))
+        if best is None:
             raise BadInput(
                 f"the error of {', '.join(self.names)} depends on the data and has no closed form. Name an algorithm "
                 "that has one, such as identity, or compare algorithms on public data."
             )
-        outlook = Outlook(self.task, self.schema, self.workload, sure, self.options)
 
         def error_at(epsilon: Fraction) -> float:
-            return min(one.per_query for one in outlook.errors(epsilon).values() if one is not None)
+            found = promised(self.errors(epsilon))
+            assert found is not None
+            return found[1].per_query
 
         return _solve(error_at, target, error)
 

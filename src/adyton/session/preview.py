@@ -11,8 +11,16 @@ from typing import Any
 from adyton.exact import as_number, display
 from adyton.plans.base import ExpectedError
 
-SURE = ("exact", "estimate", "upper mark")
-"""The kinds of error that do not grow with the data."""
+
+def promised(errors: Mapping[str, ExpectedError | None]) -> tuple[str, ExpectedError] | None:
+    """The algorithm of least error among those whose error is the same on all data; if there is none, the least of
+    those that improve on such an error by an amount that depends on the data; None if there is neither."""
+    known = [(name, error) for name, error in errors.items() if error is not None]
+    for kinds in ({"exact", "estimate"}, {"upper mark"}):
+        fitting = [pair for pair in known if pair[1].kind in kinds]
+        if fitting:
+            return min(fitting, key=lambda pair: pair[1].total)
+    return None
 
 
 @dataclass(frozen=True)
@@ -33,8 +41,8 @@ class Preview:
     @property
     def expected_error(self) -> ExpectedError | None:
         """The least error that can be promised before anything is spent."""
-        known = [error for error in self.candidates.values() if error is not None and error.kind in SURE]
-        return min(known, key=lambda error: error.total, default=None)
+        found = promised(self.candidates)
+        return None if found is None else found[1]
 
     @property
     def affordable(self) -> bool:

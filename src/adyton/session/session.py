@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping
 from fractions import Fraction
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from adyton import __version__
 from adyton.errors import BadInput
-from adyton.exact import Rational, as_number, display, positive
+from adyton.exact import Rational, display, positive
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
-from adyton.kernel.ledger.records import now
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
@@ -28,6 +23,7 @@ from adyton.schema import Schema
 from adyton.selection.pythia import Pythia
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
+from adyton.session.receipt import last_entry, receipt
 from adyton.tasks import Task, as_task
 from adyton.whole import whole
 
@@ -66,6 +62,7 @@ class Session:
             raise BadInput(f'unit must be a word for what is protected, like "patient", given {shorten(unit)}.')
         self.unit = unit or ("row" if declared.rows_per_unit == 1 else f"unit of {declared.rows_per_unit} rows")
         self.schema = declared
+        self._own_ledger = not isinstance(ledger, Ledger)
         self._kernel: Kernel[TableSource] = Kernel(
             data, schema=declared, epsilon=_total(epsilon, ledger), ledger=ledger, dataset=dataset, noise=noise
         )
@@ -137,7 +134,7 @@ class Session:
         x = self._source(where).select(list(schema.names)).vectorize()
         row_epsilon = amount / x.stability
         plan.admit(x, workload, row_epsilon)
-        seen = len(self.ledger.entries()) if isinstance(self.ledger, Ledger) else 0
+        seen = last_entry(self.ledger)
         name, choice, estimate = _run(plan, x, workload, row_epsilon)
         return Release(
             schema=schema,
@@ -148,7 +145,7 @@ class Session:
             epsilon=amount,
             estimate=estimate,
             choice=choice,
-            record=self._record(x, seen),
+            record=receipt(self._kernel, x, self.unit, self.schema.rows_per_unit, seen),
         )
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
@@ -157,8 +154,8 @@ class Session:
         return source.count(positive(epsilon, "epsilon") / source.stability)
 
     def close(self) -> None:
-        """Let go of the ledger's file. A session is also a context manager that does so at its end."""
-        if isinstance(self.ledger, Ledger):
+        """Let go of the ledger's file, if the session opened it. At its end a ``with`` block does the same."""
+        if self._own_ledger and isinstance(self.ledger, Ledger):
             self.ledger.close()
 
     def __enter__(self) -> Session:
@@ -175,37 +172,6 @@ class Session:
     def _outlook(self, task: Task, algorithm: str, where: str | None, options: Mapping[str, Any]) -> Outlook:
         self._source(where)  # refuses a predicate that could not be released either
         return Outlook.of(task, self.schema, algorithm, options)
-
-    def _record(self, x: VectorSource, seen: int) -> dict[str, Any]:
-        """The receipt of a release whose debits come after the first *seen* entries of the ledger."""
-        ledger = self.ledger
-        entries = ledger.entries()[seen:] if isinstance(ledger, Ledger) else []
-        own = [
-            entry for entry in entries if entry.process == os.getpid() and entry.lineage[: len(x.lineage)] == x.lineage
-        ]
-        path = ledger.path if isinstance(ledger, Ledger) else None
-        return {
-            "dataset": ledger.dataset,
-            "unit": self.unit,
-            "rows_per_unit": self.schema.rows_per_unit,
-            "ledger": None if path is None else os.path.basename(path),
-            "total": as_number(ledger.total),
-            "spent": as_number(ledger.spent),
-            "remaining": as_number(ledger.remaining),
-            "entries": [
-                {
-                    "number": entry.number,
-                    "time": entry.time,
-                    "epsilon": as_number(entry.amount),
-                    "operator": entry.operator,
-                    "lineage": list(entry.lineage),
-                }
-                for entry in own
-            ],
-            "created": now(),
-            "versions": {"adyton": __version__, "python": platform.python_version(), "numpy": np.__version__},
-            "private": self._kernel.private,
-        }
 
     def __repr__(self) -> str:
         left = f"ε = {display(self.remaining)} of {display(self.total)} left"

@@ -1,0 +1,32 @@
+"""A task: what a curator can ask for, in the words of the table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from adyton.queries import Queries
+from adyton.schema import Schema
+
+
+class Task(ABC):
+    """Something to release: attributes, and the queries about them that should be accurate.
+
+    Any other query can be asked of the release too; the task says for which ones the algorithm is chosen.
+    """
+
+    kind: ClassVar[str]
+    merges: ClassVar[bool] = False
+    """Whether only these queries count, so that cells which none of them tells apart may be merged."""
+
+    @abstractmethod
+    def select(self, schema: Schema) -> Schema:
+        """The schema of the attributes that the task is about, out of those of a table."""
+
+    @abstractmethod
+    def workload(self, schema: Schema) -> Queries:
+        """The queries, given the schema of these attributes."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The task as plain values; :func:`task_from_dict` reads them back."""

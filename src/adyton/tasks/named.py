@@ -1,0 +1,138 @@
+"""Tasks about attributes that are named: histograms, ranges and cumulative distributions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adyton.errors import BadInput
+from adyton.messages import shorten
+from adyton.queries import AllRange, Identity, Prefix, Queries, RandomRanges
+from adyton.queries import Ranges as RangeQueries
+from adyton.schema import Integer, Numeric, Schema
+from adyton.tasks.base import Task
+
+_MOST_CELLS_FOR_ALL = 1024
+_SAMPLE, _SEED = 2000, 1
+"""Where there are too many ranges to list, so many drawn at random stand for them: the same ones for everybody."""
+
+
+class _Named(Task):
+    """A task whose attributes are given by name."""
+
+    attributes: tuple[str, ...]
+
+    def __init__(self, *attributes: str) -> None:
+        object.__setattr__(self, "attributes", attributes)
+        if not attributes or not all(isinstance(name, str) for name in attributes):
+            given = ", ".join(shorten(name) for name in attributes) or "nothing"
+            raise BadInput(f'{type(self).__name__} takes names of attributes, like "age", given {given}.')
+
+    def select(self, schema: Schema) -> Schema:
+        """These attributes, in the order given."""
+        selected = schema.select(self.attributes)
+        assert selected.shape  # refuses identifiers
+        return selected
+
+    def to_dict(self) -> dict[str, Any]:
+        """The names."""
+        return {"task": self.kind, "attributes": list(self.attributes)}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(repr(name) for name in self.attributes)})"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Histogram(_Named):
+    """The count of every cell: one attribute, or a table of several.
+
+    >>> print(Histogram("age", "sex"))
+    histogram of age × sex
+    """
+
+    kind = "histogram"
+    attributes: tuple[str, ...]
+
+    def workload(self, schema: Schema) -> Queries:
+        """Every cell."""
+        return Identity(schema.shape)
+
+    def __str__(self) -> str:
+        return f"histogram of {' × '.join(self.attributes)}"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Ranges(_Named):
+    """Counts between two bounds: all intervals of one attribute, or boxes of several.
+
+    Along attributes without an order a box has one value or all of them.
+
+    >>> print(Ranges("age"))
+    ranges of age
+    """
+
+    kind = "ranges"
+    attributes: tuple[str, ...]
+
+    def select(self, schema: Schema) -> Schema:
+        """These attributes; one of them at least must have an order."""
+        selected = super().select(schema)
+        if not any(_ordered(selected)):
+            _refuse_order(selected.names[0], "ranges")
+        return selected
+
+    def workload(self, schema: Schema) -> Queries:
+        """All intervals of a short axis; of longer ones, and of several axes, a sample that stands for all."""
+        if len(schema.shape) == 1 and schema.cells <= _MOST_CELLS_FOR_ALL:
+            return AllRange(schema.shape)
+        ranges = RandomRanges(schema.shape, _SAMPLE, seed=_SEED)
+        lower, upper = ranges.lower.copy(), ranges.upper.copy()
+        random = np.random.default_rng(_SEED)
+        for axis, ordered in enumerate(_ordered(schema)):
+            if not ordered:
+                every = random.random(_SAMPLE) < 0.5
+                lower[every, axis], upper[every, axis] = 0, schema.shape[axis] - 1
+                upper[~every, axis] = lower[~every, axis]
+        return RangeQueries(schema.shape, lower, upper)
+
+    def __str__(self) -> str:
+        return f"ranges of {' × '.join(self.attributes)}"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Cdf(_Named):
+    """The counts up to every value of one attribute with an order.
+
+    >>> print(Cdf("age"))
+    cumulative distribution of age
+    """
+
+    kind = "cdf"
+    attributes: tuple[str, ...]
+
+    def __init__(self, attribute: str) -> None:
+        super().__init__(attribute)
+
+    def select(self, schema: Schema) -> Schema:
+        """The attribute, which must have an order."""
+        selected = super().select(schema)
+        if not all(_ordered(selected)):
+            _refuse_order(selected.names[0], "a cumulative distribution")
+        return selected
+
+    def workload(self, schema: Schema) -> Queries:
+        """All prefixes."""
+        return Prefix(schema.shape)
+
+    def __str__(self) -> str:
+        return f"cumulative distribution of {self.attributes[0]}"
+
+
+def _ordered(schema: Schema) -> list[bool]:
+    return [isinstance(attribute, Integer | Numeric) for attribute in schema.attributes.values()]
+
+
+def _refuse_order(name: str, what: str) -> None:
+    raise BadInput(f'{name} has no order, so that it has no {what.removeprefix("a ")}. Ask for ad.Histogram("{name}").')

@@ -1,0 +1,39 @@
+"""Tasks from what somebody gave: plain values from a file, or an argument that should be a task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from adyton.errors import BadInput
+from adyton.messages import no_such, shorten
+from adyton.tasks.base import Task
+from adyton.tasks.marginals import Marginals
+from adyton.tasks.named import Cdf, Histogram, Ranges
+from adyton.tasks.query_list import QueryList
+
+
+def task_from_dict(plain: object) -> Task:
+    """The task that :meth:`Task.to_dict` describes."""
+    if not isinstance(plain, Mapping):
+        raise BadInput(f"a task must be a mapping, given {shorten(plain)}.")
+    kind, names = plain.get("task"), plain.get("attributes")
+    named = {one.kind: one for one in (Histogram, Ranges, Cdf)}
+    if kind in named:
+        if not isinstance(names, list) or not names:
+            raise BadInput(f"the task {kind!r} needs a list of attributes, given {shorten(names)}.")
+        return named[kind](*names)
+    if kind == Marginals.kind:
+        return Marginals(way=plain.get("way", 0), attrs=names)
+    if kind == QueryList.kind:
+        return QueryList(plain.get("queries", ()))
+    raise BadInput(no_such("task", kind, [*named, Marginals.kind, QueryList.kind]))
+
+
+def as_task(given: object) -> Task:
+    """The task, or an error that says what one is."""
+    if isinstance(given, Task):
+        return given
+    raise BadInput(
+        f'a task is ad.Histogram("age"), ad.Ranges("age"), ad.Cdf("age"), ad.Marginals(way=2) or ad.QueryList([…]), '
+        f"given {shorten(given)}."
+    )
