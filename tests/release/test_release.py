@@ -159,3 +159,9 @@ def test_files_that_are_none_are_refused(tmp_path):
 def test_an_estimate_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         TABLE_RELEASE.estimate[0] = 1
+
+
+def test_cells_that_an_algorithm_merges_by_itself_have_no_exact_interval():
+    release = release_of(ad.QueryList([{"age": (3, 7)}]), "hdmm")
+    assert release.interval({"age": (3, 7)}).kind == "exact"
+    assert release.interval({"age": 3}).kind == "approximate"

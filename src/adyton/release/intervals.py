@@ -32,9 +32,9 @@ MOST_QUERIES = 1 << 17
 _SEED = 20141107
 _AT_ONCE, _KEPT = 1 << 22, 1 << 26
 """How many simulated cells (or answers) are held at a time, and how many answers in all."""
-_SMALL = 1 << 16
-_RUNS = {(True, True): 4000, (True, False): 500, (False, True): 100, (False, False): 40}
-"""How often an algorithm is run: by whether its noise has one law for all data, and whether the domain is small."""
+_WORK = {True: 1 << 27, False: 1 << 19}
+_MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 40}
+"""How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
 _BATCH, _FEWEST, _SECONDS = 10, 20, 20.0
 """An algorithm that adapts to the data is run at least so often, and then for so long."""
 
@@ -132,7 +132,8 @@ class NoiseModel:
     def _errors(self, queries: Queries, runs: int | None = None) -> Iterator[Reals]:
         """Errors of simulated answers, some runs at a time."""
         exact = self.kind(queries) == "exact"
-        number = runs or min(_RUNS[exact, self.estimate.size <= _SMALL], max(_FEWEST, _KEPT // queries.count))
+        enough = max(_FEWEST_RUNS[exact], _WORK[exact] // self.estimate.size)
+        number = runs or min(_MOST_RUNS[exact], enough, max(_FEWEST, _KEPT // queries.count))
         some = max(1, _AT_ONCE // queries.count)
         for data, cells in self._runs(exact, number):
             truth = queries @ data
@@ -142,7 +143,7 @@ class NoiseModel:
     def _runs(self, exact: bool, number: int) -> Iterator[tuple[npt.NDArray[np.int64], Reals]]:
         """Data and estimates of so many simulated runs, or fewer of a slow algorithm; those of small domains stay."""
         kept = self._kept[exact]
-        step = _BATCH if not exact else max(1, min(_RUNS[True, True], _AT_ONCE // self.estimate.size))
+        step = _BATCH if not exact else max(1, min(_MOST_RUNS[True], _AT_ONCE // self.estimate.size))
         deadline = time.monotonic() + _SECONDS
         done = 0
         while done < number:

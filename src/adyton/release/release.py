@@ -92,7 +92,8 @@ class Release:
         )
         options = {name: value for name, value in self.options.items() if name != "reduce"}
         plan = plan_named(self.algorithm, **options)
-        return NoiseModel(plan, self.workload, row_epsilon, self.estimate, bool(self.options.get("reduce")))
+        merge = bool(self.options.get("reduce", plan.reduce))
+        return NoiseModel(replace(plan, reduce=False), self.workload, row_epsilon, self.estimate, merge)
 
     @property
     def rows_per_unit(self) -> int:

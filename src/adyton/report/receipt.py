@@ -65,7 +65,6 @@ class Candidate:
 
     name: str
     regret: str
-    error: str
     chosen: bool
 
 
@@ -73,13 +72,11 @@ def candidates(release: Release) -> list[Candidate]:
     """All that could have been chosen, the most promising first."""
     if release.choice is None:
         return []
-    errors, queries = release.choice["errors"], release.workload.count
     ranked = sorted(release.choice["regrets"].items(), key=lambda pair: math.inf if pair[1] is None else pair[1])
     return [
         Candidate(
             name,
             "unknown" if regret is None else f"{regret:.2f}",
-            figure(errors[name] / math.sqrt(queries)) if errors.get(name) is not None else "unknown",
             name == release.algorithm,
         )
         for name, regret in ranked

@@ -18,7 +18,8 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
     """
     step = nice_step(high - low, count)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [float(f"{place * step:.12g}") + 0.0 for place in range(first, last + 1)]
+    digits = max(0, 1 - math.floor(math.log10(step)))
+    return [round(place * step, digits) + 0.0 for place in range(first, last + 1)]
 
 
 def nice_step(width: float, count: int = 5) -> float:

@@ -1,0 +1,169 @@
+"""Drawings show the numbers that they are given, and words for those who do not see them."""
+
+import re
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import adyton as ad
+from adyton.report.bars import bars
+from adyton.report.charts import caption, describe, draw
+from adyton.report.display_axis import display_axis
+from adyton.report.heat_map import heat_map, png
+from adyton.report.palette import heat
+from adyton.report.scales import nice_ticks, tick_words
+from adyton.report.step_line import step_line
+from adyton.report.summary import summarise
+
+WORDS = {"title": "a < b", "description": "what it shows", "unit": "rows"}
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.integers(2, 9))
+def test_ticks_are_round_few_and_inside(low, width, count):
+    ticks = nice_ticks(low, low + width, count)
+    assert all(low - 1e-6 * width <= tick <= low + width * (1 + 1e-6) for tick in ticks) or abs(low) > 1e6 * width
+    assert len(ticks) <= 2 * count + 1
+    steps = np.diff(ticks)
+    assert steps.size == 0 or np.allclose(steps, steps[0], rtol=1e-3) or abs(low) > 1e8 * width
+    assert len(tick_words(ticks)) == len(ticks)
+
+
+def test_bars_start_at_zero_and_go_both_ways():
+    drawing = bars(["up", "down"], [30.0, -10.0], [25.0, -15.0], [35.0, -5.0], width=500, **WORDS)
+    (up, up_width), (down, down_width) = (
+        (float(x), float(width)) for x, width in re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawing)
+    )
+    assert up == pytest.approx(down + down_width, abs=0.11)
+    assert up_width == pytest.approx(3 * down_width, abs=0.5)
+    assert "<title>a &lt; b</title>" in drawing
+    assert ">−10<" in drawing
+
+
+def test_steps_and_band_have_the_heights_of_the_values():
+    values, lower, upper = [4.0, -2.0, 7.0, 1.0], [3.0, -4.0, 5.0, 0.0], [5.0, 0.0, 9.0, 2.0]
+    drawing = step_line(values, lower, upper, ticks=[(0.5, "0")], apart=["(null)"], name="n", **WORDS)
+    line = [_heights(path) for path in re.findall(r'<path d="([^"]+)" fill="none"', drawing)]
+    bands = [_heights(path) for path in re.findall(r'<path d="([^"]+)Z"', drawing)]
+    pixels, known = [*line[0], *line[1]], values
+    slope, offset = np.polyfit(known, pixels, 1)
+    assert slope < 0
+    assert np.allclose(np.polyval([slope, offset], known), pixels, atol=0.11)
+    inner = [*upper[:3], *lower[:3][::-1]]
+    assert np.allclose(np.polyval([slope, offset], inner), bands[0], atol=0.11)
+    assert np.allclose(np.polyval([slope, offset], [upper[3], lower[3]]), bands[1], atol=0.11)
+    assert "(null)" in drawing
+
+
+def _heights(path):
+    return [float(height) for height in re.findall(r"V([\d.]+)", path)]
+
+
+def test_picture_file_holds_its_pixels():
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 5, 3)).astype(np.uint8)
+    data = png(pixels)
+    width, height, depth, colour = struct.unpack(">IIBB", data[16:26])
+    assert (width, height, depth, colour) == (5, 3, 8, 2)
+    place, packed = 8, b""
+    while place < len(data):
+        (size,) = struct.unpack(">I", data[place : place + 4])
+        kind, body = data[place + 4 : place + 8], data[place + 8 : place + 8 + size]
+        assert struct.unpack(">I", data[place + 8 + size : place + 12 + size])[0] == zlib.crc32(kind + body)
+        packed += body if kind == b"IDAT" else b""
+        place += 12 + size
+    rows = np.frombuffer(zlib.decompress(packed), dtype=np.uint8).reshape(3, 16)
+    assert (rows[:, 0] == 0).all()
+    assert (rows[:, 1:].reshape(3, 5, 3) == pixels).all()
+
+
+def test_colours_tell_above_from_below_zero_and_darken():
+    shares = np.array([-1.0, -0.3, 0.0, 0.3, 1.0])
+    red, _, blue = heat(shares).astype(int).T
+    assert (red[:2] > blue[:2]).all()
+    assert (red[3:] < blue[3:]).all()
+    light = heat(np.linspace(0, 1, 20)).astype(int).sum(axis=1)
+    assert (np.diff(light) < 0).all()
+    assert abs(heat(np.array([0.0])).astype(int) - 247).max() <= 2
+
+
+def test_map_is_laid_out_as_it_is_read():
+    values = np.zeros((2, 3))
+    ticks = ([(0.5, "left"), (1.5, "right")], [(0.5, "first"), (2.5, "last")])
+    for upwards in (True, False):
+        drawing = heat_map(values, names=("x", "y"), ticks=ticks, upwards=upwards, **WORDS)
+        first, last = (float(re.search(rf'y="([\d.]+)"[^>]*>{word}<', drawing)[1]) for word in ("first", "last"))
+        assert (first > last) == upwards
+
+
+def test_cells_are_joined_and_none_is_lost(releases, summaries):
+    release, summary = releases["joined"], summaries["joined"]
+    panel = summary.panels[0]
+    axis = panel.axes[0]
+    assert (axis.size, axis.apart, axis.joined) == (302, 2, 2)
+    covered = [cell for first, last in zip(axis.first, axis.last, strict=True) for cell in range(first, last + 1)]
+    assert covered == list(range(release.estimate.size))
+    sums = [release.estimate[first : last + 1].sum() for first, last in zip(axis.first, axis.last, strict=True)]
+    assert np.allclose(panel.values, sums)
+    assert axis.labels[0] == "-100 to -99"
+    assert axis.labels[-2:] == ("(other)", "(null)")
+    assert "adds up 2 neighbouring cells of value" in caption(panel)
+    one = (summary.table.upper - summary.table.lower).mean()
+    two = (panel.upper - panel.lower)[:300].mean()
+    assert 1.2 * one < two < 1.8 * one  # the band of a sum: about √2 times as wide, not twice
+    assert "(other)" in draw(panel, 720)
+
+
+@pytest.mark.parametrize("kind", ["line", "bars", "cdf", "map", "marginals", "queries"])
+def test_bounds_are_those_of_the_release(releases, summaries, kind):
+    summary, answered = summaries[kind], summaries[kind].interval
+    assert np.allclose(summary.queries @ releases[kind].estimate.reshape(-1), answered.estimate)
+    told = set(zip(answered.estimate.round(6).tolist(), answered.lower.tolist(), answered.upper.tolist(), strict=True))
+    for panel in summary.panels:
+        if panel.kind != "map":
+            bounds = panel.lower.tolist(), panel.upper.tolist()
+            assert set(zip(panel.values.round(6).tolist(), *bounds, strict=True)) <= told
+        assert panel.title in draw(panel, 358)
+        assert "values from" in describe(panel)
+
+
+def test_panels_suit_the_task(releases, summaries):
+    kinds = {name: [panel.kind for panel in summary.panels] for name, summary in summaries.items()}
+    assert kinds["line"] == ["line"]
+    assert kinds["bars"] == ["bars"]
+    assert kinds["map"] == ["map", "line", "line"]
+    assert kinds["marginals"] == ["bars", "bars", "line"]
+    assert kinds["cdf"] == ["line", "line"]
+    assert kinds["queries"] == ["bars"]
+    cumulative = summaries["cdf"].panels[0]
+    assert np.allclose(cumulative.values, np.cumsum(releases["cdf"].estimate))
+    marginal = summaries["marginals"].panels[1]
+    assert np.allclose(marginal.values, releases["marginals"].estimate.sum(axis=(0, 2)))
+    answers = summaries["queries"]
+    assert np.allclose(answers.panels[0].values, releases["queries"].answer(list(releases["queries"].task.queries)))
+    assert answers.panels[0].labels == ("age 20 to 29, sex F", "age from 65", "sex F or (null)")
+    assert answers.total is None
+
+
+def test_a_map_of_sums_alone_is_not_drawn(session):
+    release = session.release(ad.Marginals(way=1, attrs=["sex", "department"]), epsilon="0.5", algorithm="identity")
+    assert [panel.kind for panel in summarise(release).panels] == ["bars", "bars"]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "labels", "ticks"),
+    [
+        (ad.Integer(0, 109), "0 to 1", [(0.25, "0"), (25.25, "50"), (50.25, "100")]),
+        (ad.Numeric(0, 25600, bins=128), "[0, 400)", [(0.0, "0"), (25.0, "10k"), (50.0, "20k")]),
+        (ad.Categorical(["a", "b", "c"]), "a", [(0.5, "a"), (1.5, "b"), (2.5, "c")]),
+        (ad.Numeric(edges=[0, 1, 10, 100]), "[0, 1)", [(0.0, "0"), (2.0, "10")]),
+        (ad.Boolean(nulls="level"), "False", [(0.5, "False"), (1.5, "True")]),
+    ],
+    ids=lambda one: getattr(one, "kind", None),
+)
+def test_axes_place_their_ticks_where_the_values_are(attribute, labels, ticks):
+    axis = display_axis("x", attribute, 64)
+    assert axis.labels[0] == labels
+    assert axis.ticks(3) == ticks

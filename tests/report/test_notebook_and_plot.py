@@ -1,0 +1,61 @@
+"""What notebooks show, and pictures for papers."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from adyton.errors import BadInput
+from adyton.report.notebook import to_html
+from adyton.report.plot import plot
+from adyton.report.scales import number
+from adyton.report.summary import summarise
+
+
+@pytest.mark.parametrize("kind", ["line", "bars", "map", "queries"])
+def test_notebook_shows_a_picture_a_few_lines_and_the_budget(releases, kind):
+    release = releases[kind]
+    shown = release._repr_html_()
+    assert shown == to_html(release)
+    assert shown.count("<svg") == 1
+    assert shown.count("<tr>") <= 13
+    assert "<style" not in shown
+    assert "<script" not in shown
+    if kind == "line":
+        assert f">{number(float(release.estimate[0]))}</td>" in shown
+    assert "Spent ε" in shown
+
+
+def test_notebook_escapes_names(releases):
+    assert "<script" not in to_html(releases["hostile"])
+
+
+@pytest.mark.parametrize("kind", ["bars", "map", "mixed map", "joined"])
+def test_plot_draws_every_panel(releases, kind):
+    panels = summarise(releases[kind]).panels
+    figure = plot(releases[kind])
+    axes = [one for one in figure.axes if one.get_label() != "<colorbar>"]
+    assert [one.get_title(loc="left") for one in axes] == [panel.title for panel in panels]
+    for one, panel in zip(axes, panels, strict=True):
+        if panel.kind == "bars":
+            assert np.allclose([bar.get_width() for bar in one.patches], panel.values)
+        elif panel.kind == "line":
+            band, line = one.patches
+            assert np.allclose(line.get_data().values, panel.values)
+            assert np.allclose(band.get_data().values, panel.upper)
+            assert np.allclose(band.get_data().baseline, panel.lower)
+
+
+def test_plot_is_written_where_it_is_wanted(releases, tmp_path):
+    releases["bars"].plot(tmp_path / "picture.svg")
+    assert "<svg" in (tmp_path / "picture.svg").read_text(encoding="utf-8")
+    with pytest.raises(BadInput, match="ends with"):
+        plot(releases["bars"], tmp_path / "picture.txt")
+    with pytest.raises(BadInput, match="cannot be written"):
+        plot(releases["bars"], tmp_path / "nowhere" / "picture.png")
+
+
+def test_plot_says_what_is_missing(releases, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(BadInput, match=r"adyton\[plots\]"):
+        plot(releases["bars"])
