@@ -33,7 +33,7 @@ _CELLS = "Cells of the domain; on a plane those of a square. Else the data's own
 
 
 def command(
-    data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_DATA)],
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help=_DATA)],
     public: Annotated[bool, typer.Option("--public", help=_PUBLIC)] = False,
     epsilon: Annotated[
         list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.01, 0.1 and 1 else.")
@@ -136,7 +136,7 @@ def _print_errors(cases: Sequence[Case]) -> None:
         line = []
         for case, found in zip(cases, outcomes, strict=True):
             error, regret, reason = found[name].error, case.regret(name), found[name].failure
-            line += ["–", ""] if error is None or regret is None else [figure(error), figure(regret)]
+            line += ["–", ""] if error is None or regret is None else [figure(error), f"{regret:,.2f}"]
             if reason is not None and (name, reason) not in failures:
                 failures.append((name, reason))
         table.add_row(printable(name), *line)
@@ -150,15 +150,13 @@ def _mean_rank(name: str, cases: Sequence[Case]) -> float:
 
 
 def _advice(case: Case) -> str:
-    from adyton.report.scales import figure
-
     best, advice = case.best, case.recommendation
     truth = "no algorithm succeeded" if best is None else f"the best of those compared is {best.algorithm}"
     if advice.algorithm is None:
         said = f"the selector does not choose: {advice.failure}"
     else:
         regret = case.regret(advice.algorithm)
-        cost = "not among those compared" if regret is None else f"{figure(regret)} × the least error"
+        cost = "not among those compared" if regret is None else f"{regret:,.2f} × the least error"
         times, looks = advice.choices[advice.algorithm], sum(advice.choices.values())
         said = f"the selector chooses {advice.algorithm} in {times} of {looks} looks, {cost}"
     return f"ε = {display(case.epsilon)}: {said}; {truth}."

@@ -1,0 +1,57 @@
+"""The files of a comparison, in a folder: the page, the errors as a table, and everything as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from adyton.compare.page import render
+from adyton.compare.results import Comparison
+from adyton.errors import BadInput
+
+PAGE, ERRORS, EVERYTHING = "compare.html", "errors.csv", "compare.json"
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder; refuse one that cannot be written to, before hours of work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise BadInput(
+            f"{folder} cannot be written to ({error.strerror or error}). Give --out a folder that you may write to."
+        ) from None
+    for name in (PAGE, ERRORS, EVERYTHING):
+        if (folder / name).is_dir():
+            raise BadInput(f"{folder / name} is a folder, where a file is to be written. Give --out another folder.")
+
+
+def write(comparison: Comparison, folder: Path) -> None:
+    """Write all files: each appears whole, in place of an older one, or not at all."""
+    texts = {
+        PAGE: render(comparison),
+        ERRORS: _table(comparison),
+        EVERYTHING: json.dumps(comparison.to_plain(), ensure_ascii=False, allow_nan=False) + "\n",
+    }
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".compare-") as draft:
+            for name, text in texts.items():
+                (Path(draft) / name).write_text(text, encoding="utf-8", newline="")
+            for name in texts:
+                os.replace(Path(draft) / name, folder / name)
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be written to: {error.strerror or error}.") from None
+
+
+def _table(comparison: Comparison) -> str:
+    rows = comparison.rows()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
