@@ -182,3 +182,20 @@ def test_a_plan_of_ones_own_joins_is_trained_in_and_chosen_where_it_wins():
         assert cost_of(ad.Pythia(selector), W.Identity(20), F(1)) == 1
     finally:
         PLANS.pop("every-tenth", None)
+
+
+def test_training_after_a_session_whose_remains_are_not_swept_up_yet(tmp_path):
+    """Workers inherit the parent's memory. A worker that sweeps it up closes a database that is not its own, and dies."""
+    code = """if True:
+        import pandas, adyton as ad
+        def use():
+            session = ad.Session(pandas.DataFrame({"a": [True]}), schema=ad.Schema({"a": ad.Boolean()}), epsilon=1)
+            session.count("0.5")
+            session.itself = session
+        for _ in range(3):
+            use()
+        delphi = ad.Delphi(algorithms=["identity", "uniform"], sides=[64], scales=[100, 10000], trials=5, processes=2)
+        print(delphi.train().kind)
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "similar-inputs\n", done.stderr

@@ -108,6 +108,7 @@ class Mwem(WorstFirst):
     name = "mwem"
 
     rounds: int = 10
+    """How many queries are chosen and measured."""
 
     def number_of_rounds(self, ndim: int, signal: float) -> int:
         """As many as were asked for."""

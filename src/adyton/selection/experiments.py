@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import multiprocessing
@@ -187,9 +188,15 @@ def _results(jobs: list[_Job], processes: int) -> Iterator[_Result]:
         yield from map(_work, jobs)
         return
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None  # plans of a script are known there
-    with multiprocessing.get_context(method).Pool(processes, _prepare, (jobs,)) as pool:
-        for number, values, seconds in pool.imap_unordered(_work_on, range(len(jobs))):
-            yield _Result(jobs[number], values, seconds)
+    context = multiprocessing.get_context(method)
+    gc.collect()
+    gc.freeze()  # a worker must not tidy up what it inherits: an open database belongs to the parent
+    try:
+        with context.Pool(processes, _prepare, (jobs,)) as pool:
+            for number, values, seconds in pool.imap_unordered(_work_on, range(len(jobs))):
+                yield _Result(jobs[number], values, seconds)
+    finally:
+        gc.unfreeze()
 
 
 _jobs: list[_Job] = []

@@ -1,0 +1,129 @@
+"""What the pages show is run, and what they say about the library is compared with it."""
+
+import re
+from pathlib import Path
+
+import page_blocks
+import pytest
+
+import adyton as ad
+from adyton.kernel.mechanisms import MECHANISMS
+
+ROOT = page_blocks.ROOT
+SAID = {
+    "docs/index.md": ("cardiology", "1/2"),
+    "docs/tutorial.md": ("[attributes.age]", "1/2", "would cost ε = 0.2", "this request costs ε = 0.4", "3/10"),
+    "docs/how-to/epsilon.md": ("at most 2.7%", "at most 99.6%", "ranges of age"),
+    "docs/how-to/report.md": ("histogram of department",),
+    "docs/how-to/ledger.md": ("noisy histogram of 4 cells", "this request asks for ε = 0.95", "changed='total'"),
+    "docs/how-to/compare.md": ("staged-hierarchy", "(exact)", "rising"),
+    "docs/how-to/plan.md": ("cells-and-blocks", "(110,) 1/2"),
+    "docs/how-to/selector.md": ("every-tenth", "(64,)", "similar-inputs selector"),
+    "docs/algorithms.md": ("(exact)",),
+    "docs/choosing.md": ("1/2", "similar-inputs selector"),
+    "docs/privacy.md": ("but 0 of 1 is left",),
+    "docs/intervals.md": ("cardiology", "in 100 have the true count", "exact"),
+    "docs/schema.md": ("rows_per_unit = 2",),
+}
+SHOWN = [page for page in page_blocks.PAGES if any(b.language in ("python", "bash") for b in page_blocks.blocks(page))]
+
+
+@pytest.mark.parametrize("page", SHOWN)
+def test_what_a_page_shows(page, workplace):
+    printed = " ".join(page_blocks.run(page).split())
+    for expected in SAID[page]:
+        assert expected in printed
+
+
+def test_few_blocks_are_not_run():
+    left_out = [
+        block for page in ["README.md", *page_blocks.PAGES] for block in page_blocks.blocks(page) if block.reason
+    ]
+    assert len(left_out) <= 5
+    assert all(re.search("pip install|pytest", block.code) for block in left_out)
+
+
+def test_the_figures_for_epsilon_are_those_of_the_page_s_own_code(workplace):
+    page = (ROOT / "docs/how-to/epsilon.md").read_text(encoding="utf-8")
+    printed = page_blocks.run("docs/how-to/epsilon.md")
+    rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| ([\d.]+%) \|", page, re.MULTILINE)
+    assert len(rows) == 6
+    for epsilon, factor, most in rows:
+        words = next(line for line in printed.splitlines() if line.startswith(f"ε = {epsilon} ")).split()
+        assert float(words[5]) == float(factor)
+        assert words[-1] == most
+
+
+def test_the_schemas_are_schemas():
+    for page in ("docs/schema.md", "docs/tutorial.md"):
+        (toml,) = (block.code for block in page_blocks.blocks(page) if block.language == "toml")
+        schema = ad.Schema.from_toml(toml)
+        assert schema.attributes["age"].min == 0
+    assert ad.Schema.from_toml(ROOT / "examples/visits.toml").attributes["age"] == schema.attributes["age"]
+
+
+def test_values_are_read_as_the_page_on_schemas_says(tmp_path):
+    rows = ["true", "T", "yes", "Y", "1", "false", "f", "No", "n", "0", "maybe", ""]
+    numbers = ["34.9", " 34 ", "3.4e1", "169,6", "unknown", "nan", "120", "119.9", "-1", "", "34", "33.999"]
+    lines = [f'{flag},"{number}"' for flag, number in zip(rows, numbers, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["flag,age", *lines]) + "\n")
+    schema = ad.Schema({"flag": ad.Boolean(nulls="level"), "age": ad.Integer(0, 119, nulls="level")})
+    root = ad.Kernel(tmp_path / "t.csv", schema=schema, epsilon=1000).root
+    assert root.select("flag").vectorize().measure(ad.workloads.Identity(3), 300).answers.tolist() == [5, 5, 1]
+    ages = root.select("age").vectorize().measure(ad.workloads.Identity(121), 300).answers
+    assert {place: int(ages[place]) for place in ages.nonzero()[0]} == {33: 1, 34: 4, 119: 1, 120: 4}
+
+
+def test_the_guide_to_algorithms_names_no_others():
+    page = (ROOT / "docs/algorithms.md").read_text(encoding="utf-8")
+    guide = page.split("## What to expect of each kind")[1].split("\n\n")[2]
+    named = {name for line in guide.splitlines()[2:] for name in re.findall(r"`([^`]+)`", line)}
+    assert named <= set(ad.algorithms())
+    assert set(ad.algorithms()) - named <= {"mwem*", "mwem-b", "mwem-c", "mwem-d"}  # the relatives
+
+
+@pytest.fixture
+def hooks(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs/_hooks"))
+
+
+def test_the_catalogue_is_the_registry(hooks):
+    from catalogue import MARK, on_page_markdown
+
+    page = on_page_markdown((ROOT / "docs/catalogue.md").read_text(encoding="utf-8"))
+    assert MARK not in page
+    for name in ad.algorithms():
+        assert page.count(f"\n## `{name}` ") == 1
+        assert page.count(f"| [`{name}`](#") == 1
+    assert "| `partition_share` | `0.85` | The part of the budget that finds the groups: ρ in the paper. |" in page
+    assert re.search(r"\[`hb`\]\(#hb\) \| any \| no \| exact \|", page)
+    assert re.search(r"\[`dawa`\]\(#dawa\) \| 1 or 2 \| yes \| no \|", page)
+    assert "\n*Source:* Zhang et al., " in page
+    assert not re.search(r"^\| `\w+` \| [^|]* \|  \|$", page, re.MULTILINE), "an option says nothing about itself"
+
+
+def test_every_mechanism_is_on_the_page_of_proofs(hooks):
+    from proofs import proofs
+
+    page = proofs()
+    for mechanism in MECHANISMS:
+        assert f"## {mechanism.__name__}\n" in page
+    assert page.count("**Proof.**") == page.count("**Claim.**") == len(MECHANISMS)
+
+
+def test_every_command_is_on_the_page_of_commands(hooks):
+    from commands import commands
+
+    from adyton.cli.main import COMMANDS
+
+    page = commands()
+    for name in COMMANDS:
+        assert f"## adyton {name}\n" in page
+    assert "| `--schema …` | The schema file" in page
+    assert "| `--histogram A[,B…]` | Count the rows of every cell. |" in page
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in ["README.md", *page_blocks.PAGES]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8")):
+            assert (ROOT / Path(page).parent / target).exists(), f"{page} links to {target}"
