@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
+from adyton.cli.console import make_folder, notes, out, plain_table, print_json, printable, progress
 from adyton.errors import BadInput
 from adyton.exact import display, positive
 
@@ -66,7 +66,7 @@ def command(
     budgets = [positive(one, "--epsilon") for one in epsilon or ()]
     from adyton.compare.data_sets import data_sets
     from adyton.compare.experiment import EPSILONS, Experiment
-    from adyton.compare.files import PAGE, prepare, write
+    from adyton.compare.files import PAGE, check, write
     from adyton.selection.corpus import read_corpus
 
     shapes = [shape for path in data for shape in read_corpus(path)]
@@ -80,7 +80,8 @@ def command(
         seed=seed,
     )
     if folder is not None:
-        prepare(folder)
+        make_folder(folder)
+        check(folder)
     shown = not (quiet or as_json)
     if shown:
         notes().print(printable(f"{_counted(chosen)}, taken as public: nothing is protected."), soft_wrap=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton.errors import AdytonError, BadInput
@@ -46,6 +48,18 @@ def notes() -> Console:
 def print_json(value: object) -> None:
     """Write *value* to standard output as JSON, and nothing else."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder to write to; refuse one that cannot be written to, before hours of work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise BadInput(
+            f"{folder} cannot be written to ({error.strerror or error}). Give --out a folder that you may write to."
+        ) from None
 
 
 def plain_table() -> Table:

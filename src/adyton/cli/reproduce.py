@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adyton.cli.console import notes, out, print_json, printable, progress
+from adyton.cli.console import make_folder, notes, out, print_json, printable, progress
 from adyton.errors import BadInput
 from adyton.messages import no_such
 
@@ -47,7 +46,7 @@ def command(
     if not data.is_dir():
         raise BadInput(f"{data} is not a folder. Give the one that holds the DPBench histograms.")
     need_plots()
-    _make(folder)
+    make_folder(folder)
     kept = folder / "experiments.db" if cache is None else cache
     records = _run(data, kept, quick=quick, quiet=quiet or as_json)
     sheets = _write(records, folder, _trees(data, kept, folder, quick=quick), quick=quick)
@@ -57,18 +56,6 @@ def command(
     _print(records)
     if not quiet:
         notes().print(printable(f"Everything is in {folder}; begin with report.html."))
-
-
-def _make(folder: Path) -> None:
-    """Refuse a folder that cannot be written to, before hours of measuring."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise BadInput(
-            f"{folder} cannot be written to ({error.strerror or error}). Give --out a folder that you may write to."
-        ) from None
 
 
 def _run(data: Path, cache: Path, *, quick: bool, quiet: bool) -> list[Record]:

@@ -16,16 +16,8 @@ from adyton.errors import BadInput
 PAGE, ERRORS, EVERYTHING = "compare.html", "errors.csv", "compare.json"
 
 
-def prepare(folder: Path) -> None:
-    """Make the folder; refuse one that cannot be written to, before hours of work."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise BadInput(
-            f"{folder} cannot be written to ({error.strerror or error}). Give --out a folder that you may write to."
-        ) from None
+def check(folder: Path) -> None:
+    """Refuse a folder in which the files cannot be written, because folders have their names."""
     for name in (PAGE, ERRORS, EVERYTHING):
         if (folder / name).is_dir():
             raise BadInput(f"{folder / name} is a folder, where a file is to be written. Give --out another folder.")
