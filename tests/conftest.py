@@ -1,7 +1,8 @@
-"""What every test shares: one thread of linear algebra for each worker.
+"""What every test shares: one thread of linear algebra for each process.
 
-Workers fill the cores already. A second thread for matrices of this size waits more than it works, and the ten-fold
-price is paid by everybody on the machine. Set before NumPy is loaded; whoever has set these variables is obeyed.
+The workers of ``pytest -n`` fill the cores. With a second thread each, matrices of the size that tests use cost several
+times as much: threads wait for one another by spinning. Read when NumPy is loaded, hence set here, and passed on to the
+processes that tests start; what somebody has set already is left as it is.
 """
 
 import os

@@ -91,6 +91,44 @@ def test_the_folder_has_all_or_does_not_exist(tmp_path):
     assert ad.Ledger.read(tmp_path / "a.ledger").spent == ad.Release.load(tmp_path / "out").epsilon
 
 
+def test_attributes_may_be_called_like_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("count,lower\nx,3\ny,4\n")
+    (tmp_path / "t.toml").write_text(
+        '[attributes.count]\ntype = "categorical"\nlevels = ["x", "y"]\n'
+        '[attributes.lower]\ntype = "integer"\nmin = 3\nmax = 4\n'
+    )
+    ask = (str(tmp_path / "t.csv"), "--schema", str(tmp_path / "t.toml"), "--epsilon", "300", "--algorithm", "identity",
+           "--quiet")  # fmt: skip
+    for words in (("--histogram", "count,lower"), ("--marginals", "1"), ("--cdf", "lower"), ("--histogram", "count")):
+        done = run(*ask, *words)
+        assert done.exit_code == 0, done.output
+    cumulative = run(*ask, "--cdf", "lower").stdout.splitlines()[3:5]
+    assert [line.split()[:2] for line in cumulative] == [["3", "1.0"], ["4", "2.0"]]
+
+
+def test_odd_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    Path("link").symlink_to("empty")
+    Path("nowhere").symlink_to("later")
+    Path("here").mkdir()
+    ask = (DATA, "--schema", SCHEMA, "--histogram", "sex", "--epsilon", "0.5", "--algorithm", "identity", "--quiet")
+    for folder in ("link", "nowhere", "deep/er"):
+        assert run(*ask, "--out", folder).exit_code == 0
+        assert ad.Release.load(folder).algorithm == "identity"
+    monkeypatch.chdir("here")
+    inside = run(*ask, "--ledger", "x/l.ledger", "--total", "1", "--out", "x")
+    assert (inside.exit_code, "Keep the ledger elsewhere" in inside.stderr) == (2, True)
+    for folder, message in (
+        (".", "in one step"),
+        ("a" * 300, "cannot be written to"),
+        ("new/one", "more than --total"),
+    ):
+        done = run(*ask, "--total", "0.1" if folder == "new/one" else "1", "--out", folder)
+        assert (done.exit_code, message in done.stderr) == (2, True), done.stderr
+    assert list(Path().iterdir()) == []
+
+
 @pytest.mark.parametrize("moment", ["kernel", "report", "rename"])
 def test_an_interrupted_release_leaves_a_valid_ledger_and_no_output(tmp_path, monkeypatch, moment):
     def interrupt(*arguments, **options):
@@ -99,7 +137,7 @@ def test_an_interrupted_release_leaves_a_valid_ledger_and_no_output(tmp_path, mo
     goals = {
         "kernel": "adyton.kernel.kernel._run",
         "report": "adyton.report.page.render",
-        "rename": "adyton.release.files.Path.rename",
+        "rename": "adyton.release.staging.Path.rename",
     }
     monkeypatch.setattr(goals[moment], interrupt)
     done = run(DATA, "--schema", SCHEMA, "--histogram", "sex", "--ledger", str(tmp_path / "a.ledger"), "--total", "1",

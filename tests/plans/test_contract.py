@@ -187,12 +187,15 @@ def test_measured_error_is_the_expected_error(name, domain):
     ):
         expected = plan.expected_error(workload, "0.5", x)
         assert expected.queries == workload.count
+        exact = expected.kind == "exact"
+        if not (exact or isinstance(workload, Identity) or "hierarchy" in name):
+            continue  # what denoises cells, one by one, can be worse on sums of them
         estimates = simulate(name, x, workload, "0.5", seed=7, trials=trials)
         measured = np.sqrt(np.square(workload @ (estimates - x)).sum(axis=-1).mean())
-        if expected.kind == "exact":
+        if exact:
             assert measured == pytest.approx(expected.total, rel=0.03)
-        elif isinstance(workload, Identity) or "hierarchy" in name:
-            assert measured < 1.1 * expected.total  # what denoises cells, one by one, can be worse on sums of them
+        else:
+            assert measured < 1.1 * expected.total
 
 
 def test_without_data_a_biased_plan_says_that_its_error_is_noise_only():

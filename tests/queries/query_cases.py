@@ -213,6 +213,11 @@ CASES = {
     "ranges 1-D as a column": ranges(6, [[1], [0]], [[4], [5]]),
     "ranges 2-D": ranges((4, 5), [(0, 0), (1, 2), (3, 4), (2, 0)], [(3, 4), (2, 3), (3, 4), (2, 4)]),
     "ranges 3-D": ranges((2, 3, 4), [(0, 0, 0), (1, 1, 1), (0, 2, 3)], [(1, 2, 3), (1, 2, 2), (1, 2, 3)]),
+    "ranges on six short axes": ranges(
+        (2,) * 6,
+        [(0,) * 6, (1, 0, 1, 0, 1, 0), (0, 1, 1, 0, 0, 1)],
+        [(1,) * 6, (1, 1, 1, 0, 1, 1), (0, 1, 1, 0, 0, 1)],
+    ),
     **{f"{kind} ranges 1-D": random_ranges(40, kind) for kind in KINDS},
     **{f"{kind} ranges 2-D": random_ranges((9, 5), kind) for kind in KINDS},
     **{f"haar of {cells}": haar(cells) for cells in (1, 2, 3, 5, 7, 8, 13, 16)},

@@ -78,7 +78,7 @@ def options_of(given: list[str] | None) -> dict[str, Any]:
             raise BadInput(f"--option is written KEY=VALUE, given {shorten(text)}.")
         try:
             read = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             read = value
         options[name.strip()] = value if isinstance(read, float) else read
     return options

@@ -47,7 +47,8 @@ def notes() -> Console:
 
 def print_json(value: object) -> None:
     """Write *value* to standard output as JSON, and nothing else."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    readable = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=not readable, allow_nan=False) + "\n")
 
 
 def make_folder(folder: Path) -> None:
@@ -106,6 +107,9 @@ def guard(run: Callable[[], Any]) -> int:
         code = INTERRUPTED
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return REFUSED
+    except UnicodeEncodeError:
+        complain("the output has letters that cannot be written here. Set PYTHONIOENCODING=utf-8, or use --json.")
         return REFUSED
     except OSError as error:
         complain(f"the output could not be written: {error.strerror or error}. What was charged stays charged.")

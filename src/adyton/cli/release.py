@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +18,8 @@ from adyton.errors import BadInput
 from adyton.exact import as_number, display, positive
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from adyton.queries import Measurement
     from adyton.release import Release
     from adyton.schema import Schema
@@ -54,7 +58,7 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
     """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
-    from adyton.release.files import staged
+    from adyton.release.staging import staged
     from adyton.schema import Schema
     from adyton.session import Session
 
@@ -66,6 +70,8 @@ def command(
     else:
         _check_task(task, declared, algorithm, options, count=count)
     amount = positive(epsilon, "--epsilon")
+    if out_folder and ledger and out_folder.resolve() in ledger.resolve().parents:
+        raise BadInput(f"{ledger} lies in {out_folder}, which is to be written whole. Keep the ledger elsewhere.")
     with staged(out_folder) if out_folder else nullcontext(None) as place:
         session = Session(data, schema=declared, epsilon=_total(amount, total, ledger), ledger=ledger)
         before = session.spent
@@ -120,6 +126,8 @@ def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, A
 def _total(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fraction:
     """What may be spent in all: what the ledger holds; for a new one, what was asked for; without one, this release."""
     given = None if total is None else positive(total, "--total")
+    if given is not None and asked_for > given:
+        raise BadInput(f"--epsilon {display(asked_for)} is more than --total {total}. Ask for less, or allow more.")
     if ledger is None:
         return given or asked_for
     if ledger.is_file():
@@ -131,13 +139,21 @@ def _total(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fract
         return held
     if given is None and not ledger.exists():
         raise BadInput(f"{ledger} does not exist yet. Say what may be spent in all, for example --total 1.")
-    if given is not None and asked_for > given:
-        raise BadInput(f"--epsilon {display(asked_for)} is more than --total {total}. Ask for less, or allow more.")
     return given or asked_for
 
 
-def _tables(release: Release, *, integer: bool, nonnegative: bool) -> list[dict[str, list[Any]]]:
-    """What is printed: the marginals that were asked for, cumulative counts, or the cells; with bounds."""
+@dataclass(frozen=True)
+class _Lines:
+    """What is printed as one table: the labels of each line, its count and, if there are any, its bounds."""
+
+    names: Sequence[str]
+    labels: Sequence[Sequence[Any]]
+    counts: Sequence[float]
+    bounds: Sequence[tuple[float, float]] | None
+
+
+def _tables(release: Release, *, integer: bool, nonnegative: bool) -> list[_Lines]:
+    """The marginals that were asked for, cumulative counts, or the cells."""
     from adyton.release.intervals import MOST_QUERIES
     from adyton.tasks import Cdf, Marginals
 
@@ -146,39 +162,43 @@ def _tables(release: Release, *, integer: bool, nonnegative: bool) -> list[dict[
         shown["confidence"] = _CONFIDENCE
     if isinstance(release.task, Marginals):
         sets = itertools.combinations(release.schema.names, release.task.way)
-        return [release.to_arrow(names, **shown).to_pydict() for names in sets]
-    table = release.to_arrow(**shown).to_pydict()
-    if isinstance(release.task, Cdf):
-        found = release.interval(release.workload, _CONFIDENCE)
-        counts = release.answer(release.workload, integer=integer, nonnegative=nonnegative)
-        whole = counts.astype(int) if integer else counts
-        table |= {"count": whole.tolist(), "lower": found.lower.tolist(), "upper": found.upper.tolist()}
-    return [table]
+        return [_lines(release.to_arrow(names, **shown), names) for names in sets]
+    cells = _lines(release.to_arrow(**shown), release.schema.names)
+    if not isinstance(release.task, Cdf):
+        return [cells]
+    found = release.interval(release.workload, _CONFIDENCE)
+    counts = release.answer(release.workload, integer=integer, nonnegative=nonnegative)
+    bounds = list(zip(found.lower.tolist(), found.upper.tolist(), strict=True))
+    return [replace(cells, counts=(counts.astype(int) if integer else counts).tolist(), bounds=bounds)]
 
 
-def _print(tables: list[dict[str, list[Any]]]) -> None:
+def _lines(table: pa.Table, names: Sequence[str]) -> _Lines:
+    """A table whose columns are the attributes, the count and the bounds, in this order."""
+    columns = [column.to_pylist() for column in table.columns]
+    labels, (counts, *bounds) = columns[: len(names)], columns[len(names) :]
+    pairs = list(zip(*bounds, strict=True)) if bounds else None
+    return _Lines(names, list(zip(*labels, strict=True)), counts, pairs)
+
+
+def _print(tables: Sequence[_Lines]) -> None:
     left = _ROWS_SHOWN
-    hidden = 0
-    for columns in tables:
-        *names, _ = columns if "lower" not in columns else list(columns)[:-2]
-        height = len(columns["count"])
-        rows = min(height, max(left, 0))
-        left, hidden = left - rows, hidden + height - rows
+    for lines in tables:
+        rows = min(len(lines.counts), left)
+        left -= rows
         if not rows:
             continue
         table = plain_table()
-        for name in names:
+        for name in lines.names:
             table.add_column(printable(name))
         table.add_column("count", justify="right")
-        if "lower" in columns:
+        if lines.bounds is not None:
             table.add_column(f"{100 * _CONFIDENCE:g}% interval", justify="right")
         for place in range(rows):
-            bounds = []
-            if "lower" in columns:
-                bounds = [f"{columns['lower'][place]:,.1f} to {columns['upper'][place]:,.1f}"]
-            labels = (printable(str(columns[name][place])) for name in names)
-            table.add_row(*labels, _number(columns["count"][place]), *bounds)
+            labels = (printable(str(label)) for label in lines.labels[place])
+            bounds = [] if lines.bounds is None else ["{:,.1f} to {:,.1f}".format(*lines.bounds[place])]
+            table.add_row(*labels, _number(lines.counts[place]), *bounds)
         out().print(table)
+    hidden = sum(len(lines.counts) for lines in tables) - (_ROWS_SHOWN - left)
     if hidden:
         out().print(f"… and {hidden:,} more lines: --json or --out has them all.")
 

@@ -133,6 +133,7 @@ class Kernel(Sealed, Generic[Root]):
         self._lock = threading.RLock()
         self._process = this_process()
         self._busy = False
+        self._caused = threading.local()
         self._budget = Budget()
         self._kept: dict[int, _Kept] = {}
         self._noise: NoiseSource = noise or ExactNoise()
@@ -233,6 +234,18 @@ class Kernel(Sealed, Generic[Root]):
         if asked > left:
             raise beyond(asked, left, self.total, source.stability)
 
+    @contextmanager
+    def receipts(self) -> Iterator[list[int]]:
+        """The numbers of the ledger's entries that this thread causes within the block, in a list that grows."""
+        outer: list[int] | None = getattr(self._caused, "numbers", None)
+        self._caused.numbers = []
+        try:
+            yield self._caused.numbers
+        finally:
+            if outer is not None:
+                outer.extend(self._caused.numbers)
+            self._caused.numbers = outer
+
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _find(self, source: Source, operator: Any, kind: type) -> _Kept:
@@ -281,9 +294,14 @@ class Kernel(Sealed, Generic[Root]):
     def _debit(self, amount: Fraction, kept: _Kept, operator: str) -> int:
         refusal: BudgetExceeded | None = None
         try:
-            return self._ledger.debit(amount, lineage=kept.lineage, operator=operator)
+            entry = self._ledger.debit(amount, lineage=kept.lineage, operator=operator)
         except BudgetExceeded as refused:
             refusal = refused
+        else:
+            numbers: list[int] | None = getattr(self._caused, "numbers", None)
+            if numbers is not None:
+                numbers.append(entry)
+            return entry
         if kept.stability <= 1:
             raise refusal
         raise beyond(refusal.asked, refusal.left, refusal.total, kept.stability)

@@ -26,6 +26,9 @@ from adyton.whole import SAFE, whole
 Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
 
+SMALLEST_EPSILON = Fraction(1, 1 << 40)
+_MOST_BITS = 1000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tasks:
@@ -102,7 +105,7 @@ class Plan(ABC):
 
     def admit(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Fraction:
         """The budget, once it is sure that the plan can be run to its end with it: else nothing is spent."""
-        amount = positive(epsilon, "epsilon")
+        amount = _within_reach(positive(epsilon, "epsilon"))
         self.check(workload)
         if workload.domain != x.shape:
             raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
@@ -131,6 +134,8 @@ class Plan(ABC):
         ):
             raise BadInput(f"rows must be a measurement of the total, given {shorten(self.rows)}.")
         for field in fields(self):
+            if isinstance(field.default, bool) and not isinstance(getattr(self, field.name), bool | np.bool_):
+                raise BadInput(f"{field.name} is True or False, given {shorten(getattr(self, field.name))}.")
             if getattr(type(getattr(self, field.name)), "__hash__", None) is None:
                 raise BadInput(f"{field.name} must be a single value, given {shorten(getattr(self, field.name))}.")
         ndim = len(workload.domain)
@@ -150,6 +155,15 @@ class Plan(ABC):
         if self.nonnegative:
             cells = project_to_simplex(cells, np.maximum(0.0, cells.sum(axis=-1)))
         return cells
+
+
+def _within_reach(epsilon: Fraction) -> Fraction:
+    """The budget, refused where a plan that divides it further could fail in the middle."""
+    if epsilon < SMALLEST_EPSILON:
+        raise BadInput("epsilon must be at least 2^-40 for every row that a person has: below, nothing can be told.")
+    if max(epsilon.numerator.bit_length(), epsilon.denominator.bit_length()) > _MOST_BITS:
+        raise BadInput(f"epsilon has more than {_MOST_BITS} bits. Write it with fewer digits.")
+    return epsilon
 
 
 @lru_cache(maxsize=16)

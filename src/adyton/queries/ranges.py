@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,10 @@ from adyton.errors import BadInput
 from adyton.queries.base import Array, Queries, Reals, add_at
 from adyton.queries.partition import Partition
 from adyton.whole import as_shape, freeze, narrow, widen
+
+_MOST_PADDING = 8
+_AT_ONCE = 1 << 22
+"""How many coefficients are written out at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +65,24 @@ class Ranges(Queries):
         """What the boxes span along one axis: each box is the product of its sides."""
         return Ranges(self.domain[axis], self.lower[:, axis], self.upper[:, axis])
 
+    @property
+    def _many_corners(self) -> bool:
+        """Whether a summed-area table would be many times larger than the domain: with many short axes it would."""
+        return math.prod(side + 1 for side in self.domain) > _MOST_PADDING * self.cells
+
+    def _some_rows(self, dtype: Any) -> Iterator[tuple[slice, Array]]:
+        """The coefficients, some rows at a time."""
+        step = max(1, _AT_ONCE // self.cells)
+        for start in range(0, self.count, step):
+            part = slice(start, min(self.count, start + step))
+            yield part, self._rows(np.arange(part.start, part.stop)).astype(np.int64).astype(dtype)
+
     def _apply(self, cells: Array) -> Array:
+        if self._many_corners:
+            found = np.zeros((*cells.shape[:-1], self.count), dtype=cells.dtype)
+            for part, rows in self._some_rows(cells.dtype):
+                found[..., part] = cells @ rows.T
+            return found
         table = cells.reshape(*cells.shape[:-1], *self.domain)
         leading = cells.ndim - 1
         padded = np.zeros((*cells.shape[:-1], *(side + 1 for side in self.domain)), dtype=cells.dtype)
@@ -77,6 +99,11 @@ class Ranges(Queries):
         return answers
 
     def _transpose(self, answers: Array) -> Array:
+        if self._many_corners:
+            total = np.zeros((*answers.shape[:-1], self.cells), dtype=answers.dtype)
+            for part, rows in self._some_rows(answers.dtype):
+                total += answers[..., part] @ rows
+            return total
         sides = tuple(side + 1 for side in self.domain)
         flat = np.zeros((*answers.shape[:-1], math.prod(sides)), dtype=answers.dtype)
         for negative, corner in self._corners():

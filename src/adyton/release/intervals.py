@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import share
+from adyton.messages import shorten
 from adyton.partitions import lift, reduce_workload, workload_partition
 from adyton.plans.base import ExpectedError, Plan, StrategyPlan
 from adyton.plans.simulation import simulate
@@ -30,6 +31,7 @@ Kind: TypeAlias = Literal["exact", "approximate"]
 
 MOST_QUERIES = 1 << 17
 _SEED = 20141107
+_LARGEST_COUNT = 2.0**53
 _AT_ONCE, _KEPT = 1 << 22, 1 << 26
 """How many simulated cells (or answers) are held at a time, and how many answers in all."""
 _WORK = {True: 1 << 27, False: 1 << 19}
@@ -93,8 +95,11 @@ class NoiseModel:
         return self.workload if self.groups is None else reduce_workload(self.workload, self.groups)
 
     def expected_error(self) -> ExpectedError | None:
-        """The error that the plan has on all data, if there is such a thing."""
-        if not isinstance(self.plan, StrategyPlan) or self.plan.nonnegative:
+        """The error that the plan has on all data, if there is such a thing.
+
+        A public total, if it was given, could be wrong: then there is not.
+        """
+        if not isinstance(self.plan, StrategyPlan) or self.plan.nonnegative or self.plan.total is not None:
             return None
         expected = self.plan.expected_error(self.asked, self.epsilon)
         return expected if expected.kind in ("exact", "estimate") else None
@@ -119,21 +124,32 @@ class NoiseModel:
                 f"intervals are computed for at most {MOST_QUERIES:,} queries at a time, given {queries.count:,}. Ask "
                 "for some of them."
             )
+        exact = self.kind(queries) == "exact"
+        runs = self._number(queries, exact)
+        most = 1 - (10 if exact else 2) / runs
+        if rate > most:
+            raise BadInput(
+                f"confidence is at most {most:.4g} here, given {shorten(confidence)}: the bounds are found by {runs:,} "
+                "simulated runs, which do not tell more."
+            )
         answers = np.asarray(queries @ self.estimate, dtype=np.float64)
-        errors = np.concatenate([np.abs(batch).astype(np.float32) for batch in self._errors(queries)])
+        errors = np.concatenate([np.abs(batch).astype(np.float32) for batch in self._errors(queries, runs)])
         radius = np.quantile(errors, rate, axis=0, method="higher").astype(np.float64)
-        return Interval(answers, answers - radius, answers + radius, rate, self.kind(queries))
+        return Interval(answers, answers - radius, answers + radius, rate, "exact" if exact else "approximate")
 
     def expected_total(self) -> float:
         """√E‖W·x̂ − W·x‖² over some simulated runs."""
         squares = [np.square(batch).sum(axis=-1) for batch in self._errors(self.workload, 20)]
         return float(np.sqrt(np.concatenate(squares).mean()))
 
-    def _errors(self, queries: Queries, runs: int | None = None) -> Iterator[Reals]:
+    def _number(self, queries: Queries, exact: bool) -> int:
+        """How many runs tell enough."""
+        enough = max(_FEWEST_RUNS[exact], _WORK[exact] // self.estimate.size)
+        return min(_MOST_RUNS[exact], enough, max(_FEWEST, _KEPT // queries.count))
+
+    def _errors(self, queries: Queries, number: int) -> Iterator[Reals]:
         """Errors of simulated answers, some runs at a time."""
         exact = self.kind(queries) == "exact"
-        enough = max(_FEWEST_RUNS[exact], _WORK[exact] // self.estimate.size)
-        number = runs or min(_MOST_RUNS[exact], enough, max(_FEWEST, _KEPT // queries.count))
         some = max(1, _AT_ONCE // queries.count)
         for data, cells in self._runs(exact, number):
             truth = queries @ data
@@ -173,4 +189,5 @@ class NoiseModel:
     def _stand_in(self, seed: int) -> npt.NDArray[np.int64]:
         """Counts such as the data might have: the estimate is smoother than they are, so that chance is added again."""
         random = np.random.default_rng(seed)
-        return random.poisson(shown(self.estimate, integer=False, nonnegative=True)).astype(np.int64)
+        likely = shown(self.estimate, integer=False, nonnegative=True)
+        return random.poisson(np.minimum(likely, _LARGEST_COUNT)).astype(np.int64)

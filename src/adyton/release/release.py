@@ -22,6 +22,7 @@ from adyton.release import files, frames
 from adyton.release.explanation import Explanation
 from adyton.release.intervals import MOST_QUERIES, Interval, NoiseModel
 from adyton.release.presentation import shown
+from adyton.release.staging import staged
 from adyton.schema import Schema
 from adyton.tasks import Task, as_queries
 
@@ -175,7 +176,7 @@ class Release:
 
         *integer* and *nonnegative* are about the CSV file; the JSON file keeps the estimate as it is.
         """
-        with files.staged(folder) as place:
+        with staged(folder) as place:
             self.write(place, integer=integer, nonnegative=nonnegative)
 
     def write(self, folder: Path, *, integer: bool = False, nonnegative: bool = False) -> None:

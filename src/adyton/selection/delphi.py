@@ -16,6 +16,7 @@ from adyton import __version__
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive, share
 from adyton.messages import no_such, shorten
+from adyton.plans.base import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms as library
 from adyton.plans.registry import plan_named
 from adyton.selection.corpus import Shape, made_up_corpus, read_corpus
@@ -23,7 +24,7 @@ from adyton.selection.criteria import Criterion, criterion_named
 from adyton.selection.experiments import TRIALS, Experiments
 from adyton.selection.inputs import LINE_SIZES, PLANE_SIDES, SCALES, WORKLOADS, Input, grid
 from adyton.selection.measured import Measured
-from adyton.selection.selector import SMALLEST_EPSILON, Selector, Training
+from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector
 from adyton.selection.tree_training import DEPTH, grow_trees

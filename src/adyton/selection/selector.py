@@ -15,6 +15,7 @@ from adyton.errors import BadInput
 from adyton.exact import Rational, as_number, positive
 from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, shorten
+from adyton.plans.base import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms
 from adyton.queries import Measurement, Queries
 from adyton.queries.base import Reals
@@ -25,8 +26,6 @@ from adyton.whole import whole
 if TYPE_CHECKING:
     from adyton.selection.measured import Measured
     from adyton.selection.replay import Replay
-
-SMALLEST_EPSILON = Fraction(1, 1 << 40)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,9 @@ def plan_of(task: Task, algorithm: str, options: Mapping[str, Any]) -> tuple[Pla
     """The plan to run for a task, and those of its options that the algorithm which runs in the end will have."""
     if not isinstance(algorithm, str):
         raise BadInput(f'algorithm is "{AUTO}" or a name, with options beside it, given {shorten(algorithm)}.')
-    if algorithm != AUTO:
+    if algorithm not in (AUTO, Pythia.name):
+        if "rows" in options:
+            raise BadInput("rows is for plans that run inside other plans. Leave it out, or give a public total.")
         return plan_named(algorithm, **options), dict(options)
     allowed = ("selector", "share", *_KEPT_WHEN_CHOSEN)
     for name in options:
@@ -64,10 +66,9 @@ class Outlook:
         workload = task.workload(selected)
         plan, kept = plan_of(task, algorithm, options or {})
         plan.check(workload)
-        if algorithm != AUTO:
+        if not isinstance(plan, Pythia):
             return cls(task, selected, workload, (algorithm,), kept)
         _, seen = reduction(plan, workload)
-        assert isinstance(plan, Pythia)
         selector = plan.selector or shipped_selector(len(seen.domain))
         kept.pop("reduce", None)
         return cls(task, selected, seen, selector.available()[0], kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -11,31 +12,22 @@ import numpy as np
 from adyton import __version__
 from adyton.exact import as_number
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.ledger import Ledger, Tally
+from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import now
-from adyton.kernel.sources import VectorSource
 
 
-def last_entry(ledger: Ledger | Tally) -> int:
-    """The number of the newest entry of a ledger; 0 if there is none."""
-    entries = ledger.entries() if isinstance(ledger, Ledger) else []
-    return entries[-1].number if entries else 0
-
-
-def receipt(kernel: Kernel[Any], x: VectorSource, unit: str, rows_per_unit: int, after: int) -> dict[str, Any]:
-    """The receipt for what was measured on a vector, in this process, after the entry of that number."""
-    ledger = kernel.ledger
-    entries = ledger.entries() if isinstance(ledger, Ledger) else []
-    newer = [entry for entry in entries if entry.number > after and entry.process == os.getpid()]
-    path = ledger.path if isinstance(ledger, Ledger) else None
+def receipt(kernel: Kernel[Any], unit: str, rows_per_unit: int, numbers: Collection[int]) -> dict[str, Any]:
+    """The receipt for the entries of these numbers: the ledger as it is now, at one moment."""
+    assert isinstance(kernel.ledger, Ledger)
+    report = kernel.ledger.report()
     return {
-        "dataset": ledger.dataset,
+        "dataset": report.dataset,
         "unit": unit,
         "rows_per_unit": rows_per_unit,
-        "ledger": None if path is None else os.path.basename(path),
-        "total": as_number(ledger.total),
-        "spent": as_number(ledger.spent),
-        "remaining": as_number(ledger.remaining),
+        "ledger": None if report.path is None else _readable(os.path.basename(report.path)),
+        "total": as_number(report.total),
+        "spent": as_number(report.spent),
+        "remaining": as_number(report.remaining),
         "entries": [
             {
                 "number": entry.number,
@@ -44,10 +36,15 @@ def receipt(kernel: Kernel[Any], x: VectorSource, unit: str, rows_per_unit: int,
                 "operator": entry.operator,
                 "lineage": list(entry.lineage),
             }
-            for entry in newer
-            if entry.lineage[: len(x.lineage)] == x.lineage
+            for entry in report.entries
+            if entry.number in numbers
         ],
         "created": now(),
         "versions": {"adyton": __version__, "python": platform.python_version(), "numpy": np.__version__},
         "private": kernel.private,
     }
+
+
+def _readable(name: str) -> str:
+    """The name of a file as text that every file can hold."""
+    return os.fsencode(name).decode("utf-8", "replace")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Any
 
-from adyton.errors import BadInput
+from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, display, positive
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
@@ -23,7 +23,7 @@ from adyton.schema import Schema
 from adyton.selection.pythia import Pythia
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
-from adyton.session.receipt import last_entry, receipt
+from adyton.session.receipt import receipt
 from adyton.tasks import Task, as_task
 from adyton.whole import whole
 
@@ -103,7 +103,7 @@ class Session:
             epsilon=positive(epsilon, "epsilon"),
             remaining=self.remaining,
             candidates=outlook.errors(epsilon),
-            chosen=algorithm == AUTO,
+            chosen=algorithm in (AUTO, Pythia.name),
         )
 
     def epsilon_for(
@@ -134,8 +134,8 @@ class Session:
         x = self._source(where).select(list(schema.names)).vectorize()
         row_epsilon = amount / x.stability
         plan.admit(x, workload, row_epsilon)
-        seen = last_entry(self.ledger)
-        name, choice, estimate = _run(plan, x, workload, row_epsilon)
+        with self._kernel.receipts() as entries:
+            name, choice, estimate = _run(plan, x, workload, row_epsilon)
         return Release(
             schema=schema,
             task=task,
@@ -145,7 +145,7 @@ class Session:
             epsilon=amount,
             estimate=estimate,
             choice=choice,
-            record=receipt(self._kernel, x, self.unit, self.schema.rows_per_unit, seen),
+            record=receipt(self._kernel, self.unit, self.schema.rows_per_unit, entries),
         )
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
@@ -174,8 +174,11 @@ class Session:
         return Outlook.of(task, self.schema, algorithm, options)
 
     def __repr__(self) -> str:
-        left = f"ε = {display(self.remaining)} of {display(self.total)} left"
-        return f"<session: {self.ledger.dataset}; {', '.join(self.schema.names)}; {left}>"
+        try:
+            left = f"{self.ledger.dataset}; ε = {display(self.remaining)} of {display(self.total)} left"
+        except LedgerError:
+            left = "its ledger is closed"
+        return f"<session: {', '.join(self.schema.names)}; {left}>"
 
 
 def _with_rows(schema: Schema, rows_per_unit: int | None) -> Schema:

@@ -380,8 +380,10 @@ def test_parts_of_trials_and_of_cells_change_nothing_but_the_order_of_the_draws(
     assert agree(pairs_only(1), x, epsilon, law, SimulatedNoise(1), trials=5_000) > FALSE_ALARM
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", DawaPartition.audit_cases(), ids=lambda case: case.name)
 def test_audit(case):
+    """More draws of each pair than in the quick profile of ``adyton audit``, which attacks these cases every time."""
     assert audit_mechanism(case, pairs=10, draws=20_000, strong_draws=100_000).passed
 
 
