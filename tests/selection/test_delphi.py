@@ -197,5 +197,7 @@ def test_training_after_a_session_whose_remains_are_not_swept_up_yet(tmp_path):
         delphi = ad.Delphi(algorithms=["identity", "uniform"], sides=[64], scales=[100, 10000], trials=5, processes=2)
         print(delphi.train().kind)
     """
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
     assert done.stdout == "similar-inputs\n", done.stderr

@@ -63,6 +63,70 @@ def test_ones_and_truths_are_told_apart():
         as_queries(schema, True)
 
 
+def _row(attribute, query, name="a"):
+    schema = ad.Schema({name: attribute})
+    return [int((as_queries(schema, query) @ cells)[0]) for cells in np.eye(attribute.size)]
+
+
+def test_names_of_attributes_come_before_the_words_of_a_range():
+    ends = ad.Integer(0, 4)
+    assert _row(ends, {"from": 3}, "from") == [0, 0, 0, 1, 0]
+    assert _row(ends, {"from": {"from": 3}}, "from") == [0, 0, 0, 1, 1]
+    assert _row(ends, (3, None), "from") == [0, 0, 0, 1, 1]
+    assert _row(ends, {"from": 3}, "a") == [0, 0, 0, 1, 1]
+    trips = ad.Schema({"from": ends, "to": ends})
+    assert (as_queries(trips, {"from": 1, "to": 2}) @ np.arange(25)).tolist() == [1 * 5 + 2]
+    with pytest.raises(BadInput, match="no attribute 'to'"):
+        _row(ends, {"from": 1, "to": 3}, "from")
+
+
+STEPS = ad.Integer(0, 5 * 10**10 - 1, step=10**10)
+LARGE = ad.Integer(2**53 - 3, 2**53)
+EDGES = ad.Numeric(edges=[0, 1e12, 1e12 + 500, 1e12 + 1000])
+TENTHS = ad.Numeric(edges=[0, 0.1, 0.3, 1])
+CLOSE = ad.Numeric(edges=[1, 1 + 1e-13, 1 + 2e-13, 2])
+
+
+@pytest.mark.parametrize(
+    ("attribute", "query", "row"),
+    [
+        (STEPS, (1e10, None), [0, 1, 1, 1, 1]),
+        (LARGE, (2**53 - 1, 2**53), [0, 0, 1, 1]),
+        (EDGES, (1e12 + 500, None), [0, 0, 1]),
+        (TENTHS, (0.1, 0.1 + 0.2), [0, 1, 0]),  # one unit in the last place above 0.3
+        (CLOSE, (1 + 1e-13, 1 + 2e-13), [0, 1, 0]),
+        (ad.Numeric(1e9, 1e9 + 1, bins=10), (1e9 + 0.3, 1e9 + 0.7), [0] * 3 + [1] * 4 + [0] * 3),
+        (ad.Integer(0, 4), np.array(3), [0, 0, 0, 1, 0]),
+        (ad.Integer(0, 4), {"a": np.array([1, 3])}, [0, 1, 0, 1, 0]),
+        (ad.Integer(0, 4), (np.float16(1), np.int8(3)), [0, 1, 1, 1, 0]),
+    ],
+)
+def test_ends_are_where_they_are_said_to_be(attribute, query, row):
+    assert _row(attribute, query) == row
+
+
+@pytest.mark.parametrize(
+    ("attribute", "query", "message"),
+    [
+        (STEPS, (5, None), "begins at 5"),
+        (STEPS, (10**10 + 1, None), "begins at 10000000001"),
+        (ad.Integer(0, 30), (20.5, None), "begins at 20.5"),
+        (LARGE, (None, 2**53 + 1), "between 9007199254740989 and 9007199254740992"),
+        (EDGES, (1e12 + 200, None), "Near are 0, 1000000000000, 1000000000500"),
+        (EDGES, (10**40, None), "begins between 0 and 1000000000500"),
+        (STEPS, (10**400, None), "a number of 1329 bits"),
+        (STEPS, (np.complex128(1), None), "what is asked of a must be"),
+        (STEPS, np.array([[20, 29]]), "values or ranges"),
+        (STEPS, {"a": ...}, "what is asked of a must be"),
+        (CLOSE, "[1, 1)", "2 cells of a are called"),
+        (CLOSE, (1 + 1.5e-13, None), "no cell of a begins"),
+    ],
+)
+def test_ends_that_are_only_close_are_refused(attribute, query, message):
+    with pytest.raises(BadInput, match=message):
+        _row(attribute, query)
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -75,7 +139,8 @@ def test_ones_and_truths_are_told_apart():
         ({"age": (6, 5)}, "ends before it begins"),
         ({"age": (0, 2, 5)}, "written \\(from, to\\)"),
         ({"age": {"form": 3}}, "from and to"),
-        ({"age": (float("nan"), 5)}, "begins at a number"),
+        ({"age": (float("nan"), 5)}, "what is asked of age must be"),
+        ({"age": (True, 5)}, "begins at a number"),
         ({"age": ("0", 5)}, "begins at a number"),
         ({"pay": (0.25, 1)}, "Near are 0.1, 0.2, 0.3"),
         ({"sex": ("F", "M")}, "has no order"),

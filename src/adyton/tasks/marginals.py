@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from adyton.queries import Marginals as MarginalQueries
 from adyton.queries import Queries
 from adyton.schema import Identifier, Schema
 from adyton.tasks.base import Task
+from adyton.tasks.named import check_axes
 from adyton.whole import whole
 
 
@@ -28,17 +29,18 @@ class Marginals(Task):
     attrs: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        whole(self.way, "way", 1)
+        object.__setattr__(self, "way", whole(self.way, "way", 1))
         if self.attrs is None:
             return
-        if isinstance(self.attrs, str) or not all(isinstance(name, str) for name in self.attrs):
+        names = tuple(self.attrs) if isinstance(self.attrs, Iterable) and not isinstance(self.attrs, str) else (None,)
+        if not all(isinstance(name, str) for name in names):
             raise BadInput(f'attrs must be a list of names, like ["age", "sex"], given {shorten(self.attrs)}.')
-        object.__setattr__(self, "attrs", tuple(self.attrs))
+        object.__setattr__(self, "attrs", tuple(str.__str__(name) for name in names))
 
     def select(self, schema: Schema) -> Schema:
         """The attributes named, or all that have cells."""
         celled = [name for name, one in schema.attributes.items() if not isinstance(one, Identifier)]
-        selected = schema.select(celled if self.attrs is None else tuple(self.attrs))
+        selected = check_axes(schema.select(celled if self.attrs is None else tuple(self.attrs)))
         if self.way > len(selected.shape):
             raise BadInput(f"there are {len(selected.shape)} attributes, {listing(selected.names)}: way is {self.way}.")
         return selected

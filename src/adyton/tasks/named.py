@@ -17,6 +17,16 @@ from adyton.tasks.base import Task
 _MOST_CELLS_FOR_ALL = 1024
 _SAMPLE, _SEED = 2000, 1
 """Where there are too many ranges to list, so many drawn at random stand for them: the same ones for everybody."""
+_MOST_AXES = 32
+"""Arrays have at most 64 axes, and of a table that fits in memory at most 27 have more than one cell."""
+
+
+def check_axes(schema: Schema) -> Schema:
+    """The schema, if its table has no more axes than can be worked with; before anything is spent."""
+    axes = len(schema.shape)
+    if axes > _MOST_AXES:
+        raise BadInput(f"{axes} attributes are too many for one table: at most {_MOST_AXES} fit. Name fewer.")
+    return schema
 
 
 class _Named(Task):
@@ -25,16 +35,14 @@ class _Named(Task):
     attributes: tuple[str, ...]
 
     def __init__(self, *attributes: str) -> None:
-        object.__setattr__(self, "attributes", attributes)
         if not attributes or not all(isinstance(name, str) for name in attributes):
             given = ", ".join(shorten(name) for name in attributes) or "nothing"
             raise BadInput(f'{type(self).__name__} takes names of attributes, like "age", given {given}.')
+        object.__setattr__(self, "attributes", tuple(str.__str__(name) for name in attributes))
 
     def select(self, schema: Schema) -> Schema:
         """These attributes, in the order given."""
-        selected = schema.select(self.attributes)
-        assert selected.shape  # refuses identifiers
-        return selected
+        return check_axes(schema.select(self.attributes))
 
     def to_dict(self) -> dict[str, Any]:
         """The names."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from adyton.errors import BadInput
@@ -11,10 +14,11 @@ from adyton.messages import shorten
 from adyton.queries import Queries
 from adyton.schema import Schema
 from adyton.tasks.base import Task
-from adyton.tasks.questions import as_queries, to_plain
+from adyton.tasks.named import check_axes
+from adyton.tasks.questions import MOST_QUERIES, as_queries, to_plain
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False)
 class QueryList(Task):
     """Queries one by one, each a mapping from attributes to what is counted of them.
 
@@ -27,24 +31,35 @@ class QueryList(Task):
 
     kind = "queries"
     merges = True
-    queries: Sequence[Mapping[str, Any]]
+    written: tuple[str, ...]
+    """Each query as JSON: nobody can change a text later, and tasks are equal when these are."""
 
-    def __post_init__(self) -> None:
-        given = [self.queries] if isinstance(self.queries, Mapping) else self.queries
-        if isinstance(given, str) or not given or not all(isinstance(query, Mapping) for query in given):
-            raise BadInput(
-                f"queries must be a list of mappings, like [{{'age': (20, 29)}}], given {shorten(self.queries)}."
-            )
-        object.__setattr__(self, "queries", tuple(dict(query) for query in given))
+    def __init__(self, queries: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
+        several = isinstance(queries, Iterable) and not isinstance(queries, str | Mapping)
+        given: list[Any] = list(islice(queries, MOST_QUERIES + 1)) if several else [queries]
+        if not given or not all(isinstance(query, Mapping) for query in given):
+            raise BadInput(f"queries must be a list of mappings, like [{{'age': (20, 29)}}], given {shorten(queries)}.")
+        object.__setattr__(self, "written", tuple(json.dumps(to_plain(query)) for query in given))
 
     @property
+    def queries(self) -> tuple[dict[str, Any], ...]:
+        """The queries, in new mappings: a value, a list of values or a pair of ends for each attribute."""
+        return tuple(
+            {
+                name: (part.get("from"), part.get("to")) if isinstance(part, dict) else part
+                for name, part in query.items()
+            }
+            for query in map(json.loads, self.written)
+        )
+
+    @cached_property
     def attributes(self) -> tuple[str, ...]:
         """The attributes that are asked about, in the order in which they first occur."""
         return tuple(dict.fromkeys(name for query in self.queries for name in query))
 
     def select(self, schema: Schema) -> Schema:
         """The attributes that are asked about."""
-        selected = schema.select(self.attributes)
+        selected = check_axes(schema.select(self.attributes))
         as_queries(selected, list(self.queries))
         return selected
 
@@ -54,11 +69,11 @@ class QueryList(Task):
 
     def to_dict(self) -> dict[str, Any]:
         """The queries, as in JSON."""
-        return {"task": self.kind, "queries": [to_plain(query) for query in self.queries]}
+        return {"task": self.kind, "queries": [json.loads(query) for query in self.written]}
 
     def __str__(self) -> str:
-        number = f"{len(self.queries):,} quer{'y' if len(self.queries) == 1 else 'ies'}"
+        number = f"{len(self.written):,} quer{'y' if len(self.written) == 1 else 'ies'}"
         return f"{number} about {' × '.join(self.attributes) or 'all rows'}"
 
-    def __hash__(self) -> int:
-        return hash(repr(self.queries))
+    def __repr__(self) -> str:
+        return f"QueryList({list(self.queries)!r})"

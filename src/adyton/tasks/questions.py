@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,11 +15,14 @@ from adyton.errors import BadInput
 from adyton.messages import listing, no_such, shorten
 from adyton.queries import Explicit, Queries, Ranges
 from adyton.schema import Integer, Numeric, Schema
-from adyton.schema.attributes import Attribute, CelledAttribute
+from adyton.schema.attributes import Attribute
 
 Cells: TypeAlias = npt.NDArray[np.int64]
 
-_MOST_QUERIES, _MOST_COEFFICIENTS = 1_000_000, 1 << 25
+MOST_QUERIES, _MOST_COEFFICIENTS = 1_000_000, 1 << 25
+_LARGEST, _LARGEST_EXACT = 2**200, 2**53
+_ROUNDING = 4
+"""How many units in the last place a computed edge may be off."""
 _ENDS = ("from", "to")
 _HOW = (
     "A query maps attributes to what is counted: a value, a list of values, or (from, to) with both ends included and "
@@ -41,67 +46,110 @@ def as_queries(schema: Schema, asked: object) -> Queries:
         if asked.domain != schema.shape:
             raise BadInput(f"these queries ask about a domain of shape {asked.domain}, the release has {schema.shape}.")
         return asked
-    given = asked if isinstance(asked, list) else asked.tolist() if isinstance(asked, np.ndarray) else [asked]
-    if not given or len(given) > _MOST_QUERIES:
-        raise BadInput(f"ask at least one query and at most {_MOST_QUERIES:,}, given {len(given):,}. {_HOW}")
+    asked = _without_numpy(asked)
+    given = asked if isinstance(asked, list) else [asked]
+    if not given or len(given) > MOST_QUERIES:
+        raise BadInput(f"ask at least one query and at most {MOST_QUERIES:,}, given {len(given):,}. {_HOW}")
     return _boxes(schema, [_box(schema, query) for query in given])
 
 
-def to_plain(query: object) -> Any:
-    """A query as it is written in JSON, where a pair is no tuple: ``{"from": 20, "to": 29}``.
+def to_plain(query: Mapping[Any, Any]) -> dict[str, Any]:
+    """A query as it is written in JSON, where a pair is no tuple; refused where it holds what cannot be asked.
 
     >>> to_plain({"age": (20, None), "sex": ["F", "M"]})
-    {'age': {'from': 20, 'to': None}, 'sex': ['F', 'M']}
+    {'age': {'from': 20}, 'sex': ['F', 'M']}
     """
-    match query:
-        case Mapping():
-            return {str(name): to_plain(part) for name, part in query.items()}
-        case tuple():
-            return dict(zip(_ENDS, (to_plain(end) for end in query), strict=False))
-        case list():
-            return [to_plain(part) for part in query]
-        case _:
-            return query.item() if isinstance(query, np.generic) else query
+    for name in query:
+        if not isinstance(name, str):
+            raise BadInput(f"the name of an attribute must be a text, given {shorten(name)}. {_HOW}")
+    return {str.__str__(name): _plain_part(name, part) for name, part in query.items()}
+
+
+def _plain_part(name: str, asked: object) -> Any:
+    """What is counted of an attribute: a value, a list of values, or a mapping with from and to."""
+    match _without_numpy(asked):
+        case Mapping() as ends:
+            if not _is_range(ends):
+                raise BadInput(f"a range is written from and to, given {shorten(dict(ends))} for {name}.")
+            pair: Sequence[object] = [ends.get(end) for end in _ENDS]
+        case tuple() as pair:
+            if len(pair) != 2:
+                raise BadInput(f"a range is written (from, to), given {shorten(pair)} for {name}.")
+        case list() | set() | frozenset() as values:
+            if not values:
+                raise BadInput(f"no value of {name} is asked for. Leave {name} out to count all.")
+            plain = [_plain_value(name, value) for value in values]
+            return plain if isinstance(values, list) else sorted(plain, key=lambda one: (isinstance(one, str), one))
+        case value:
+            return _plain_value(name, value)
+    closed = {key: _plain_value(name, end) for key, end in zip(_ENDS, pair, strict=True) if end is not None}
+    return closed or dict.fromkeys(_ENDS)
+
+
+def _plain_value(name: str, given: object) -> Any:
+    """A text, a boolean or a number as Python's own: whole numbers without a point, so that 20.0 is 20."""
+    match value := _without_numpy(given):
+        case bool():
+            return value
+        case str():
+            return str.__str__(value)
+        case int() if abs(value) <= _LARGEST:
+            return int(value)
+        case float() | np.floating() if abs(float(value)) <= _LARGEST:
+            number = float(value)
+            return int(number) if number.is_integer() and abs(number) <= _LARGEST_EXACT else number
+    raise BadInput(
+        f"what is asked of {name} must be a text, a boolean or a number between −2^200 and 2^200, "
+        f"given {shorten(value)}."
+    )
+
+
+def _without_numpy(given: object) -> Any:
+    """An array as the list of its values, and a number of numpy as Python's."""
+    if not isinstance(given, np.ndarray | np.generic) or given.dtype.kind not in "biufUO":
+        return given
+    if given.ndim > 1:
+        raise BadInput(
+            f"an array of shape {given.shape} may mean values or ranges. Give a list of values, or of (from, to)."
+        )
+    return given.tolist()
 
 
 def _box(schema: Schema, query: object) -> list[Cells]:
-    """For each attribute the cells that are counted."""
-    if not isinstance(query, Mapping) or _is_range(query):
-        if len(schema.names) != 1:
-            raise BadInput(f"{shorten(query)} does not say which of {listing(schema.names)} it asks about. {_HOW}")
-        query = {schema.names[0]: query}
-    for name in query:
+    """For each attribute the cells that are counted. Names of attributes come before the words of a range."""
+    named = isinstance(query, Mapping) and not (_is_range(query) and set(query).isdisjoint(schema.names))
+    if not named and len(schema.names) != 1:
+        raise BadInput(f"{shorten(query)} does not say which of {listing(schema.names)} it asks about. {_HOW}")
+    asked = query if isinstance(query, Mapping) and named else {schema.names[0]: query}
+    for name in asked:
         if name not in schema.names:
             raise BadInput(no_such("attribute", name, schema.names))
-    return [_cells(name, attribute, query.get(name, ...)) for name, attribute in schema.attributes.items()]
+    plain = to_plain(asked)
+    return [
+        _cells(name, attribute, plain[name]) if name in plain else np.arange(attribute.size)
+        for name, attribute in schema.attributes.items()
+    ]
 
 
 def _is_range(query: Mapping[Any, Any]) -> bool:
     return bool(query) and set(query) <= set(_ENDS)
 
 
-def _cells(name: str, attribute: Attribute, asked: object) -> Cells:
-    if asked is ...:
-        return np.arange(attribute.size)
-    if isinstance(asked, Mapping):
-        if not _is_range(asked):
-            raise BadInput(f"a range is written from and to, given {shorten(dict(asked))} for {name}.")
-        asked = (asked.get("from"), asked.get("to"))
-    if isinstance(asked, tuple):
-        return _range(name, attribute, asked)
-    values = asked if isinstance(asked, list | set | frozenset) else [asked]
-    if not values:
-        raise BadInput(f"no value of {name} is asked for. Leave {name} out to count all.")
+def _cells(name: str, attribute: Attribute, part: Any) -> Cells:
+    if isinstance(part, dict):
+        return _range(name, attribute, part.get("from"), part.get("to"))
+    values = part if isinstance(part, list) else [part]
     return np.unique(np.array([_cell(name, attribute, value) for value in values], dtype=np.int64))
 
 
-def _cell(name: str, attribute: Attribute, value: object) -> int:
+def _cell(name: str, attribute: Attribute, value: Any) -> int:
     """The cell of one value, or of one label such as ``(null)``."""
-    value = value.item() if isinstance(value, np.generic) else value
-    for place in _places(attribute).get(value, ()) if isinstance(value, str | int | float) else ():
-        label = attribute.labels[place]
-        if isinstance(label, bool) == isinstance(value, bool):
-            return place
+    known = attribute.labels.count(value)
+    if known > 1:
+        raise BadInput(f"{known} cells of {name} are called {shorten(value)}. Ask for a range (from, to).")
+    place = attribute.labels.index(value) if known else None
+    if place is not None and isinstance(attribute.labels[place], bool) == isinstance(value, bool):
+        return place
     if isinstance(attribute, Integer | Numeric):
         raise BadInput(
             f"{shorten(value)} is no single cell of {name}, whose cells are {listing(attribute.labels, 6)}. Ask for a "
@@ -110,57 +158,71 @@ def _cell(name: str, attribute: Attribute, value: object) -> int:
     raise BadInput(no_such(f"value of {name}", value, attribute.labels))
 
 
-def _places(attribute: Attribute) -> dict[object, tuple[int, ...]]:
-    """Where each label stands. One and true are equal in Python, so that there may be two places."""
-    found: dict[object, tuple[int, ...]] = {}
-    for place, label in enumerate(attribute.labels):
-        found[label] = (*found.get(label, ()), place)
-    return found
-
-
-def _range(name: str, attribute: Attribute, ends: Sequence[object]) -> Cells:
+def _range(name: str, attribute: Attribute, begin: Any, end: Any) -> Cells:
     if not isinstance(attribute, Integer | Numeric):
         raise BadInput(f"{name} has no order. Ask for a list of values, for example {list(attribute.labels[:2])}.")
-    if len(ends) != 2:
-        raise BadInput(f"a range is written (from, to), given {shorten(ends)} for {name}.")
-    starts, stops = _borders(attribute)
-    first = 0 if ends[0] is None else _border(name, ends[0], starts, "begins")
-    last = attribute.base_size - 1 if ends[1] is None else _border(name, ends[1], stops, "ends")
+    first = 0 if begin is None else _border(name, attribute, begin, "begins")
+    last = attribute.base_size - 1 if end is None else _border(name, attribute, end, "ends")
     if first > last:
-        raise BadInput(f"the range {shorten(tuple(ends))} of {name} ends before it begins. Swap its ends.")
+        raise BadInput(f"the range {shorten((begin, end))} of {name} ends before it begins. Swap its ends.")
     return np.arange(first, last + 1)
 
 
-def _borders(attribute: CelledAttribute) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """The values at which cells begin and end: the last whole number of a cell, the right edge of a bin."""
-    if isinstance(attribute, Integer):
-        starts = attribute.min + attribute.step * np.arange(attribute.base_size)
-        return starts, np.minimum(starts + attribute.step - 1, attribute.max)
-    assert isinstance(attribute, Numeric)
-    edges = (
-        np.array(attribute.edges) if attribute.edges else np.linspace(attribute.min, attribute.max, attribute.bins + 1)
-    )
-    return edges[:-1], edges[1:]
-
-
-def _border(name: str, end: object, borders: npt.NDArray[Any], word: str) -> int:
+def _border(name: str, attribute: Integer | Numeric, end: Any, word: str) -> int:
     """The cell that begins (or ends) at a value; refused where no cell does."""
-    if isinstance(end, bool) or not isinstance(end, int | float | np.number) or not math.isfinite(end):
+    if isinstance(end, bool | str):
         raise BadInput(f"a range of {name} {word} at a number, or is open with None, given {shorten(end)}.")
-    value = float(end)
-    place = int(np.abs(borders - value).argmin())
-    nearest = borders[place]
-    width = float(borders[1] - borders[0]) if borders.size > 1 else 0.0
-    if abs(float(nearest) - value) <= max(1e-9 * width, 4 * math.ulp(value)):
-        return place
-    low, high = borders[0].item(), borders[-1].item()
-    if not low <= value <= high:
+    size, after = attribute.base_size, word == "ends"
+
+    def border(place: int) -> float:
+        return _last(attribute, place) if after else _first(attribute, place)
+
+    found = bisect_left(range(size), end, key=border)
+    for place in (found, found - 1):
+        if 0 <= place < size:
+            slack = _slack(attribute, place + after)
+            if border(place) - slack <= end <= border(place) + slack:
+                return place
+    if not border(0) <= end <= border(size - 1):
         raise BadInput(
-            f"a range of {name} {word} between {low:.12g} and {high:.12g}, given {shorten(end)}. Write None for an "
-            "open end."
+            f"a range of {name} {word} between {_text(border(0))} and {_text(border(size - 1))}, given {shorten(end)}. "
+            "Write None for an open end."
         )
-    near = ", ".join(f"{border:.12g}" for border in borders[max(0, place - 1) : place + 2].tolist())
+    near = ", ".join(_text(border(place)) for place in range(max(0, found - 2), min(size, found + 2)))
     raise BadInput(f"no cell of {name} {word} at {shorten(end)}: ranges are made of whole cells. Near are {near}.")
+
+
+def _first(attribute: Integer | Numeric, place: int) -> float:
+    """Where a cell begins; the cell after the last begins where the last ends."""
+    if isinstance(attribute, Integer):
+        return attribute.min + attribute.step * place
+    if attribute.edges:
+        return attribute.edges[place]
+    return attribute.max if place == attribute.bins else attribute.min + place * attribute.width
+
+
+def _last(attribute: Integer | Numeric, place: int) -> float:
+    """Where a cell ends: the last whole number of it, the right edge of a bin."""
+    if isinstance(attribute, Integer):
+        return min(_first(attribute, place + 1) - 1, attribute.max)
+    return _first(attribute, place + 1)
+
+
+def _slack(attribute: Integer | Numeric, edge: int) -> float:
+    """How far from an edge still counts as on it: nothing for whole numbers; rounding, and in equal bins what the
+    schema allows, but never more than a quarter of the way to the next edge."""
+    if isinstance(attribute, Integer):
+        return 0
+    if attribute.edges is None:
+        rounding = _ROUNDING * math.ulp(max(abs(attribute.min), abs(attribute.max)))
+        return min(max(attribute.tolerance * attribute.width, rounding), attribute.width / 4)
+    around = attribute.edges[max(0, edge - 1) : edge + 2]
+    narrowest = min(right - left for left, right in pairwise(around))
+    return min(_ROUNDING * math.ulp(attribute.edges[edge]), narrowest / 4)
+
+
+def _text(border: float) -> str:
+    return str(border) if isinstance(border, int) else f"{border:.15g}"
 
 
 def _boxes(schema: Schema, boxes: Sequence[Sequence[Cells]]) -> Queries:
