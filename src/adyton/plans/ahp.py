@@ -8,9 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.errors import BadInput
 from adyton.exact import Rational, positive, share
 from adyton.inference.nested_groups import Layer, nested_least_squares
 from adyton.kernel.sources import VectorSource
+from adyton.messages import shorten
 from adyton.partitions.similar_counts import similar_counts
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
@@ -18,6 +20,7 @@ from adyton.plans.registry import register
 from adyton.queries import Identity, Measurement, Queries
 from adyton.queries.base import Reals
 
+_LARGEST_ETA = 10**6
 _CLEAR = 4
 """Groups whose mean is this many times the threshold hardly hold cells that only noise has lifted there."""
 _SHARES = {100: 0.7, 500: 0.9, 1e3: 0.9, 1e4: 0.8, 5e5: 0.7, 1e6: 0.5, 5e6: 0.5, 1e7: 0.3}
@@ -46,6 +49,12 @@ class Ahp(Plan):
     """The part of the budget that finds the groups: ρ in the paper."""
     eta: Rational = Fraction(7, 20)
     """Noisy counts up to η·ln n / ε₁ are taken for 0."""
+
+    def check(self, workload: Queries) -> None:
+        """Refuse a threshold that no count could reach."""
+        super().check(workload)
+        if positive(self.eta, "eta") > _LARGEST_ETA:
+            raise BadInput(f"eta must be at most {_LARGEST_ETA:,}, given {shorten(self.eta)}.")
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure cells, group them, measure groups, least squares."""
