@@ -1,6 +1,4 @@
-"""Releases: frames, presentation, explanations, and files that are read with the eyes of a stranger."""
-
-import json
+"""Releases: frames, presentation and explanations."""
 
 import numpy as np
 import pandas as pd
@@ -86,74 +84,6 @@ def test_explanations_say_what_happened():
     assert "as asked" in str(TABLE_RELEASE.explain())
     assert "<p>" in TABLE_RELEASE.explain()._repr_html_()
     assert "<svg" in TABLE_RELEASE._repr_html_()
-
-
-@pytest.mark.parametrize(
-    "release",
-    [
-        TABLE_RELEASE,
-        release_of(ad.Cdf("age"), "auto", where="sex = 'F'"),
-        release_of(ad.QueryList([{"age": (3, 7), "sex": ["F", "(null)"]}]), "auto", nonnegative=True),
-        release_of(ad.Marginals(way=2), "identity", total=3000),
-    ],
-    ids=str,
-)
-def test_a_saved_release_answers_as_before(tmp_path, release):
-    release.save(tmp_path / "deep" / "out")
-    again = ad.Release.load(tmp_path / "deep" / "out")
-    assert again.to_dict() == release.to_dict()
-    assert np.array_equal(again.estimate, release.estimate)
-    assert repr(again) == repr(release)
-    assert str(again.explain()) == str(release.explain())
-    asked = {"age": (2, 9)}
-    assert np.array_equal(again.interval(asked).lower, release.interval(asked).lower)
-    assert len(pd.read_csv(tmp_path / "deep" / "out" / "estimate.csv")) == release.estimate.size
-    assert "<svg" in (tmp_path / "deep" / "out" / "report.html").read_text(encoding="utf-8")
-
-
-def change(plain, *path, to):
-    *way, last = path
-    inner = plain
-    for step in way:
-        inner = inner[step]
-    inner[last] = to
-    return plain
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda plain: change(plain, "format", to="picture"), "does not say that it is one"),
-        (lambda plain: change(plain, "version", to=2), "reads version 1"),
-        (lambda plain: change(plain, "estimate", to=[1.0]), "in the shape"),
-        (lambda plain: change(plain, "estimate", 0, 0, 0, to=None), "in the shape"),
-        (lambda plain: change(plain, "estimate", 0, 0, to=[1.0]), "malformed"),
-        (lambda plain: change(plain, "algorithm", to="magic"), "no algorithm 'magic'"),
-        (lambda plain: change(plain, "options", to={"depth": 3}), "no option 'depth'"),
-        (lambda plain: change(plain, "epsilon", "exact", to="0"), "greater than 0"),
-        (lambda plain: change(plain, "task", "attributes", to=["age"]), "other attributes"),
-        (lambda plain: change(plain, "schema", "attributes", "age", "min", to=99), "min must not exceed max"),
-        (lambda plain: change(plain, "record", to={}), "malformed"),
-        (lambda plain: change(plain, "choice", to={"left": 3}), "malformed"),
-        (lambda plain: change(plain, "where", to=3), "where must be a text"),
-        (lambda plain: [plain], "does not say that it is one"),
-    ],
-)
-def test_files_of_strangers_are_checked(tmp_path, spoil, message):
-    file = tmp_path / "release.json"
-    file.write_text(json.dumps(spoil(json.loads(json.dumps(TABLE_RELEASE.to_dict())))), encoding="utf-8")
-    with pytest.raises(BadInput, match=message):
-        ad.Release.load(file)
-
-
-def test_files_that_are_none_are_refused(tmp_path):
-    (tmp_path / "a.json").write_text("{")
-    (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
-    for name, message in (("a.json", "is not JSON"), ("b.json", "cannot be read"), ("c.json", "does not exist")):
-        with pytest.raises(BadInput, match=message):
-            ad.Release.load(tmp_path / name)
-    with pytest.raises(BadInput, match="does not exist"):
-        ad.Release.load(tmp_path)
 
 
 def test_an_estimate_cannot_be_changed():

@@ -1,25 +1,20 @@
-"""Releases in folders: written whole or not at all, and read back with the eyes of a stranger."""
+"""The files of a release, and releases from files."""
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.exact import as_number, positive
-from adyton.messages import shorten
-from adyton.plans.registry import plan_named
-from adyton.schema import Schema
-from adyton.tasks import task_from_dict
+from adyton.exact import as_number
+from adyton.release.reading import FORMAT, VERSION, from_dict
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,35 +22,6 @@ if TYPE_CHECKING:
     from adyton.release.release import Release
 
 JSON, CSV, REPORT = "release.json", "estimate.csv", "report.html"
-_FORMAT, _VERSION = "adyton release", 1
-
-
-@contextmanager
-def staged(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """A hidden folder to write into, which becomes *folder* in one step when the block ends well, and vanishes if not.
-
-    What cannot be written later is refused now.
-    """
-    goal = Path(folder)
-    if goal.exists() and not goal.is_dir():
-        raise BadInput(f"{goal} is a file. Name a folder to write to.")
-    try:
-        if goal.is_dir() and any(goal.iterdir()):
-            raise BadInput(f"{goal} holds files already. Name a new folder, or empty it first.")
-        goal.absolute().parent.mkdir(parents=True, exist_ok=True)
-        draft = goal.absolute().parent / f".{goal.name}.{secrets.token_hex(4)}.partial"
-        draft.mkdir()
-    except OSError as error:
-        raise BadInput(
-            f"{goal} cannot be written to ({error.strerror}). Name a folder that you may write to."
-        ) from None
-    try:
-        yield draft
-        if goal.is_dir():
-            goal.rmdir()
-        draft.rename(goal)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def write(release: Release, folder: Path, table: pa.Table, report: str) -> None:
@@ -71,17 +37,15 @@ def write(release: Release, folder: Path, table: pa.Table, report: str) -> None:
 def to_dict(release: Release) -> dict[str, Any]:
     """Everything that is needed to answer new queries later, without the data, and to know what was done."""
     error = release.expected_error
-    return {
-        "format": _FORMAT,
-        "version": _VERSION,
+    described = {
+        "format": FORMAT,
+        "version": VERSION,
         "task": release.task.to_dict(),
         "where": release.where,
         "schema": release.schema.to_dict(),
-        "axes": {name: list(labels) for name, labels in release.axes.items()},
+        "axes": release.axes,
         "algorithm": release.algorithm,
-        "options": {
-            name: str(value) if isinstance(value, Fraction) else value for name, value in release.options.items()
-        },
+        "options": release.options,
         "epsilon": as_number(release.epsilon),
         "expected_error": {
             "per_query": error.per_query,
@@ -89,10 +53,24 @@ def to_dict(release: Release) -> dict[str, Any]:
             "queries": error.queries,
             "kind": error.kind,
         },
-        "choice": None if release.choice is None else dict(release.choice),
-        "record": dict(release.record),
-        "estimate": release.estimate.tolist(),
+        "choice": release.choice,
+        "record": release.record,
     }
+    return {**_plain(described), "estimate": release.estimate.tolist()}
+
+
+def _plain(value: object) -> Any:
+    """A value as JSON holds it. Exact numbers become texts, which the algorithms read as they do numbers."""
+    match value:
+        case Mapping():
+            return {str(name): _plain(part) for name, part in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(part) for part in value]
+        case np.generic():
+            return value.item()
+        case Fraction() | Decimal():
+            return str(value)
+    return value
 
 
 def is_release(path: Path) -> bool:
@@ -102,7 +80,7 @@ def is_release(path: Path) -> bool:
         plain = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return path.is_dir()
-    return isinstance(plain, dict) and plain.get("format") == _FORMAT
+    return isinstance(plain, dict) and plain.get("format") == FORMAT
 
 
 def read(path: str | os.PathLike[str]) -> Release:
@@ -111,7 +89,7 @@ def read(path: str | os.PathLike[str]) -> Release:
     file = place / JSON if place.is_dir() else place
     problem = "cannot be read"
     try:
-        return from_dict(json.loads(file.read_text(encoding="utf-8")))
+        return from_dict(json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse))
     except FileNotFoundError:
         problem = "does not exist"
     except (OSError, UnicodeDecodeError):
@@ -123,68 +101,5 @@ def read(path: str | os.PathLike[str]) -> Release:
     raise BadInput(f"{file} {problem.rstrip('.')}. Give the folder of a saved release, or its {JSON}.")
 
 
-def from_dict(plain: object) -> Release:
-    """The release that :func:`to_dict` describes; everything is checked."""
-    from adyton.release.release import Release
-
-    if not isinstance(plain, Mapping) or plain.get("format") != _FORMAT:
-        raise BadInput("it does not say that it is one.")
-    if plain.get("version") != _VERSION:
-        raise BadInput(f"its version is {shorten(plain.get('version'))}, this Adyton reads version {_VERSION}.")
-    try:
-        schema = Schema.from_dict(plain["schema"])
-        task = task_from_dict(plain["task"])
-        estimate = np.array(plain["estimate"], dtype=np.float64)
-        options, record, choice, where = (plain[key] for key in ("options", "record", "choice", "where"))
-        epsilon = positive(plain["epsilon"]["exact"], "epsilon")
-        plan_named(plain["algorithm"], **options)
-        choice = None if choice is None else _choice(choice)
-        _ = int(record["rows_per_unit"]), Fraction(record["remaining"]["exact"]), Fraction(record["total"]["exact"])
-    except BadInput:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BadInput(
-            f"a part of it is missing or malformed ({type(error).__name__}: {shorten(str(error))})."
-        ) from None
-    if not (where is None or isinstance(where, str)):
-        raise BadInput(f"where must be a text, given {shorten(where)}.")
-    if estimate.shape != schema.shape or not np.isfinite(estimate).all():
-        raise BadInput(f"the estimate must be numbers in the shape {schema.shape}, given {estimate.shape}.")
-    if task.select(schema) != schema:
-        raise BadInput("the task is about other attributes than the schema.")
-    return Release(
-        schema=schema,
-        task=task,
-        where=where,
-        algorithm=str(plain["algorithm"]),
-        options=options,
-        epsilon=epsilon,
-        estimate=estimate,
-        choice=choice,
-        record=record,
-    )
-
-
-def _choice(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a choice, each of its own type."""
-    return {
-        "algorithm": str(plain["algorithm"]),
-        "left": as_number(positive(plain["left"]["exact"], "what was left")),
-        "bought": [
-            {
-                "name": str(one["name"]),
-                "words": str(one["words"]),
-                "value": float(one["value"]),
-                "deviation": float(one["deviation"]),
-                "epsilon": as_number(positive(one["epsilon"]["exact"], "the price of a feature")),
-            }
-            for one in plain["bought"]
-        ],
-        "regrets": _figures(plain["regrets"]),
-        "errors": _figures(plain["errors"]),
-        "notes": [str(note) for note in plain["notes"]],
-    }
-
-
-def _figures(plain: Mapping[str, Any]) -> dict[str, float | None]:
-    return {str(name): None if figure is None else float(figure) for name, figure in plain.items()}
+def _refuse(constant: str) -> NoReturn:
+    raise BadInput(f"it holds {constant}, which is no number.")
