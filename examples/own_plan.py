@@ -27,4 +27,4 @@ if __name__ == "__main__":
     delphi = ad.Delphi(corpus=[steps], algorithms=["identity", "every-tenth"], sides=[120], trials=5)
     pythia = ad.Pythia(delphi.train())
     x = np.repeat([0, 1, 0, 2], 30)
-    print(pythia.choose(ad.Kernel.simulated(x, epsilon=1).root, ad.workloads.Identity(120), epsilon=1))
+    print(pythia.choose(ad.Kernel.simulated(x, epsilon=1, seed=0).root, ad.workloads.Identity(120), epsilon=1))

@@ -105,7 +105,7 @@ def test_an_empty_ledger_says_so(tmp_path: Path):
         (["ledger"], 2, "FILE"),
         (["ledger", "x", "--frobnicate"], 2, "--frobnicate"),
         (["--frobnicate"], 2, "--frobnicate"),
-        (["legder", "x"], 2, "the commands are"),
+        (["legder", "x"], 2, "There are"),
         (["ledger", "."], 1, "is a directory"),
         (["ledger", __file__], 1, "is not a ledger"),
     ],

@@ -18,12 +18,12 @@ def run(*words):
 
 
 def test_errors_fall_as_epsilon_grows():
-    done = run("--ranges", "age", "--epsilon", "1", "--epsilon", "0.1", "--error", "10")
+    done = run("--ranges", "age", "--epsilon", "1", "--epsilon", "0.1", "--epsilon", "0.5", "--error", "10")
     assert done.exit_code == 0, done.output
-    lines = [line.split() for line in done.stdout.splitlines() if line.strip().startswith(("0.1", "1"))]
-    assert [line[0] for line in lines] == ["0.1", "1"]
-    assert float(lines[0][1]) > 8 * float(lines[1][1])
-    assert len(lines[0][-1]) > len(lines[1][-1])
+    lines = [line.split() for line in done.stdout.splitlines() if line.strip().startswith(("0.", "1"))]
+    assert [line[0] for line in lines] == ["0.1", "0.5", "1"]
+    assert float(lines[0][1]) > 8 * float(lines[2][1])
+    assert len(lines[0][-1]) > len(lines[1][-1]) > len(lines[2][-1])
     assert "The least ε with a typical error of at most 10 is 0.6984." in done.stdout
     assert "staged-hierarchy" in done.stderr
     assert run("--ranges", "age", "--epsilon", "1", "--quiet").stderr == ""

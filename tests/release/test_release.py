@@ -75,7 +75,7 @@ def test_explanations_say_what_happened():
     for part in (
         "ranges of age",
         "chosen",
-        "Expected times the least error",
+        "in times that of the best",
         "typically off by",
         "ε = 0.5",
         "0.5 of 1",

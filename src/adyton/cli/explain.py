@@ -168,13 +168,11 @@ def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left
             table.add_row(printable(one["words"]), f"{one['value']:,.4g}", f"± {one['deviation']:,.3g}", price)
         out().print(table)
     table = plain_table()
-    for title in ("algorithm", "expected error", "expected regret", ""):
+    for title in ("algorithm", "expected error, × the best", ""):
         table.add_column(title, justify="right" if title.startswith("expected") else "left")
     for candidate, regret in sorted(choice["regrets"].items(), key=lambda pair: (pair[1] is None, pair[1])):
-        error = choice["errors"].get(candidate)
         mark = "chosen" if candidate == choice["algorithm"] else ""
-        figures = ["–" if error is None else f"{error:,.4g}", "–" if regret is None else f"{regret:.3f}"]
-        table.add_row(printable(candidate), *figures, mark)
+        table.add_row(printable(candidate), "–" if regret is None else f"{regret:.3f}", mark)
     out().print(table)
     out().print(f"ε = {display(Fraction(choice['left']['exact']))} {left} for {name}.")
     for note in choice["notes"]:

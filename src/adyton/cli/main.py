@@ -17,6 +17,7 @@ from typer.main import get_command
 
 import adyton
 from adyton.cli.console import guard
+from adyton.messages import no_such
 
 COMMANDS = {
     "release": "adyton.cli.release:command",
@@ -53,7 +54,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command; for a name that does not exist, say which do."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"there is no command {args[0]!r}; the commands are {', '.join(COMMANDS)}.")
+            ctx.fail(no_such("command", args[0], COMMANDS))
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **options: Any) -> Any:

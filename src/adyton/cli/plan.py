@@ -109,7 +109,7 @@ def _print(task: str, found: dict[Fraction, dict[str, ExpectedError | None]]) ->
 
 def _bar(error: ExpectedError, sizes: list[float]) -> str:
     """A bar as long as the logarithm of the error, from the least of all to the largest."""
-    if error.per_query <= 0:
+    if error.per_query <= 0 or len(sizes) < 3:
         return ""
     span = math.log(max(sizes) / min(sizes))
     return "█" * (1 + round(_BAR * math.log(error.per_query / min(sizes)) / span if span else 0))

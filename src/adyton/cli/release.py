@@ -195,8 +195,10 @@ def _print(tables: Sequence[_Lines]) -> None:
             table.add_column(f"{100 * _CONFIDENCE:g}% interval", justify="right")
         for place in range(rows):
             labels = (printable(str(label)) for label in lines.labels[place])
-            bounds = [] if lines.bounds is None else ["{:,.1f} to {:,.1f}".format(*lines.bounds[place])]
-            table.add_row(*labels, _number(lines.counts[place]), *bounds)
+            count = lines.counts[place]
+            words = "{:,.0f} to {:,.0f}" if isinstance(count, int) else "{:,.1f} to {:,.1f}"
+            bounds = [] if lines.bounds is None else [words.format(*lines.bounds[place])]
+            table.add_row(*labels, _number(count), *bounds)
         out().print(table)
     hidden = sum(len(lines.counts) for lines in tables) - (_ROWS_SHOWN - left)
     if hidden:

@@ -66,7 +66,8 @@ def _choice(release: Release) -> str:
             spent * release.rows_per_unit
         )
     notes = "".join(f" Note: {note}" for note in choice["notes"])
-    return f"Algorithm: {release.algorithm}, chosen {looked}. Expected times the least error: {ranked}.{notes}"
+    said = f"Algorithm: {release.algorithm}, chosen {looked}."
+    return f"{said} Expected error of each, in times that of the best: {ranked}.{notes}"
 
 
 def _feature(bought: dict[str, Any]) -> str:

@@ -30,6 +30,7 @@ from adyton.release.presentation import shown
 Kind: TypeAlias = Literal["exact", "approximate"]
 
 MOST_QUERIES = 1 << 17
+_SHOWN = 6
 _SEED = 20141107
 _LARGEST_COUNT = 2.0**53
 _AT_ONCE, _KEPT = 1 << 22, 1 << 26
@@ -51,7 +52,9 @@ class Interval:
     confidence: float
     kind: Kind
 
-    def __str__(self) -> str:
+    @property
+    def meaning(self) -> str:
+        """What the intervals promise, in plain words."""
         rate = f"{100 * self.confidence:g}"
         if self.kind == "exact":
             return (
@@ -65,10 +68,15 @@ class Interval:
         )
 
     def __repr__(self) -> str:
-        pairs = zip(self.lower.reshape(-1).tolist()[:4], self.upper.reshape(-1).tolist()[:4], strict=True)
-        more = ", …" if self.lower.size > 4 else ""
-        listed = ", ".join(f"{low:.6g} to {high:.6g}" for low, high in pairs)
-        return f"<{100 * self.confidence:g}% intervals ({self.kind}): {listed}{more}>"
+        return f"<{100 * self.confidence:g}% intervals ({self.kind}): {self._listed()}>"
+
+    def __str__(self) -> str:
+        return f"{self._listed()}. {self.meaning}"
+
+    def _listed(self) -> str:
+        pairs = zip(self.lower.reshape(-1).tolist()[:_SHOWN], self.upper.reshape(-1).tolist()[:_SHOWN], strict=True)
+        more = ", …" if self.lower.size > _SHOWN else ""
+        return ", ".join(f"{low:.6g} to {high:.6g}" for low, high in pairs) + more
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,7 +113,7 @@ class Release:
     def interval(self, queries: object = None, confidence: float = 0.95) -> Interval:
         """Answers with confidence intervals: for some queries, or for every cell if none are given.
 
-        ``str()`` of the result says in plain words what the intervals promise.
+        ``.meaning`` of the result says in plain words what the intervals promise.
         """
         asked = Identity(self.schema.shape) if queries is None else as_queries(self.schema, queries)
         found = self.noise.interval(asked, confidence)

@@ -45,6 +45,8 @@ def step_line(
     room = (end - left) / max(1, len(ticks)) - 4
     for place, label in ticks:
         words = svg.cut(label, room)
+        if apart and x(place) + svg.width_of([words]) / 2 > end - 2:
+            continue  # it would run into the words of what stands apart
         parts += [svg.line(x(place), bottom, x(place), bottom + 4, 0.6)]
         parts += [svg.text(x(place), bottom + 15, words, _anchor(x(place), width, words))]
     parts.append(svg.text((left + end) / 2, bottom + 36, name, "middle", pale=True))

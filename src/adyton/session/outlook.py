@@ -18,7 +18,7 @@ from adyton.plans.base import ExpectedError, Plan, reduction
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
 from adyton.schema import Schema
-from adyton.selection.closed_form import affordable
+from adyton.selection.closed_form import ClosedForm, affordable
 from adyton.selection.pythia import Pythia
 from adyton.selection.shipped import shipped_selector
 from adyton.session.preview import promised
@@ -71,7 +71,10 @@ class Outlook:
         _, seen = reduction(plan, workload)
         selector = plan.selector or shipped_selector(len(seen.domain))
         kept.pop("reduce", None)
-        return cls(task, selected, seen, selector.available()[0], kept)
+        names = selector.available()[0]
+        if isinstance(selector, ClosedForm):  # it passes over what takes too long to compute
+            names = [name for name in names if affordable(name, seen)]
+        return cls(task, selected, seen, names, kept)
 
     def errors(self, epsilon: Rational) -> dict[str, ExpectedError | None]:
         """The error to expect of each algorithm where it has a closed form that can be computed soon; else None."""

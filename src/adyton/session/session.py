@@ -12,6 +12,7 @@ from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, display, positive
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
+from adyton.kernel.refusals import beyond
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
@@ -60,7 +61,9 @@ class Session:
         )
         if unit is not None and (not isinstance(unit, str) or not unit.strip()):
             raise BadInput(f'unit must be a word for what is protected, like "patient", given {shorten(unit)}.')
-        self.unit = unit or ("row" if declared.rows_per_unit == 1 else f"unit of {declared.rows_per_unit} rows")
+        self.unit = unit or (
+            "row" if declared.rows_per_unit == 1 else f"person with up to {declared.rows_per_unit} rows"
+        )
         self.schema = declared
         self._own_ledger = not isinstance(ledger, Ledger)
         self._kernel: Kernel[TableSource] = Kernel(
@@ -131,6 +134,7 @@ class Session:
         workload = task.workload(schema)
         amount = positive(epsilon, "epsilon")
         plan, kept = plan_of(task, algorithm, options)
+        self._afford(amount)
         x = self._source(where).select(list(schema.names)).vectorize()
         row_epsilon = amount / x.stability
         plan.admit(x, workload, row_epsilon)
@@ -150,8 +154,9 @@ class Session:
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of rows, spending *epsilon*."""
-        source = self._source(where)
-        return source.count(positive(epsilon, "epsilon") / source.stability)
+        source, amount = self._source(where), positive(epsilon, "epsilon")
+        self._afford(amount)
+        return source.count(amount / source.stability)
 
     def close(self) -> None:
         """Let go of the ledger's file, if the session opened it. At its end a ``with`` block does the same."""
@@ -165,6 +170,11 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _afford(self, amount: Fraction) -> None:
+        """Refuse what is more than is left, in the person's own terms and not in those of a row."""
+        if amount > self.remaining:
+            raise beyond(amount, self.remaining, self.total)
 
     def _source(self, where: str | None) -> TableSource:
         return self._kernel.root if where is None else self._kernel.root.where(where)

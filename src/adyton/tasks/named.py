@@ -143,4 +143,4 @@ def _ordered(schema: Schema) -> list[bool]:
 
 
 def _refuse_order(name: str, what: str) -> None:
-    raise BadInput(f'{name} has no order, so that it has no {what.removeprefix("a ")}. Ask for ad.Histogram("{name}").')
+    raise BadInput(f"{name} has no order, so that it has no {what.removeprefix('a ')}. Ask for a histogram of it.")

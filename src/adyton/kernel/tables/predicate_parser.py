@@ -32,7 +32,10 @@ LONGEST = 10_000
 _OPERATORS = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
-_HELP = "Allowed are = != < <= > >=, between, in, is null, and, or, not, parentheses, numbers, 'texts', true and false."
+_HELP = (
+    "Allowed are = != < <= > >=, between, in, is null, and, or, not, parentheses, numbers, 'texts', true and false; a "
+    'name with a blank is written in double quotes, "visit year".'
+)
 _NAMES = {
     "Anonymous": "a function call",
     "Add": "arithmetic",
