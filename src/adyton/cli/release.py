@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -149,35 +150,39 @@ class _Lines:
     names: Sequence[str]
     labels: Sequence[Sequence[Any]]
     counts: Sequence[float]
-    bounds: Sequence[tuple[float, float]] | None
+    bounds: Sequence[tuple[float, float]] | None = None
 
 
 def _tables(release: Release, *, integer: bool, nonnegative: bool) -> list[_Lines]:
     """The marginals that were asked for, cumulative counts, or the cells."""
+    from adyton.queries import Identity, Queries
     from adyton.release.intervals import MOST_QUERIES
     from adyton.tasks import Cdf, Marginals
 
-    shown: dict[str, Any] = {"integer": integer, "nonnegative": nonnegative}
-    if release.estimate.size <= MOST_QUERIES:
-        shown["confidence"] = _CONFIDENCE
+    options: dict[str, Any] = {"integer": integer, "nonnegative": nonnegative}
     if isinstance(release.task, Marginals):
-        sets = itertools.combinations(release.schema.names, release.task.way)
-        return [_lines(release.to_arrow(names, **shown), names) for names in sets]
-    cells = _lines(release.to_arrow(**shown), release.schema.names)
-    if not isinstance(release.task, Cdf):
-        return [cells]
-    found = release.interval(release.workload, _CONFIDENCE)
-    counts = release.answer(release.workload, integer=integer, nonnegative=nonnegative)
-    bounds = list(zip(found.lower.tolist(), found.upper.tolist(), strict=True))
-    return [replace(cells, counts=(counts.astype(int) if integer else counts).tolist(), bounds=bounds)]
+        sets = list(itertools.combinations(release.schema.names, release.task.way))
+        tables = [_lines(release.to_arrow(names, **options), names) for names in sets]
+    else:
+        tables = [_lines(release.to_arrow(**options), release.schema.names)]
+    queries: Queries = Identity(release.schema.shape)
+    if isinstance(release.task, Cdf):
+        counts = release.answer(release.workload, **options)
+        tables = [replace(tables[0], counts=(counts.astype(int) if integer else counts).tolist())]
+    if isinstance(release.task, Cdf | Marginals):
+        queries = release.workload
+    if queries.count > MOST_QUERIES:
+        return tables
+    found = release.interval(queries, _CONFIDENCE)  # all at once: the algorithm is run again for it
+    least = 0.0 if nonnegative else -math.inf
+    bounds = iter([(max(low, least), max(high, least)) for low, high in zip(found.lower, found.upper, strict=True)])
+    return [replace(lines, bounds=list(itertools.islice(bounds, len(lines.counts)))) for lines in tables]
 
 
 def _lines(table: pa.Table, names: Sequence[str]) -> _Lines:
-    """A table whose columns are the attributes, the count and the bounds, in this order."""
-    columns = [column.to_pylist() for column in table.columns]
-    labels, (counts, *bounds) = columns[: len(names)], columns[len(names) :]
-    pairs = list(zip(*bounds, strict=True)) if bounds else None
-    return _Lines(names, list(zip(*labels, strict=True)), counts, pairs)
+    """A table whose columns are the attributes and the count, in this order."""
+    *labels, counts = (column.to_pylist() for column in table.columns)
+    return _Lines(names, list(zip(*labels, strict=True)), counts)
 
 
 def _print(tables: Sequence[_Lines]) -> None:

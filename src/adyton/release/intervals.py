@@ -39,6 +39,7 @@ _WORK = {True: 1 << 27, False: 1 << 19}
 _MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 40}
 """How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
 _BATCH, _FEWEST, _SECONDS = 10, 20, 20.0
+_AT_LEAST = {True: 500, False: _FEWEST}
 """An algorithm that adapts to the data is run at least so often, and then for so long."""
 
 
@@ -171,7 +172,7 @@ class NoiseModel:
         deadline = time.monotonic() + _SECONDS
         done = 0
         while done < number:
-            if done >= _FEWEST and not exact and time.monotonic() > deadline:
+            if done >= _AT_LEAST[exact] and time.monotonic() > deadline:
                 return
             place = done // step
             batch = kept[place] if place < len(kept) else self._batch(exact, _SEED + done, step)

@@ -12,13 +12,14 @@ from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.plans.registry import algorithms, plan_named
-from adyton.queries import Queries
+from adyton.queries import Marginals, Queries
 from adyton.selection.selector import Choice, Selector, Training
 from adyton.selection.workload_kinds import reach
 
 _MOST_CELLS, _LARGEST = 1 << 14, 1 << 24
 """Optimised strategies are tried up to this many cells: beyond, they take too long to find. Beyond so many coefficients
 only errors that need no table are computed."""
+_MOST_CELLS_OF_MARGINALS = 1 << 21
 _CHEAP = ("identity", "privelet")
 _SLOW, _DENSE = "hdmm", "workload"
 _PLAIN, _DENOISED = "identity", "denoised-cells"
@@ -80,6 +81,8 @@ class ClosedForm(Selector):
 
 def affordable(name: str, workload: Queries) -> bool:
     """Whether the error of an algorithm can be computed in a short time."""
+    if name == _SLOW and isinstance(workload, Marginals):
+        return workload.cells <= _MOST_CELLS_OF_MARGINALS  # their weights are found on sets of axes, not on cells
     large = workload.cells * workload.count > _LARGEST
     return not ((name == _SLOW and workload.cells > _MOST_CELLS) or (name not in _CHEAP and large))
 
