@@ -3,33 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from small_table import releases
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.noise import SimulatedNoise
 
-SCHEMA = ad.Schema(
-    {
-        "age": ad.Integer(0, 15),
-        "sex": ad.Categorical(["F", "M"], nulls="level"),
-        "smokes": ad.Boolean(),
-    }
-)
-RANDOM = np.random.default_rng(5)
-TABLE = pd.DataFrame(
-    {
-        "age": RANDOM.binomial(15, 0.4, 3000),
-        "sex": RANDOM.choice(["F", "M", None], 3000),
-        "smokes": RANDOM.random(3000) < 0.3,
-    }
-)
-
-
-def release_of(task, algorithm="identity", epsilon="0.5", **options):
-    session = ad.Session(TABLE, schema=SCHEMA, epsilon=1, noise=SimulatedNoise(3))
-    return session.release(task, epsilon, algorithm=algorithm, **options)
-
-
+release_of = releases(oldest=15)
 TABLE_RELEASE = release_of(ad.Histogram("age", "sex", "smokes"))
 
 

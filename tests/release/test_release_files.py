@@ -9,34 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from small_table import releases
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.noise import SimulatedNoise
 
-SCHEMA = ad.Schema(
-    {
-        "age": ad.Integer(0, 7),
-        "sex": ad.Categorical(["F", "M"], nulls="level"),
-        "smokes": ad.Boolean(),
-    }
-)
-RANDOM = np.random.default_rng(5)
-TABLE = pd.DataFrame(
-    {
-        "age": RANDOM.binomial(7, 0.4, 3000),
-        "sex": RANDOM.choice(["F", "M", None], 3000),
-        "smokes": RANDOM.random(3000) < 0.3,
-    }
-)
 HUGE = 10**400
-
-
-def release_of(task, algorithm="identity", **options):
-    session = ad.Session(TABLE, schema=SCHEMA, epsilon=1, noise=SimulatedNoise(3))
-    return session.release(task, "0.5", algorithm=algorithm, **options)
-
-
+release_of = releases(oldest=7)
 NAMED = release_of(ad.Histogram("age", "sex"))
 ASKED = release_of(ad.QueryList([{"age": (2, 5)}, {"age": [1, 6], "sex": "F"}]))
 

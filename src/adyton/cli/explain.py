@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.console import out, plain_table, print_json, printable
+from adyton.cli.console import out, plain_table, print_json, printable, progress
 from adyton.errors import BadInput
 from adyton.exact import as_number
 
@@ -138,7 +138,8 @@ def _release_in(file: Path) -> Release | None:
 
 
 def _show_release(release: Release, *, as_json: bool) -> None:
-    explanation = release.explain()
+    with progress("estimating the error", quiet=as_json):
+        explanation = release.explain()
     if as_json:
         print_json({"explanation": list(explanation.paragraphs), "choice": release.choice})
         return

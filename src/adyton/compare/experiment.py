@@ -18,7 +18,8 @@ from adyton.compare.results import Case, Comparison, Outcome, Recommendation, ra
 from adyton.compare.shown import shown
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, display, positive
-from adyton.kernel.kernel import LARGEST_TOTAL, Kernel
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import no_such
 from adyton.plans import Plan, algorithms, plan_named, simulate
 from adyton.queries.base import Reals

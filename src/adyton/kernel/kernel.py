@@ -6,7 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
@@ -18,7 +18,9 @@ from adyton.exact import Rational, display, positive
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.mechanisms import Mechanism
+from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
 from adyton.kernel.process import this_process
+from adyton.kernel.receipts import Receipts
 from adyton.kernel.refusals import beyond
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
@@ -32,8 +34,6 @@ from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
 from adyton.whole import whole
-
-LARGEST_TOTAL = 1000
 
 
 class _Kept(NamedTuple):
@@ -74,11 +74,11 @@ class Kernel(Sealed, Generic[Root]):
         noise: NoiseSource | None = None,
     ) -> None:
         schema = schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema))
-        total = _check_total(epsilon)
+        total = checked_total(epsilon)
         table = open_table(data, schema)
-        if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not _is_path(data):
+        if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not is_path(data):
             raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
-        self._open(total, ledger, dataset, _name_of(data), noise)
+        self._open(total, ledger, dataset, name_of(data), noise)
         self.root = cast(TableSource, self._start(TableShape(schema), table, schema.rows_per_unit))
 
     @classmethod
@@ -93,7 +93,7 @@ class Kernel(Sealed, Generic[Root]):
         noise: NoiseSource | None = None,
     ) -> Kernel[VectorSource]:
         """A kernel over a vector of counts that somebody has made already; its root is a vector."""
-        counts, total = _check_counts(x), _check_total(epsilon)
+        counts, total = checked_counts(x), checked_total(epsilon)
         stability = whole(rows_per_unit, "rows_per_unit", 1)
         kernel = cast(Kernel[VectorSource], cls.__new__(cls))
         kernel._open(total, ledger, dataset, "vector", noise)
@@ -114,7 +114,7 @@ class Kernel(Sealed, Generic[Root]):
 
         With *trials*, each measurement yields that many independent answers, along a first axis.
         """
-        counts, total = _check_counts(x), _check_total(epsilon)
+        counts, total = checked_counts(x), checked_total(epsilon)
         kernel = cast(Kernel[VectorSource], cls.__new__(cls))
         kernel._open(total, Tally(total, "simulation"), None, "simulation", SimulatedNoise(seed))
         kernel._trials = None if trials is None else whole(trials, "trials", 1)
@@ -133,7 +133,7 @@ class Kernel(Sealed, Generic[Root]):
         self._lock = threading.RLock()
         self._process = this_process()
         self._busy = False
-        self._caused = threading.local()
+        self._receipts = Receipts()
         self._budget = Budget()
         self._kept: dict[int, _Kept] = {}
         self._noise: NoiseSource = noise or ExactNoise()
@@ -234,17 +234,9 @@ class Kernel(Sealed, Generic[Root]):
         if asked > left:
             raise beyond(asked, left, self.total, source.stability)
 
-    @contextmanager
-    def receipts(self) -> Iterator[list[int]]:
-        """The numbers of the ledger's entries that this thread causes within the block, in a list that grows."""
-        outer: list[int] | None = getattr(self._caused, "numbers", None)
-        self._caused.numbers = []
-        try:
-            yield self._caused.numbers
-        finally:
-            if outer is not None:
-                outer.extend(self._caused.numbers)
-            self._caused.numbers = outer
+    def receipts(self) -> AbstractContextManager[list[int]]:
+        """The numbers of the ledger's entries that this thread causes within a block, in a list that grows."""
+        return self._receipts.collected()
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -298,9 +290,7 @@ class Kernel(Sealed, Generic[Root]):
         except BudgetExceeded as refused:
             refusal = refused
         else:
-            numbers: list[int] | None = getattr(self._caused, "numbers", None)
-            if numbers is not None:
-                numbers.append(entry)
+            self._receipts.note(entry)
             return entry
         if kept.stability <= 1:
             raise refusal
@@ -335,31 +325,3 @@ def _run(
         return None, type(interruption)
     except BaseException:
         return None, KernelFailure
-
-
-def _check_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    counts = np.asarray(x)
-    if counts.dtype.kind not in "iu" or counts.ndim == 0 or counts.size == 0:
-        raise BadInput(f"a vector of counts is an array of whole numbers, given {counts.dtype} {counts.shape}.")
-    return counts
-
-
-def _check_total(epsilon: Rational) -> Fraction:
-    total = positive(epsilon, "epsilon")
-    if total > LARGEST_TOTAL:
-        raise BadInput(
-            f"a total of ε = {display(total)} protects nothing, allowed is at most {LARGEST_TOTAL}. "
-            "Budgets that mean something are about 0.01 to 10."
-        )
-    return total
-
-
-def _is_path(data: Any) -> bool:
-    return isinstance(data, str | os.PathLike)
-
-
-def _name_of(data: Any) -> str:
-    """A public name for a data set: a file's own name, else the kind of table. Never anything from its rows."""
-    if _is_path(data):
-        return os.path.basename(os.fspath(data).rstrip("/")) or "table"
-    return f"{type(data).__module__.split('.')[0]} {type(data).__name__}"

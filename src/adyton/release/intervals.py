@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import share
-from adyton.messages import shorten
 from adyton.partitions import lift, reduce_workload, workload_partition
 from adyton.plans.base import ExpectedError, Plan, StrategyPlan
 from adyton.plans.simulation import simulate
@@ -40,7 +39,7 @@ _MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 40}
 """How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
 _BATCH, _FEWEST, _SECONDS = 10, 20, 20.0
 _AT_LEAST = {True: 500, False: _FEWEST}
-"""An algorithm that adapts to the data is run at least so often, and then for so long."""
+"""However slow an algorithm is, it is run so often; and then for as long as these seconds last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +134,10 @@ class NoiseModel:
             )
         exact = self.kind(queries) == "exact"
         runs = self._number(queries, exact)
-        most = 1 - (10 if exact else 2) / runs
-        if rate > most:
-            raise BadInput(
-                f"confidence is at most {most:.4g} here, given {shorten(confidence)}: the bounds are found by {runs:,} "
-                "simulated runs, which do not tell more."
-            )
+        _check_rate(rate, runs, exact)
         answers = np.asarray(queries @ self.estimate, dtype=np.float64)
         errors = np.concatenate([np.abs(batch).astype(np.float32) for batch in self._errors(queries, runs)])
+        _check_rate(rate, len(errors), exact)
         radius = np.quantile(errors, rate, axis=0, method="higher").astype(np.float64)
         return Interval(answers, answers - radius, answers + radius, rate, "exact" if exact else "approximate")
 
@@ -200,3 +195,13 @@ class NoiseModel:
         random = np.random.default_rng(seed)
         likely = shown(self.estimate, integer=False, nonnegative=True)
         return random.poisson(np.minimum(likely, _LARGEST_COUNT)).astype(np.int64)
+
+
+def _check_rate(rate: float, runs: int, exact: bool) -> None:
+    """Refuse a confidence that so many runs cannot tell."""
+    most = 1 - (10 if exact else 2) / runs
+    if rate > most:
+        raise BadInput(
+            f"confidence is at most {most:.4g} here, given {rate:g}: the bounds are found by {runs:,} simulated runs, "
+            "which do not tell more."
+        )

@@ -14,7 +14,8 @@ import numpy as np
 
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.exact import as_number, exact
-from adyton.kernel.kernel import LARGEST_TOTAL, Kernel
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import shorten
 from adyton.plans.base import StrategyPlan
 from adyton.plans.registry import plan_named

@@ -13,6 +13,7 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
+from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import listing, shorten
 from adyton.plans.base import ExpectedError, Plan, reduction
 from adyton.plans.registry import plan_named
@@ -25,7 +26,7 @@ from adyton.session.preview import promised
 from adyton.tasks import Task, as_task
 
 AUTO = "auto"
-LARGEST, SMALLEST = Fraction(1000), Fraction(1, 10**6)
+LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)
 _DIGITS = 4
 _KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
 

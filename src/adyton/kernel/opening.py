@@ -1,0 +1,46 @@
+"""What a kernel is opened with: counts, a total, and a name for the data; checked before anything is read."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.exact import Rational, display, positive
+
+LARGEST_TOTAL = 1000
+
+
+def checked_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Whole numbers in an array with at least one cell, or an error."""
+    counts = np.asarray(x)
+    if counts.dtype.kind not in "iu" or counts.ndim == 0 or counts.size == 0:
+        raise BadInput(f"a vector of counts is an array of whole numbers, given {counts.dtype} {counts.shape}.")
+    return counts
+
+
+def checked_total(epsilon: Rational) -> Fraction:
+    """A total budget that means something, or an error."""
+    total = positive(epsilon, "epsilon")
+    if total > LARGEST_TOTAL:
+        raise BadInput(
+            f"a total of ε = {display(total)} protects nothing, allowed is at most {LARGEST_TOTAL}. "
+            "Budgets that mean something are about 0.01 to 10."
+        )
+    return total
+
+
+def is_path(data: Any) -> bool:
+    """Whether the data are a file, which has a name."""
+    return isinstance(data, str | os.PathLike)
+
+
+def name_of(data: Any) -> str:
+    """A public name for a data set: a file's own name, else the kind of table. Never anything from its rows."""
+    if is_path(data):
+        return os.path.basename(os.fspath(data).rstrip("/")) or "table"
+    return f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
