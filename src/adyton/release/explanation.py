@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 _ORIGIN = {
     "exact": "computed before anything was measured",
     "estimate": "computed before anything was measured, up to a small error of estimation",
-    "upper mark": "what plain least squares would have; the algorithm is meant to do better",
-    "noise only": "of the noise alone; a bias that depends on the data comes on top",
     "resampled": "found by running the algorithm again on what it published; not guaranteed",
 }
 

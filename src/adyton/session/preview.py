@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from typing import Any
 
-from adyton.exact import as_number, display
+from adyton.exact import display
 from adyton.plans.base import ExpectedError
 
 
@@ -31,8 +30,8 @@ class Preview:
     cells: int
     queries: int
     epsilon: Fraction
-    remaining: Fraction | None
-    """What is left of the budget now; None where no session asks."""
+    remaining: Fraction
+    """What is left of the budget now."""
     candidates: Mapping[str, ExpectedError | None]
     """The algorithms that could run, with the error to expect; None where it depends on the data."""
     chosen: bool
@@ -47,7 +46,7 @@ class Preview:
     @property
     def affordable(self) -> bool:
         """Whether the budget that is left is enough."""
-        return self.remaining is None or self.epsilon <= self.remaining
+        return self.epsilon <= self.remaining
 
     def lines(self) -> list[tuple[str, str, str]]:
         """For each algorithm its error, and what kind of figure that is; the least first."""
@@ -56,26 +55,8 @@ class Preview:
         rest = [(name, "–", "depends on the data") for name in self.candidates if name not in known]
         return [(name, f"{error.per_query:.4g}", error.kind) for name, error in ranked] + rest
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {
-            "task": self.task,
-            "cells": self.cells,
-            "queries": self.queries,
-            "epsilon": as_number(self.epsilon),
-            "remaining": None if self.remaining is None else as_number(self.remaining),
-            "affordable": self.affordable,
-            "candidates": {
-                name: None if error is None else {"per_query": error.per_query, "kind": error.kind}
-                for name, error in self.candidates.items()
-            },
-            "chosen": self.chosen,
-        }
-
     def sentence(self) -> str:
         """What would be charged, and whether there is enough."""
-        if self.remaining is None:
-            return f"{self.task}: {self.cells:,} cells, ε = {display(self.epsilon)}."
         enough = "" if self.affordable else ", which is not enough"
         return (
             f"{self.task}: {self.cells:,} cells; would cost ε = {display(self.epsilon)} of the "
