@@ -107,7 +107,7 @@ def test_settings_and_groups_come_in_the_paper_s_order():
 def test_fig7_compares_the_criteria():
     some = [one for place, name in enumerate(CRITERIA) for one in records(name, [1, 2 + place])]
     [sheet] = fig7(parts(some)[0])
-    assert [row[1] for row in sheet.rows] == ["1.500", "2.000", "2.500", "3.000"]
+    assert [row[1] for row in sheet.rows] == ["1.500", "2.000", "2.500", "3.000", "3.500"]
     assert fig7(parts(SOME)[0]) == []
 
 

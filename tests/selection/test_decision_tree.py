@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.selection.criteria import CRITERIA, best_algorithm, criterion_named, group_regret
+from adyton.selection.criteria import CRITERIA, criterion_named, gini, mean_group_regret, near_best
 from adyton.selection.decision_tree import Leaf, Split, from_plain, grow, most_features, prune, to_plain, walk
+
+BEST_ALGORITHM = criterion_named("best-algorithm")
 
 
 def partitions(items):
@@ -29,7 +31,7 @@ def test_groups_are_the_best_of_all_partitions(algorithms, theta):
     random = np.random.default_rng(algorithms)
     regrets = 1 + random.gamma(0.5, 1, (20, algorithms)).round(1)
     shares = random.dirichlet(np.ones(algorithms), 20)
-    found = group_regret(regrets, regrets**2, shares, theta)
+    found = mean_group_regret(np.hstack([regrets, shares]), theta)
     for r, t, impurity in zip(regrets, shares, found, strict=True):
         allowed = (
             groups
@@ -41,8 +43,24 @@ def test_groups_are_the_best_of_all_partitions(algorithms, theta):
 
 def test_one_group_is_pure_and_no_group_is_gini():
     regrets, shares = np.array([[1.0, 1.3, 2.0]]), np.array([[0.2, 0.3, 0.5]])
-    assert group_regret(regrets, regrets, shares, 10) == pytest.approx(0)
-    assert group_regret(regrets, regrets, shares, 0.1) == pytest.approx(best_algorithm(regrets, regrets, shares))
+    means = np.hstack([regrets, shares])
+    assert mean_group_regret(means, 10) == pytest.approx(0)
+    assert mean_group_regret(means, 0.1) == pytest.approx(gini(shares))
+
+
+def test_votes_are_shared_by_those_that_are_near_the_best_on_the_input():
+    regrets = np.array([[1.0, 1.5, 1.2, 9.0], [4.0, 1.0, 1.51, 2.0]])
+    assert near_best(regrets, 0.5).round(3).tolist() == [[0.333, 0.333, 0.333, 0.0], [0.0, 1.0, 0.0, 0.0]]
+    assert near_best(regrets, 0).tolist() == BEST_ALGORITHM.numbers(regrets).tolist()
+
+
+def test_like_mean_regrets_are_no_group():
+    """Each of two algorithms is bad on one half of the inputs: only groups by their means think them equal."""
+    features = np.arange(40.0)[:, None]
+    regrets = np.where((features < 20) == [True, False], 1.0, 9.0)
+    for name, kind in (("group-regret", Split), ("best-algorithm", Split), ("mean-group-regret", Leaf)):
+        tree = grow(features, regrets, ["scale"], ["hb", "dawa"], criterion=criterion_named(name), depth=2)
+        assert isinstance(tree, kind), name
 
 
 @pytest.mark.parametrize("name", CRITERIA)
@@ -51,12 +69,12 @@ def test_a_tree_finds_the_rule(name):
     random = np.random.default_rng(0)
     features = np.column_stack([random.uniform(0, 2000, 600), random.uniform(0, 100, 600)])
     best = np.where(features[:, 0] < 1000, 0, np.where(features[:, 1] < 40, 1, 2))
-    wrong = [3.0, 9.0, 27.0] if name == "group-regret" else 3.0
+    wrong = [3.0, 9.0, 27.0] if name == "mean-group-regret" else 3.0
     regrets = np.where(np.arange(3) == best[:, None], 1.0, wrong + random.random((600, 3)))
     tree = grow(features, regrets, ["scale", "zeros"], ["hb", "dawa", "ahp"], criterion=criterion_named(name), depth=4)
     chosen = [walk(tree, dict(zip(["scale", "zeros"], row, strict=True)).__getitem__)[0].algorithm for row in features]
     right = np.mean([["hb", "dawa", "ahp"][number] == one for number, one in zip(best, chosen, strict=True)])
-    assert right > (0.95 if name != "group-regret" else 0.5)  # which stops where mean regrets happen to be alike
+    assert right > (0.95 if name != "mean-group-regret" else 0.5)  # which stops where mean regrets happen to be alike
 
 
 def test_every_split_is_the_best_one():
@@ -67,12 +85,9 @@ def test_every_split_is_the_best_one():
     best = np.eye(4)[np.argmin(regrets, axis=1)]
 
     def weighted(below):
-        return sum(
-            side.mean() * float(best_algorithm(regrets[side], regrets[side], best[side].mean(axis=0)))
-            for side in (below, ~below)
-        )
+        return sum(side.mean() * float(gini(best[side].mean(axis=0))) for side in (below, ~below))
 
-    tree = grow(features, regrets, list("abc"), list("wxyz"), criterion=best_algorithm, depth=1, least=5)
+    tree = grow(features, regrets, list("abc"), list("wxyz"), criterion=BEST_ALGORITHM, depth=1, least=5)
     sides = [features[:, f] <= t for f in range(3) for t in np.arange(0.5, 6)]
     lowest = min(weighted(below) for below in sides if 5 <= below.sum() <= 35)
     assert isinstance(tree, Split)
@@ -89,14 +104,14 @@ def test_depth_and_leaves_are_limited():
     def leaves(tree):
         return [tree] if isinstance(tree, Leaf) else leaves(tree.left) + leaves(tree.right)
 
-    tree = grow(features, regrets, ["a", "b"], ["x", "y", "z"], criterion=best_algorithm, depth=3, least=20)
+    tree = grow(features, regrets, ["a", "b"], ["x", "y", "z"], criterion=BEST_ALGORITHM, depth=3, least=20)
     assert depth_of(tree) <= 3
     assert all(leaf.inputs >= 20 for leaf in leaves(tree))
     assert sum(leaf.inputs for leaf in leaves(tree)) == 200
     for leaf in leaves(tree):
         assert leaf.algorithm == min(leaf.regrets, key=leaf.regrets.get)
-    assert isinstance(grow(features, regrets, ["a", "b"], ["x", "y", "z"], criterion=best_algorithm, depth=0), Leaf)
-    assert isinstance(grow(features * 0, regrets, ["a", "b"], list("xyz"), criterion=best_algorithm, depth=3), Leaf)
+    assert isinstance(grow(features, regrets, ["a", "b"], ["x", "y", "z"], criterion=BEST_ALGORITHM, depth=0), Leaf)
+    assert isinstance(grow(features * 0, regrets, ["a", "b"], list("xyz"), criterion=BEST_ALGORITHM, depth=3), Leaf)
 
 
 def test_a_path_looks_at_each_feature_once_and_at_no_other():
@@ -127,7 +142,9 @@ def test_bad_input():
     with pytest.raises(BadInput, match="Did you mean 'group-regret'"):
         criterion_named("group-regrets")
     with pytest.raises(BadInput, match="theta"):
-        group_regret(np.ones(2), np.ones(2), np.ones(2), float("nan"))
+        mean_group_regret(np.ones(4), float("nan"))
+    with pytest.raises(BadInput, match="theta"):
+        near_best(np.ones((1, 2)), -0.1)
     for features, regrets in (
         ([[1.0]], [[0.5, 1.0]]),
         ([[np.nan]], [[1.0, 2.0]]),
@@ -135,7 +152,7 @@ def test_bad_input():
         ([], []),
     ):
         with pytest.raises(BadInput):
-            grow(features, regrets, ["a"], ["x", "y"], criterion=best_algorithm, depth=1)
+            grow(features, regrets, ["a"], ["x", "y"], criterion=BEST_ALGORITHM, depth=1)
 
 
 def test_questions_that_do_not_pay_are_pruned():
@@ -151,3 +168,12 @@ def test_questions_that_do_not_pay_are_pruned():
     assert isinstance(prune(tree, 0.01, margin=0.05), Leaf)
     twice = Split("scale", 2.0, few, tree)  # what was bought for the first question is free for the second
     assert isinstance(prune(twice, 0.04).right, Split)
+
+
+def test_many_values_are_cut_at_some_places_only():
+    """Ten thousand values, one rule: the threshold is near the true one."""
+    values = np.random.default_rng(0).permutation(10_000).astype(float)
+    regrets = np.where((values < 3000)[:, None] == [True, False], 1.0, 2.0)
+    tree = grow(values[:, None], regrets, ["scale"], ["hb", "dawa"], criterion=BEST_ALGORITHM, depth=1)
+    assert isinstance(tree, Split)
+    assert tree.threshold == pytest.approx(3000, abs=10_000 / 100)

@@ -49,7 +49,11 @@ def command(
     trials: Annotated[int, typer.Option(min=2, help="How many runs each error is averaged over.")] = 20,
     kind: Annotated[str, typer.Option(help="What to learn: similar-inputs or tree.")] = "similar-inputs",
     criterion: Annotated[
-        str, typer.Option(help="How a tree is split: group-regret, best-algorithm, least-regret or regret-variance.")
+        str,
+        typer.Option(
+            help="How a tree is split: group-regret, best-algorithm, least-regret, regret-variance or "
+            "mean-group-regret."
+        ),
     ] = "group-regret",
     depth: Annotated[int | None, typer.Option(min=0, help="The most questions that a tree asks in a row.")] = None,
     share: Annotated[

@@ -85,18 +85,19 @@ def fig7(part: Part, path: Path) -> bool:
     groups = [group for group in part.by_group if sum(name in part.by_group[group] for name in CRITERIA) > 1]
     if not groups:
         return False
-    styles = dict(zip(CRITERIA, ((BLUE, ""), (_OTHERS[2], "//"), (GREEN, ".."), (_OTHERS[1], "\\\\")), strict=True))
+    looks = ((BLUE, ""), (_OTHERS[2], "//"), (GREEN, ".."), (_OTHERS[1], "\\\\"), (_OTHERS[3], "xx"))
+    styles = dict(zip(CRITERIA, looks, strict=True))
     with _canvas(path, (max(7.0, 1.35 * len(groups) + 1.2), 4.2)) as figure:
         axes = figure.subplots()
         axes.set_title(f"Mean regret by the criterion that splits the tree: {setting(part)}", fontsize=12)
         for place, name in enumerate(CRITERIA):
             there = [(x, part.mean(group, name)) for x, group in enumerate(groups) if name in part.by_group[group]]
-            at = [x + (place - 1.5) * 0.21 for x, _ in there]
+            at = [x + (place - 2) * 0.17 for x, _ in there]
             colour, hatch = styles[name]
             bars = axes.bar(
                 at,
                 [mean - 1 for _, mean in there],
-                0.2,
+                0.16,
                 bottom=1,
                 color=colour,
                 hatch=hatch,

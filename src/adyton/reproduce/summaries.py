@@ -13,6 +13,7 @@ import numpy as np
 
 from adyton.reproduce import published
 from adyton.reproduce.records import GROUPS, Record
+from adyton.selection import criteria
 
 PYTHIA, DEFAULT, INFORMED = "tree: group-regret", "default", "informed"
 RUN = "tree: group-regret, run"
@@ -20,7 +21,7 @@ RUN = "tree: group-regret, run"
 are judged by what was measured of the algorithms that they choose."""
 DEFAULT_RUN = "default, run"
 """The default selector really run, on some of the inputs."""
-CRITERIA = (PYTHIA, "tree: best-algorithm", "tree: least-regret", "tree: regret-variance")
+CRITERIA = tuple(f"tree: {name}" for name in criteria.CRITERIA)
 CHOOSERS = (PYTHIA, RUN, DEFAULT, DEFAULT_RUN, "private informed", INFORMED)
 """The ways to choose that Fig. 4 compares with single algorithms."""
 

@@ -19,6 +19,7 @@ WORDS = {
     "tree: best-algorithm": "tree, best algorithm (Gini)",
     "tree: least-regret": "tree, least mean regret",
     "tree: regret-variance": "tree, regret variance",
+    "tree: mean-group-regret": "tree, groups by mean regret",
     "default": "Adyton's selector",
     "default, run": "Adyton's selector, really run",
     "informed": "informed decision",

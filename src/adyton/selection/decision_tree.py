@@ -16,6 +16,8 @@ from adyton.whole import whole
 
 LEAST = 5
 """A leaf stands for at least so many training inputs."""
+_THRESHOLDS = 128
+"""At most so many thresholds of a feature are tried: more would only fit the noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +56,9 @@ def grow(
 
     *features* is inputs × features, *regrets* inputs × algorithms. A leaf chooses the algorithm of least mean regret.
 
-    >>> from adyton.selection.criteria import best_algorithm
+    >>> from adyton.selection.criteria import criterion_named
     >>> tree = grow([[1], [2], [8], [9]], [[1, 2], [1, 2], [3, 1], [3, 1]], ["scale"], ["hb", "dawa"],
-    ...             criterion=best_algorithm, depth=3, least=1)
+    ...             criterion=criterion_named("best-algorithm"), depth=3, least=1)
     >>> tree.threshold, tree.left.algorithm, tree.right.algorithm
     (5.0, 'hb', 'dawa')
     """
@@ -67,7 +69,8 @@ def grow(
         raise BadInput(f"there are {len(names)} features and {len(algorithms)} algorithms, given other tables.")
     if not (np.isfinite(table).all() and np.isfinite(errors).all() and errors.min() >= 1):
         raise BadInput("features must be finite numbers, and regrets finite numbers of at least 1.")
-    grower = _Grower(tuple(names), tuple(algorithms), criterion, whole(least, "least", 1), table, errors, _best(errors))
+    numbers = criterion.numbers(errors)
+    grower = _Grower(tuple(names), tuple(algorithms), criterion, whole(least, "least", 1), table, errors, numbers)
     return grower.grow(np.arange(len(table)), whole(depth, "depth", 0))
 
 
@@ -79,11 +82,8 @@ class _Grower:
     least: int
     features: Reals
     regrets: Reals
-    best: Reals
-
-    @property
-    def _summed(self) -> tuple[Reals, Reals, Reals]:
-        return self.regrets, np.square(self.regrets), self.best
+    numbers: Reals
+    """What the criterion takes means of."""
 
     def grow(self, rows: npt.NDArray[np.int64], depth: int) -> Tree:
         cut = self._cut(rows) if depth else None
@@ -101,30 +101,31 @@ class _Grower:
 
     def _cut(self, rows: npt.NDArray[np.int64]) -> tuple[int, float] | None:
         """The feature and the threshold after which the weighted criterion is least, if it falls at all."""
-        impurity = float(self.criterion(*(one[rows].mean(axis=0) for one in self._summed)))
-        lowest, found = impurity - 1e-12, None
+        lowest, found = float(self.criterion.impurity(self.numbers[rows].mean(axis=0))) - 1e-12, None
         for feature in range(len(self.names)):
             order = rows[np.argsort(self.features[rows, feature], kind="stable")]
             values = self.features[order, feature]
-            sizes = np.arange(self.least, order.size - self.least + 1)
-            sizes = sizes[values[sizes - 1] < values[np.minimum(sizes, order.size - 1)]] if sizes.size else sizes
+            sizes = self._sizes(values)
             if not sizes.size:
                 continue
             scores = np.zeros(sizes.size)
-            for side, count in ((slice(None), sizes), (slice(None, None, -1), order.size - sizes)):
-                part = order[side]
-                means = (np.cumsum(one[part], axis=0)[count - 1] / count[:, None] for one in self._summed)
-                scores += count / order.size * self.criterion(*means)
+            for side, count in ((order, sizes), (order[::-1], order.size - sizes)):
+                means = np.cumsum(self.numbers[side], axis=0)[count - 1] / count[:, None]
+                scores += count / order.size * self.criterion.impurity(means)
             place = int(np.argmin(scores))
             if scores[place] < lowest:
                 size = sizes[place]
                 lowest, found = float(scores[place]), (feature, float((values[size - 1] + values[size]) / 2))
         return found
 
-
-def _best(regrets: Reals) -> Reals:
-    """1 at the best algorithm of each input, 0 elsewhere."""
-    return np.asarray(np.eye(regrets.shape[1])[np.argmin(regrets, axis=1)])
+    def _sizes(self, values: Reals) -> npt.NDArray[np.int64]:
+        """How many of the ordered values may lie below a threshold: some places, evenly spread, between unlike ones."""
+        sizes = np.arange(self.least, values.size - self.least + 1)
+        if sizes.size:
+            sizes = sizes[values[sizes - 1] < values[np.minimum(sizes, values.size - 1)]]
+        if sizes.size > _THRESHOLDS:
+            sizes = sizes[np.linspace(0, sizes.size - 1, _THRESHOLDS).astype(np.int64)]
+        return sizes
 
 
 def prune(tree: Tree, price: float, free: frozenset[str] = frozenset(), margin: float = 0.0) -> Tree:

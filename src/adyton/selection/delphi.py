@@ -59,7 +59,7 @@ class Delphi:
     kind: str = "similar-inputs"
     """What to learn: ``similar-inputs`` or ``tree``."""
     criterion: str = "group-regret"
-    """How a tree is split: group-regret, best-algorithm, least-regret or regret-variance."""
+    """How a tree is split: group-regret, best-algorithm, least-regret, regret-variance or mean-group-regret."""
     depth: int = DEPTH
     share: Rational | None = None
     """The part of the budget that features may cost: 1/100 if not given."""

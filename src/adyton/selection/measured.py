@@ -97,12 +97,12 @@ class Measured:
         """(draws · inputs) × features, the public one first, each private one bought for *price* times ε."""
         random = np.random.default_rng(seed)
         cells = [int(np.prod(one.domain)) for one in self.inputs]
-        noise = np.array(
-            [
-                [feature.noise(size, one.epsilon, price * one.epsilon) for feature in FEATURES]
-                for size, one in zip(cells, self.inputs, strict=True)
-            ]
-        )
+        kinds = [(size, one.epsilon) for size, one in zip(cells, self.inputs, strict=True)]
+        scales = {
+            (size, epsilon): [feature.noise(size, epsilon, price * epsilon) for feature in FEATURES]
+            for size, epsilon in set(kinds)
+        }
+        noise = np.array([scales[kind] for kind in kinds])
         private = self.features + random.laplace(0, 1, (draws, *noise.shape)) * noise
         public = np.broadcast_to(np.array(cells, dtype=np.float64)[:, None], (draws, len(cells), 1))
         return np.concatenate([public, private], axis=2).reshape(draws * len(cells), -1)
