@@ -92,7 +92,7 @@ def _group_regret(part: Part) -> Iterator[Claim]:
             here = 1 - part.mean(group, PYTHIA) / part.mean(group, CRITERIA[1])
             yield Claim(
                 paper=f"{dimension}: mean regret is {saved:.0%} lower with group regret than with Gini.",
-                here=f"{'lower' if here >= 0 else 'higher'} by {abs(here):.0%}",
+                here=f"{'lower' if here >= 0 else 'higher'} by {abs(here):.1%}",
                 holds=_verdict([here > 0, here >= saved]),
             )
 
