@@ -99,6 +99,9 @@ def admit(operator: Any) -> Any:
             raise BadInput(
                 f"{type(operator).__name__} does not know the {name} {type(part).__name__}. It knows {names}."
             )
+        for item in part if type(part) is tuple else (part,):
+            if type(item) in (int, Fraction) and max(item.numerator, item.denominator).bit_length() > _MOST_BITS:
+                raise BadInput(f"the {name} of {type(operator).__name__} has too many digits. Write it with fewer.")
         if isinstance(part, Queries | Partition):
             _check_parts(part, 0)
         _check_frozen(part, operator)
@@ -153,6 +156,7 @@ def _check_untouched(value: Any) -> None:
 
 _NOTHING = type(None)
 _DEEPEST = 20
+_MOST_BITS = 2048
 _PARTS: dict[str, tuple[type, ...]] = {
     "attribute": (str,),
     "attributes": (tuple,),

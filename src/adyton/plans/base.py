@@ -105,7 +105,7 @@ class Plan(ABC):
 
     def admit(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Fraction:
         """The budget, once it is sure that the plan can be run to its end with it: else nothing is spent."""
-        amount = _within_reach(positive(epsilon, "epsilon"))
+        amount = _within_reach(positive(epsilon, "epsilon", computed=True))
         self.check(workload)
         if workload.domain != x.shape:
             raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")

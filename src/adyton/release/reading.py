@@ -164,7 +164,7 @@ def _choice(plain: object, algorithm: str, epsilon: Fraction) -> dict[str, Any]:
     bought = [_look(one, epsilon) for one in _of(list, _part(plain, "bought"), "bought")]
     paid = left
     for one in bought:
-        paid = exact(paid + Fraction(one["epsilon"]["exact"]), "the price of the choice")
+        paid = exact(paid + Fraction(one["epsilon"]["exact"]), "the price of the choice", computed=True)
     if paid != epsilon:
         raise BadInput(f"the parts of the choice cost {shorten(paid)} a row, not {shorten(epsilon)}.")
     return {
@@ -222,7 +222,7 @@ def _real(value: object, name: str) -> float:
 
 def _amount(plain: object, name: str, *, most: Fraction, zero: bool = False) -> Fraction:
     """An exact part of a budget."""
-    number = exact(_part(plain, "exact"), name)
+    number = exact(_part(plain, "exact"), name, computed=True)
     if not 0 <= number <= most or (number == 0 and not zero):
         least = "at least" if zero else "greater than"
         raise BadInput(f"{name} must be {least} 0 and at most {float(most):g}, given {shorten(number)}.")

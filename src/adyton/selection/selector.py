@@ -165,7 +165,7 @@ class Selector(ABC):
 
     def check(self, workload: Queries, epsilon: Rational = 1) -> Fraction:
         """Refuse a domain of another dimension, and budgets that no feature can be bought with; return the budget."""
-        amount = positive(epsilon, "epsilon")
+        amount = positive(epsilon, "epsilon", computed=True)
         if not amount >= SMALLEST_EPSILON:
             raise BadInput(f"epsilon must be at least 2^-40 to choose an algorithm, given {shorten(epsilon)}.")
         ndim = len(workload.domain)

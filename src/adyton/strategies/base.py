@@ -34,11 +34,11 @@ class Strategy:
         from adyton.kernel.mechanisms import VectorLaplace
 
         noise = VectorLaplace.weighted(self.queries, self.weights)
-        return np.asarray(noise.variances(positive(epsilon, "epsilon")))
+        return np.asarray(noise.variances(positive(epsilon, "epsilon", computed=True)))
 
     def solver(self, epsilon: Rational) -> Solver:
         """Least squares for such answers, prepared once for each epsilon."""
-        return _prepare(self, positive(epsilon, "epsilon"))
+        return _prepare(self, positive(epsilon, "epsilon", computed=True))
 
 
 @lru_cache(maxsize=64)

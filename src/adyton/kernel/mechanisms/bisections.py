@@ -66,7 +66,7 @@ class Bisections(Selection):
         """Levels, a price and a share."""
         if whole(self.levels, "levels", 1) > source.cells:
             raise BadInput(f"levels must be at most the number of cells, {source.cells}, given {shorten(self.levels)}.")
-        positive(self.price, "price")
+        positive(self.price, "price", computed=True)
         share(self.pick_share, "pick_share")
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:

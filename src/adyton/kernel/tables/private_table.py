@@ -6,6 +6,7 @@ comes back is one number, or at most one number per cell of the declared domain.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -23,10 +24,20 @@ from adyton.queries import Partition
 from adyton.schema import Attribute, Categorical, Identifier, Schema
 
 _one_at_a_time = threading.RLock()
-"""Tables may share a connection, and a connection runs one query at a time."""
+"""Tables may share a connection, and a connection runs one query at a time. A forked child gets a lock of its own: the
+thread that held this one while the process forked does not exist there."""
 LARGEST_DOMAIN = 1 << 27
 """A vector of a gigabyte."""
 _FEW_RUNS = 8
+
+
+def _renew_lock() -> None:
+    global _one_at_a_time
+    _one_at_a_time = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def open_table(data: Any, schema: Schema) -> PrivateTable:
