@@ -1,7 +1,8 @@
 """One operator at a time in each thread.
 
-Locks keep other threads out, but a signal handler runs in the thread that it interrupts, for which they are open. In the
-middle of a measurement, another one of any kernel would find accounts, ledgers and connections half-way through a change.
+Locks keep other threads out, but a signal handler runs in the thread that it interrupts, for which they are open. In
+the middle of a measurement, another one of any kernel would find accounts, ledgers and connections half-way through a
+change.
 """
 
 from __future__ import annotations

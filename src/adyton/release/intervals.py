@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -25,6 +24,7 @@ from adyton.plans.simulation import simulate
 from adyton.queries import Partition, Queries, Reduction, Stack
 from adyton.queries.base import Reals
 from adyton.release.presentation import shown
+from adyton.remembered import cached_property
 
 Kind: TypeAlias = Literal["exact", "approximate"]
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from adyton.release.explanation import Explanation
 from adyton.release.intervals import MOST_QUERIES, Interval, NoiseModel
 from adyton.release.presentation import shown
 from adyton.release.staging import staged
+from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.tasks import Task, as_queries
 

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adyton.errors import BadInput
@@ -19,6 +18,7 @@ from adyton.plans.base import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms
 from adyton.queries import Measurement, Queries
 from adyton.queries.base import Reals
+from adyton.remembered import cached_property
 from adyton.selection import selector_file
 from adyton.selection.features import Bought, feature_named
 from adyton.whole import whole

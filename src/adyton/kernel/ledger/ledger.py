@@ -121,8 +121,8 @@ class Ledger:
         """Spend *amount*, durably, and return the number of the entry; a refused debit changes nothing.
 
         Zero is allowed: in a partition, a child that stays below its most-charged sibling costs nothing more. What lies
-        between two steps of the grid of budgets is rounded up; what a kernel asks for lies on it. Other *terms* than the
-        ledger's are refused.
+        between two steps of the grid of budgets is rounded up; what a kernel asks for lies on it. Other *terms* than
+        the ledger's are refused.
         """
         asked = arguments.amount(amount)
         names = json.dumps(arguments.lineage(lineage))
@@ -180,9 +180,7 @@ class Ledger:
                 raise BadInput(f"{self._file.name} has no entry {entry}.")
             if row[0] != "debited":
                 raise BadInput(f"entry {entry} of {self._file.name} was already settled as {row[0]!r}.")
-            write(
-                connection, "UPDATE entries SET status = ? WHERE number = ? AND status = 'debited'", (status, entry)
-            )
+            write(connection, "UPDATE entries SET status = ? WHERE number = ? AND status = 'debited'", (status, entry))
 
     def entries(self) -> list[Entry]:
         """Every debit, oldest first."""

@@ -20,8 +20,8 @@ Settled: TypeAlias = Literal["answered", "failed"]
 Status: TypeAlias = Literal["debited", "answered", "failed"]
 
 LARGEST_BITS = 8192
-"""The longest numerator or denominator that is read. Debits are whole steps of a grid, so that sums stay below 300 bits;
-ledgers of the first format had no grid, and may hold sums that are longer."""
+"""The longest numerator or denominator that is taken. Debits are whole steps of a grid, so that sums stay below 300
+bits; ledgers of the first format had no grid, and may hold sums that are longer."""
 
 TABLES = (
     """CREATE TABLE ledger (
@@ -65,9 +65,9 @@ class Account:
 
     def refuse(self, asked: Fraction, file: str | None, name: str = "the ledger in memory") -> NoReturn:
         """The error for a debit that does not fit."""
-        left = display(self.remaining)
+        left = f"{display(self.remaining)} of {display(self.total)}"
         raise BudgetExceeded(
-            f"this request asks for ε = {display(asked)}, but {left} of {display(self.total)} is left in {file or name}. "
+            f"this request asks for ε = {display(asked)}, but {left} is left in {file or name}. "
             f"{what_to_do(self.remaining, file)}",
             asked=asked,
             left=self.remaining,
