@@ -159,10 +159,12 @@ class Kernel(Sealed, Generic[Root]):
         given = ledger
         if not isinstance(ledger, Ledger | Tally):
             ledger = Ledger.open(ledger, total=total, dataset=dataset or otherwise)
-        for word, here, there in (("total", total, ledger.total), ("dataset", dataset, ledger.dataset)):
+        held = ledger.total if isinstance(ledger, Tally) else rounded_down(ledger.total)
+        for word, here, there in (("total", total, held), ("dataset", dataset, ledger.dataset)):
             if here not in (None, there):
                 raise LedgerMismatch(
-                    f"the ledger is open for the {word} {there}, the kernel was asked for {here}. Give both the same."
+                    f"the ledger is open for the {word} {_shown(there)}, the kernel was asked for {_shown(here)}. Give "
+                    "both the same."
                 )
         self._ledger: Ledger | Tally = ledger
         if isinstance(ledger, Ledger):
@@ -357,3 +359,7 @@ def _run(
         return None, type(interruption)
     except BaseException:
         return None, KernelFailure
+
+
+def _shown(term: Fraction | str | None) -> str:
+    return display(term) if isinstance(term, Fraction) else str(term)

@@ -80,7 +80,7 @@ class Outlook:
     def errors(self, epsilon: Rational) -> dict[str, ExpectedError | None]:
         """The error to expect of each algorithm where it has a closed form that can be computed soon; else None."""
         found: dict[str, ExpectedError | None] = {}
-        row_epsilon = positive(epsilon, "epsilon") / self.schema.rows_per_unit
+        row_epsilon = positive(epsilon, "epsilon", computed=True) / self.schema.rows_per_unit
         for name in self.names:
             found[name] = None
             if len(self.names) == 1 or affordable(name, self.workload):
@@ -92,7 +92,7 @@ class Outlook:
 
     def epsilon_for(self, error: Rational) -> Fraction:
         """The least ε, to four digits, with which an algorithm has at most this root mean square error of an answer."""
-        target = float(positive(error, "error"))
+        target = float(positive(error, "error", computed=True))
         best = promised(self.errors(1))
         if best is None:
             raise BadInput(
