@@ -16,7 +16,7 @@ SAID = {
     "docs/how-to/epsilon.md": ("at most 2.7%", "at most 99.6%", "ranges of age"),
     "docs/how-to/report.md": ("histogram of department",),
     "docs/how-to/ask.md": ("(null)", "95% interval"),
-    "docs/how-to/ledger.md": ("noisy histogram of 4 cells", "this request costs ε = 0.95", "changed='total'"),
+    "docs/how-to/ledger.md": ("noisy histogram of 4 cells", "this request costs ε = 0.95", "changed='total'", "another schema", "'schema'"),
     "docs/how-to/compare.md": ("staged-hierarchy", "(exact)", "rising"),
     "docs/how-to/plan.md": ("cells-and-blocks", "(110,) 1/2"),
     "docs/how-to/selector.md": ("every-tenth", "(64,)", "similar-inputs selector"),
