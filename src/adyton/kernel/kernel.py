@@ -55,6 +55,9 @@ Root = TypeVar("Root", bound=Source)
 class Kernel(Sealed, Generic[Root]):
     """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
 
+    *unit* names what is protected; the words in *accept* let a ledger take on another unit, ``rows_per_unit`` or schema
+    than it was used with.
+
     >>> import pandas, adyton as ad
     >>> table = pandas.DataFrame({"age": [34, 51, 77]})
     >>> kernel = ad.Kernel(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)

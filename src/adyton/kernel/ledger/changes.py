@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sqlite3
 from dataclasses import replace
 from fractions import Fraction
@@ -37,7 +38,7 @@ def reconcile(
             continue
         if word not in accept:
             way = (
-                f"adyton ledger raise {name} --total {new}"
+                f"adyton ledger raise {shlex.quote(name)} --total {new}"
                 if word == "total" and asked.total > found.total
                 else f'Ledger.open(…, accept={{"{word}"}}) in Python'
             )
@@ -96,7 +97,7 @@ def _count_again(connection: sqlite3.Connection, name: str, old: int, new: int) 
         raise LedgerMismatch(
             f"{name} has spent {display(account.spent)} for units of up to {old} row(s); for units of up to {new} rows "
             f"that is {display(spent)}, and the total is {display(account.total)}. Raise the total first: "
-            f"adyton ledger raise {name} --total …"
+            f"adyton ledger raise {shlex.quote(name)} --total …"
         )
     write(
         connection,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -45,9 +46,10 @@ _FRACTION = re.compile(r"([0-9]{1,2700})/([0-9]{1,2700})", re.ASCII)
 
 def what_to_do(left: Fraction, file: str | None, here: str = "") -> str:
     """The advice for a request that does not fit into what is left in a ledger's *file*, or in memory."""
-    ask = f"Ask for at most {display(left)}{here}, or raise" if left else "Raise"
-    way = "open a ledger with a larger one" if file is None else f"adyton ledger raise {file} --total …"
-    return f"{ask} the total with the data owner's consent ({way})."
+    way = "open the data with a larger total, with the data owner's consent"
+    if file is not None:
+        way = f"raise the total with the data owner's consent (adyton ledger raise {shlex.quote(file)} --total …)"
+    return f"Ask for at most {display(left)}{here}, or {way}." if left else f"{way[0].upper()}{way[1:]}."
 
 
 @dataclass(frozen=True)

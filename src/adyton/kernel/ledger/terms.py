@@ -38,7 +38,7 @@ class Terms:
     def of(cls, declared: Mapping[str, Any], rows_per_unit: int, unit: str | None = None) -> Terms:
         """The terms for a declaration in plain values; the order of its keys does not matter.
 
-        >>> Terms.of({"attributes": {"age": {"min": 0}}}, 1) == Terms.of({"attributes": {"age": {"min": 0}}}, 1)
+        >>> Terms.of({"age": "integer", "sex": "text"}, 1) == Terms.of({"sex": "text", "age": "integer"}, 1)
         True
         """
         if unit is not None and (not isinstance(unit, str) or not unit.strip() or not unit.isprintable()):
