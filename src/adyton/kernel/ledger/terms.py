@@ -46,7 +46,7 @@ class Terms:
         if rows_per_unit > LARGEST_ROWS:
             raise BadInput(f"rows_per_unit must be at most 2^63, given {shorten(rows_per_unit)}.")
         content = {name: part for name, part in declared.items() if name != "rows_per_unit"}  # a term of its own
-        text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
         return cls(rows_per_unit, hashlib.sha256(text.encode()).hexdigest(), unit)
 
     @property
