@@ -283,15 +283,16 @@ class Kernel(Sealed, Generic[Root]):
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for other threads. A forked copy is refused before it waits: whom it waits for may not exist there."""
+        """Wait for other threads, unless that would be for ever: in a forked copy, where they do not exist, or in a
+        signal handler that interrupts an operator, for which they may be waiting in turn."""
         self._check_process()
+        if under_way():
+            raise BadInput("an operator of a kernel is under way in this very thread. Wait until it has ended.")
         with self._lock:
             yield
 
     def _find(self, source: Source, operator: Any, kind: type) -> _Kept:
-        """The kept data of a source, once it is sure that this operator may be tried on it, here and now."""
-        if under_way():
-            raise BadInput("an operator of a kernel is under way in this very thread. Wait until it has ended.")
+        """The kept data of a source, once it is sure that this operator may be tried on it."""
         known = any(type(source) is handle for handle in _HANDLES)
         if not known or source.kernel is not self:
             given = "a source of another kernel" if known else shorten(source)
