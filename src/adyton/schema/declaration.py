@@ -31,9 +31,7 @@ class Schema:
     _multiline: bool
     _rows_per_unit: int
 
-    def __init__(
-        self, attributes: Mapping[str, Attribute], rows_per_unit: int = 1, *, multiline: bool = False
-    ) -> None:
+    def __init__(self, attributes: Mapping[str, Attribute], rows_per_unit: int = 1, *, multiline: bool = False) -> None:
         if not isinstance(attributes, Mapping):
             raise SchemaError(f"attributes must map names to attributes, given {shorten(attributes)}.")
         if not attributes:

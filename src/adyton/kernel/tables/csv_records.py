@@ -18,14 +18,14 @@ def cut_records(  # noqa: PLR0912, PLR0915 (what a compiler makes one function o
 ) -> tuple[int, int]:
     """Read records from whole lines; return how many there were, and how many bytes of *raw* they took.
 
-    A field is quoted if its first byte that is no blank is a quote: it ends at the next quote that is not doubled, after
-    which only blanks may follow. In other fields quotes stand for themselves. ``slots[column]`` says where the fields of
-    a column go, −1 for nowhere: their bytes to ``data[slot]``, the place behind them to ``ends[slot, record + 1]``;
-    ``filled[slot, record]`` is 0 where a field is empty or absent. A line that breaks these rules, or is longer than
-    *longest*, is a record of absent fields. Bytes that are not taken begin a record whose end is not in *raw*.
+    A field is quoted if its first byte that is no blank is a quote: it ends at the next quote that is not doubled,
+    after which only blanks may follow. In other fields quotes stand for themselves. ``slots[column]`` says where the
+    fields of a column go, −1 for nowhere: their bytes to ``data[slot]``, the place behind them to ``ends[slot, record +
+    1]``; ``filled[slot, record]`` is 0 where a field is empty or absent. A line that breaks these rules, or is longer
+    than *longest*, is a record of absent fields. Bytes that are not taken begin a record whose end is not in *raw*.
 
-    Claim.  Without *multiline*, a line makes one record (none if it is empty and there are several columns), and what is
-    in the record depends on the bytes of that line alone.
+    Claim.  Without *multiline*, a line makes one record (none if it is empty and there are several columns), and what
+    is in the record depends on the bytes of that line alone.
     Proof.  Every loop over bytes ends at the first newline at the latest, and a record begins with all of the variables
     that its bytes are read by set anew.  ∎
 

@@ -22,14 +22,16 @@ from adyton.messages import listing, shorten
 
 _IN_PLACE = ("duckdb", "postgres", "pyspark")
 _RELATIONS = (
-    "DatabaseTable InMemoryTable Project Filter DropColumns DropNull FillNull Sort SortKey SelfReference Field Literal"
+    "DatabaseTable InMemoryTable Project Filter DropColumns DropNull Sort SortKey SelfReference Field Literal"
 )
-_VALUES = (
-    "Alias Equals NotEquals Less LessEqual Greater GreaterEqual Between IdenticalTo And Or Not Xor IsNull NotNull "
-    "NullIf Coalesce Greatest Least IfElse SimpleCase SearchedCase InValues"
+_VALUES = "Alias And Or Not Xor IsNull NotNull"
+_OF_ONE_TYPE = (
+    "Equals NotEquals Less LessEqual Greater GreaterEqual Between IdenticalTo NullIf Coalesce Greatest Least IfElse "
+    "SimpleCase SearchedCase InValues Clip"
 )
+"""Total where nothing must be converted first: next to a number, an engine reads a text as one, and fails."""
 _OURS = (
-    "IsNan IsInf TryCast Clip ExtractYear ExtractMonth ExtractDay ExtractQuarter ExtractDayOfYear ExtractWeekOfYear "
+    "IsNan IsInf TryCast ExtractYear ExtractMonth ExtractDay ExtractQuarter ExtractDayOfYear ExtractWeekOfYear "
     "ExtractHour ExtractMinute ExtractSecond DayOfWeekIndex Date Lowercase Uppercase Strip LStrip RStrip StringLength "
     "Substring StringConcat StringContains StartsWith EndsWith StringReplace Divide"
 )
@@ -109,6 +111,8 @@ def _problem(node: Any, ours: bool) -> str:
     if type(node) is getattr(operations, kind, None):
         if kind in _RELATIONS.split() or kind in _VALUES.split() or (ours and kind in _OURS.split()):
             return ""
+        if kind in _OF_ONE_TYPE.split():
+            return "" if all(map(_is_alike, _compared(node))) else f"{kind.lower()} on different types (cast to one first)"
         if kind == "Cast":
             source, target = node.arg.dtype, node.to
             advice = ", which can fail on a row (try_cast cannot)" if ours else ""
@@ -120,6 +124,33 @@ def _problem(node: Any, ours: bool) -> str:
     if isinstance(node, operations.ScalarUDF | operations.AggUDF):
         return f"the function {shorten(kind)}, whose text is not known"
     return _NAMES.get(kind, f"the operation {kind}")
+
+
+def _compared(node: Any) -> list[list[Any]]:
+    """The operands of a node, in groups that the engine brings to one type."""
+    match type(node).__name__:
+        case "IfElse":
+            return [[node.true_expr, node.false_null_expr]]
+        case "SearchedCase":
+            return [[*node.results, node.default]]
+        case "SimpleCase":
+            return [[node.base, *node.cases], [*node.results, node.default]]
+        case "InValues":
+            return [[node.value, *node.options]]
+        case "Coalesce" | "Greatest" | "Least":
+            return [list(node.arg)]
+    return [[part for part in node.args if part is not None]]
+
+
+def _is_alike(parts: list[Any]) -> bool:
+    """Whether the engine converts none of the operands in a way that can fail."""
+    kinds = [part.dtype for part in parts if not part.dtype.is_null()]
+    if len(set(kinds)) <= 1:
+        return True
+    if not all(kind.is_integer() or kind.is_floating() for kind in kinds):
+        families = {"string" if kind.is_string() else str(kind.copy(nullable=True)) for kind in kinds}
+        return len(families) == 1
+    return any(map(_is_real, parts)) or not any(kind.is_floating() for kind in kinds)
 
 
 def _is_real(part: Any) -> bool:
@@ -158,8 +189,8 @@ def check_stored(connection: Any, name: str, catalog: str | None, database: str 
     viewed = found("1", "duckdb_views()", "view_name")
     if not stored or viewed or viewed is None:
         raise SchemaError(
-            f"{name!r} is a view, not a stored table: its text could do anything to the rows. Store it with create table "
-            "… as select * from it; or, if it stands for a file or a frame, open that."
+            f"{name!r} is a view, not a stored table: its text could do anything to the rows. Store what it shows with "
+            "create table … as select; or, if it stands for a file or a frame, open that."
         )
     computed = found("column_name", "information_schema.columns", "table_name")
     if computed or computed is None:

@@ -147,7 +147,7 @@ def _pandas_type(values: Any) -> Any | None:
     dtype = values.dtype
     if hasattr(dtype, "categories"):
         return _pandas_type(dtype.categories[:0].to_series())
-    if dtype == object or getattr(dtype, "storage", "") == "python":
+    if str(dtype) == "object" or getattr(dtype, "storage", "") == "python":
         return None
     kind = quietly(lambda: pyarrow.array(_dense(values), from_pandas=True).type)
     return None if kind is None or isinstance(kind, pyarrow.BaseExtensionType) or plain_type(kind) is None else kind

@@ -204,19 +204,19 @@ def _attach(connection: Any, path: str) -> list[str]:
 def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
     """Where the named columns are; an error that lists the columns there are if one is missing or there twice.
 
-    Names that look like values are not listed, nor those of a CSV file that has none of the schema's: its first line may
-    be a row.
+    Names that look like values are not listed, nor those of a CSV file that has none of the schema's: its first line
+    may be a row.
     """
     present = [column.name for column in reader.columns]
     headed = all(column.engine_type == "text" for column in reader.columns)
     missing = [name for name in names if name not in present]
-    if headed and missing and (reader.doubtful or len(missing) == len(names)):
-        none = len(missing) == len(names)
-        which = f"none of the schema's attributes ({listing(names)})" if none else f"not all attributes ({listing(missing)} missing)"
+    none = len(missing) == len(names)
+    if headed and (none or (missing and reader.doubtful)):
+        which = f"none of the schema's attributes ({listing(names)})" if none else f"no attribute {listing(missing)}"
         looks = " It looks like a row of data." if reader.doubtful else ""
         raise SchemaError(
-            f"the first line of the file names {which}.{looks} The first line of a CSV file names the columns: check the "
-            "names, or write such a line at the top of the file."
+            f"the first line of the file names {which}.{looks} Check the names, and that the first line of the CSV "
+            "file names the columns; if it does not, write such a line at the top."
         )
     for name in names:
         times = present.count(name)
