@@ -75,7 +75,8 @@ def check_type(column: Column, attribute: Attribute, tries: bool) -> None:
 
 def _is_single(kind: Any) -> bool:
     """Whether values of this type have a plain text, or none at all."""
-    return bool(kind.is_string() or kind.is_temporal() or kind.is_uuid() or kind.is_null() or kind.is_binary())
+    times = kind.is_temporal() or kind.is_interval()
+    return bool(kind.is_string() or times or kind.is_uuid() or kind.is_null() or kind.is_binary())
 
 
 def prepared(column: Any, attribute: Attribute) -> Any:
