@@ -21,9 +21,7 @@ from adyton.kernel.tables.readers import TableReader
 from adyton.messages import listing, shorten
 
 _IN_PLACE = ("duckdb", "postgres", "pyspark")
-_RELATIONS = (
-    "DatabaseTable InMemoryTable Project Filter DropColumns DropNull Sort SortKey SelfReference Field Literal"
-)
+_RELATIONS = "DatabaseTable InMemoryTable Project Filter DropColumns DropNull Sort SortKey SelfReference Field Literal"
 _VALUES = "Alias And Or Not Xor IsNull NotNull"
 _OF_ONE_TYPE = (
     "Equals NotEquals Less LessEqual Greater GreaterEqual Between IdenticalTo NullIf Coalesce Greatest Least IfElse "
@@ -108,22 +106,23 @@ def _problem(node: Any, ours: bool) -> str:
     from ibis.expr import operations
 
     kind = type(node).__name__
-    if type(node) is getattr(operations, kind, None):
-        if kind in _RELATIONS.split() or kind in _VALUES.split() or (ours and kind in _OURS.split()):
-            return ""
-        if kind in _OF_ONE_TYPE.split():
-            return "" if all(map(_is_alike, _compared(node))) else f"{kind.lower()} on different types (cast to one first)"
-        if kind == "Cast":
-            source, target = node.arg.dtype, node.to
-            advice = ", which can fail on a row (try_cast cannot)" if ours else ""
-            return "" if _is_total(source, target, ours) else f"a cast from {source} to {target}{advice}"
-        if kind in _REAL:
-            if ours and any(_is_real(part) for part in node.args):
-                return ""
-            return f"{kind.lower()} on {node.dtype}, which can overflow (cast to float64 first)"
     if isinstance(node, operations.ScalarUDF | operations.AggUDF):
         return f"the function {shorten(kind)}, whose text is not known"
-    return _NAMES.get(kind, f"the operation {kind}")
+    if kind in _RELATIONS.split() or kind in _VALUES.split() or (ours and kind in _OURS.split()):
+        total, problem = True, ""
+    elif kind in _OF_ONE_TYPE.split():
+        total = all(_is_alike(parts) for parts in _compared(node))
+        problem = f"{kind.lower()} on different types (cast to one first)"
+    elif kind in _REAL:
+        total = ours and any(_is_real(part) for part in node.args)
+        problem = f"{kind.lower()} on {node.dtype}, which can overflow (cast to float64 first)"
+    elif kind == "Cast":
+        total = _is_total(node.arg.dtype, node.to, ours)
+        advice = " (try_cast cannot)" if ours else ""
+        problem = f"a cast from {node.arg.dtype} to {node.to}, which can fail on a row{advice}"
+    else:
+        total, problem = False, _NAMES.get(kind, f"the operation {kind}")
+    return "" if total and type(node) is getattr(operations, kind, None) else problem or f"the operation {kind}"
 
 
 def _compared(node: Any) -> list[list[Any]]:
