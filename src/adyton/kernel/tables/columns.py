@@ -83,9 +83,11 @@ def prepared(column: Any, attribute: Attribute) -> Any:
     """The column in one of the few types that the kernel computes with, by conversions that cannot fail."""
     import ibis
 
-    kind = column.type()
     if isinstance(attribute, Identifier):
         return column
+    if not column.type().is_string() and _is_single(column.type()):  # of a table in memory, whose types were inferred
+        column = column.cast("string") if column.type().is_temporal() else ibis.null("string")
+    kind = column.type()
     if kind.is_decimal() or kind.is_uint64() or (kind.is_floating() and not kind.is_float64()):
         column = column.cast("float64")
     elif kind.is_unsigned_integer():

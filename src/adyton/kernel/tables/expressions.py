@@ -67,8 +67,9 @@ class ExpressionReader(TableReader):
 
     def __init__(self, table: Any) -> None:
         check_expression(table)
-        super().__init__(table)
-        self.tries = _engines(table) in ([], ["duckdb"])
+        engines = _engines(table)
+        super().__init__(table, inferred=not engines)
+        self.tries = engines in ([], ["duckdb"])
 
 
 def check_expression(table: Any) -> None:

@@ -8,6 +8,7 @@ wanted ones only; a lazy frame is collected then. No library is imported unless 
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -61,9 +62,9 @@ class FrameReader(Reader):
 
         return Stream([self.kinds[index] for index in wanted], batches).table()
 
+    @abstractmethod
     def arrays(self, wanted: Sequence[int]) -> list[Any]:
         """The wanted columns in their plain types."""
-        raise NotImplementedError
 
 
 class ArrowReader(FrameReader):

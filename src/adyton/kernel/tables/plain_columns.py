@@ -43,14 +43,18 @@ def plain(column: Any, kind: Any) -> Any:
 
     if isinstance(column, pyarrow.ChunkedArray):
         return pyarrow.chunked_array([plain(chunk, kind) for chunk in column.chunks], kind)
-    if column.type == kind:
+    if column.type == kind and _is_valid(column):
         return column
     if types.is_dictionary(column.type):
         return plain(column.dictionary, kind).take(column.indices)
-    found = None if types.is_temporal(column.type) else quietly(lambda: column.cast(kind))
-    if found is None and types.is_temporal(column.type):
-        found = quietly(lambda: _times(column).cast(kind))
-    return texts(column.to_pylist, kind) if found is None else found
+    if types.is_duration(column.type) or types.is_interval(column.type):
+        return pyarrow.nulls(len(column), kind)
+    convert = _times if types.is_temporal(column.type) else _unchanged
+    found = quietly(lambda: convert(column).cast(kind))
+    if found is not None and _is_valid(found):
+        return found
+    is_text = types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type)
+    return texts((column.cast(pyarrow.large_binary()) if is_text else column).to_pylist, kind)
 
 
 def texts(values: Callable[[], Iterable[object]], kind: Any) -> Any:
@@ -58,6 +62,15 @@ def texts(values: Callable[[], Iterable[object]], kind: Any) -> Any:
     import pyarrow
 
     return pyarrow.array([text_of(value) for value in values()], pyarrow.string()).cast(kind)
+
+
+def _is_valid(column: Any) -> bool:
+    """Whether an array is what it says it is: texts that are no UTF-8 would make the engine fail."""
+    return quietly(lambda: column.validate(full=True) is None) is True
+
+
+def _unchanged(column: Any) -> Any:
+    return column
 
 
 def _times(column: Any) -> Any:

@@ -129,9 +129,9 @@ def _matching(pattern: str) -> list[str]:
 class TableReader(Reader):
     """An Ibis table whose types are known."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, *, inferred: bool = False) -> None:
         self.table = table
-        self.columns = [Column(name, str(kind), kind) for name, kind in table.schema().items()]
+        self.columns = [Column(name, str(kind), kind, inferred=inferred) for name, kind in table.schema().items()]
 
     def read(self, wanted: Sequence[int]) -> Any:
         """A projection."""
