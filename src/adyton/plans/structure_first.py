@@ -42,9 +42,9 @@ class StructureFirst(Plan):
     """Choose the boundaries of ⌈n/20⌉ buckets of similar counts, then measure a tree of buckets with the cells below.
 
     Xu, Zhang, Xiao, Yang, Yu and Winslett, "Differentially private histogram publication", VLDB Journal 2013. The
-    number of rows, from which the clip of the counts follows, is bought or public; all boundaries are drawn at once, which
-    a small part of the budget suffices for; the lengths of buckets are bounded; the differences inside a bucket are
-    shrunk where they are no larger than their noise (James and Stein, 1961).
+    number of rows, from which the clip of the counts follows, is bought or public; all boundaries are drawn at once,
+    which a small part of the budget suffices for; the lengths of buckets are bounded; the differences inside a bucket
+    are shrunk where they are no larger than their noise (James and Stein, 1961).
     """
 
     name = "structure-first"

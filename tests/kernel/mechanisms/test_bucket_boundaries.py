@@ -42,9 +42,7 @@ def costs_of(counts, mechanism):
     """What every partition costs, in fractions, rounded up bucket by bucket."""
     clipped = [max(0, min(mechanism.clip, int(count))) for count in counts]
     return {
-        bounds: sum(
-            math.ceil(GRID * squared_error(clipped[start:end])) for start, end in itertools.pairwise(bounds)
-        )
+        bounds: sum(math.ceil(GRID * squared_error(clipped[start:end])) for start, end in itertools.pairwise(bounds))
         for bounds in every_partition(len(counts), mechanism.buckets, mechanism.longest, mechanism.step)
     }
 

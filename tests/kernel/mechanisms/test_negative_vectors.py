@@ -40,10 +40,10 @@ def test_statistics_move_by_their_sensitivity_at_most(case):
 @pytest.mark.parametrize("case", LAPLACE, ids=lambda case: case.name)
 def test_answers_cost_at_most_epsilon(case):
     queries, scales = case.mechanism.queries, case.mechanism.scales(F(1))
-    rates = [F(int(below), int(above)) for above, below in zip(*np.broadcast_arrays(scales.numerator, scales.denominator))]
+    above, below = (np.broadcast_to(part, queries.count).tolist() for part in (scales.numerator, scales.denominator))
     for pair in signed_pairs(queries.domain, 40):
         moved = np.abs(queries @ pair.left - queries @ pair.right).tolist()
-        assert sum(move * rate for move, rate in zip(moved, rates * (len(moved) // len(rates)), strict=True)) <= 1
+        assert sum(move * F(rate, one) for move, rate, one in zip(moved, below, above, strict=True)) <= 1
 
 
 @pytest.mark.parametrize("case", DAWA, ids=lambda case: case.name)

@@ -133,7 +133,9 @@ def _draw_start(bucket: LastBucket, noise: NoiseSource) -> int:
     while last - first > 1:
         middle = (first + last) // 2
 
-        def refine(_: int, digits: int, first: int = first, middle: int = middle, last: int = last) -> tuple[Decimal, Decimal]:
+        def refine(
+            _: int, digits: int, first: int = first, middle: int = middle, last: int = last
+        ) -> tuple[Decimal, Decimal]:
             return bucket.refine(first, middle, last, digits)
 
         if noise.coins(*bucket.bounds(first, middle, last), refine)[0]:

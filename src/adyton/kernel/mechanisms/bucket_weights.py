@@ -115,7 +115,9 @@ class BucketWeights:
     def _powers(self, end: int, context: decimal.Context) -> list[tuple[int, Decimal]]:
         starts = np.arange(max(0, end - self.longest), end)
         costs = self.costs(starts, end).tolist()
-        return [(start, _power(self.rate, cost, context.prec)) for start, cost in zip(starts.tolist(), costs, strict=True)]
+        return [
+            (start, _power(self.rate, cost, context.prec)) for start, cost in zip(starts.tolist(), costs, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +133,7 @@ class LastBucket:
     _known: dict[int, list[Decimal]] = field(init=False, default_factory=dict)
 
     def bounds(self, first: int, middle: int, last: int) -> tuple[Bounds, Bounds]:
-        """Bounds on the probability of the starts number first … middle − 1, given that it is one of first … last − 1."""
+        """Bounds on the probability of the starts first … middle − 1, given that it is one of first … last − 1."""
         exponents = self.exponents[first:last]
         terms = np.ldexp(self.mantissas[first:last], np.maximum(exponents - exponents.max(), -1000).astype(np.int64))
         share = terms[: middle - first].sum() / terms.sum()

@@ -31,8 +31,8 @@ def enclose_level(
     """λ of each block, ln(cut/whole), and bounds on the errors of both, from λ of the parts.
 
     *slack* is 2⁻⁴⁸, 32 roundings. Adding up k parts takes k + 1 additions, each of which rounds by at most 2⁻⁵³ of the
-    sum of all sizes so far, and what is added has been rounded three times before: k + 4 roundings, which 32 cover for up
-    to 28 parts. A block has 2^d of them along d axes, so the slack grows with them.
+    sum of all sizes so far, and what is added has been rounded three times before: k + 4 roundings, which 32 cover for
+    up to 28 parts. A block has 2^d of them along d axes, so the slack grows with them.
     """
     blocks = whole_gaps.size
     logs, errors = np.empty(blocks), np.empty(blocks)

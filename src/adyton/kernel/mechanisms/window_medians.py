@@ -36,8 +36,8 @@ def median_windows(
 ) -> None:
     """Fill *costs* for one length; compiled for 64-bit arrays, else as it stands.
 
-    *numbers* and *sums* are Fenwick trees, at first zero, over the ranks: how many cells of the window have a rank below
-    some rank, and their sum.
+    *numbers* and *sums* are Fenwick trees, at first zero, over the ranks: how many cells of the window have a rank
+    below some rank, and their sum.
     """
     size, half = len(distinct), length // 2
     highest = 1
