@@ -162,6 +162,7 @@ _PARTS: dict[str, tuple[type, ...]] = {
     "attributes": (tuple,),
     "bucket_cost": (Fraction,),
     "buckets": (int,),
+    "centre": (str,),
     "chances": (tuple,),
     "clip": (int,),
     "costs": (tuple,),
@@ -182,6 +183,7 @@ _PARTS: dict[str, tuple[type, ...]] = {
     "queries": QUERIES,
     "remaining": (Fraction,),
     "sizes": (tuple,),
+    "step": (int,),
     "weights": (np.ndarray, _NOTHING),
 }
 """What each field of an operator may hold; tuples hold texts, or whole numbers."""
