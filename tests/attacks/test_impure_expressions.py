@@ -58,6 +58,7 @@ IMPURE = {
     "a cast that overflows": (lambda t: t.mutate(g=t.x.cast("int32")), "a cast from float64 to int32"),
     "integers that overflow": (lambda t: t.mutate(g=t.id * t.id), "multiply on int64, which can overflow"),
     "decimals that overflow": (lambda t: t.filter(t.id > 0.5), "greater on different types"),
+    "a place beyond any text": (lambda t: t.mutate(g=t.s.substr(t.id, 1)), "differs from row to row"),
     "a root that fails": (lambda t: t.mutate(g=t.x.sqrt()), "the operation Sqrt"),
     "a text of SQL": (
         lambda t: operations.SQLQueryResult("select 1 as g", ibis.schema({"g": "int64"}), t.get_backend()).to_expr(),
@@ -87,6 +88,7 @@ PURE = {
     "nulls": (lambda t: t.mutate(g=t.g.nullif(3).fill_null(4)).drop_null(["g"]), 50),
     "dates": (lambda t: t.mutate(g=t.d.month()), 50),
     "texts": (lambda t: t.filter(t.s.strip().upper().isin(["A"])).mutate(g=t.s.try_cast("int64")), 0),
+    "parts of texts": (lambda t: t.filter(t.s[1:2] == "a"), 50),
     "bounds": (lambda t: t.mutate(g=t.id.clip(0, 9)), 50),
 }
 

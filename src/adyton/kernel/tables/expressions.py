@@ -31,11 +31,12 @@ _OF_ONE_TYPE = (
 _OURS = (
     "IsNan IsInf TryCast ExtractYear ExtractMonth ExtractDay ExtractQuarter ExtractDayOfYear ExtractWeekOfYear "
     "ExtractHour ExtractMinute ExtractSecond DayOfWeekIndex Date Lowercase Uppercase Strip LStrip RStrip StringLength "
-    "Substring StringConcat StringContains StartsWith EndsWith StringReplace Divide"
+    "StringConcat StringContains StartsWith EndsWith StringReplace Divide"
 )
 """Total in DuckDB; other engines fail on some values."""
 _REAL = ("Add", "Subtract", "Multiply", "Negate", "Abs")
 """Total on doubles in DuckDB; integers overflow."""
+_FAR = 1 << 31
 _NAMES = {
     "RandomScalar": "ibis.random()",
     "RandomUUID": "ibis.uuid()",
@@ -117,6 +118,9 @@ def _problem(node: Any, ours: bool) -> str:
     elif kind in _REAL:
         total = ours and any(_is_real(part) for part in node.args)
         problem = f"{kind.lower()} on {node.dtype}, which can overflow (cast to float64 first)"
+    elif kind == "Substring":
+        total = ours and all(_is_near(part) for part in (node.start, node.length) if part is not None)
+        problem = "a part of a text whose place differs from row to row (one that is far off makes the engine fail)"
     elif kind == "Cast":
         total = _is_total(node.arg.dtype, node.to, ours)
         advice = " (try_cast cannot)" if ours else ""
@@ -158,6 +162,13 @@ def _is_real(part: Any) -> bool:
     from ibis.expr import operations
 
     return bool(part.dtype.is_floating() and not isinstance(part, operations.Literal))
+
+
+def _is_near(place: Any) -> bool:
+    """Whether a place in a text is a literal within the engine's reach."""
+    from ibis.expr import operations
+
+    return isinstance(place, operations.Literal) and abs(place.value or 0) < _FAR
 
 
 def _is_total(source: Any, target: Any, ours: bool) -> bool:
