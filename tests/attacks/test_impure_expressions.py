@@ -88,7 +88,7 @@ PURE = {
     "nulls": (lambda t: t.mutate(g=t.g.nullif(3).fill_null(4)).drop_null(["g"]), 50),
     "dates": (lambda t: t.mutate(g=t.d.month()), 50),
     "texts": (lambda t: t.filter(t.s.strip().upper().isin(["A"])).mutate(g=t.s.try_cast("int64")), 0),
-    "parts of texts": (lambda t: t.filter(t.s[1:2] == "a"), 50),
+    "parts of texts": (lambda t: t.filter(t.s.substr(1, 1) == "a"), 50),
     "bounds": (lambda t: t.mutate(g=t.id.clip(0, 9)), 50),
 }
 
