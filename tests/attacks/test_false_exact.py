@@ -16,7 +16,6 @@ from adyton.selection.decision_tree import Leaf, Split
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
 
-
 SIDE = 13
 """Cubed, more cells than are solved by dense equations."""
 
@@ -41,6 +40,7 @@ def test_pairs_of_attributes_of_which_single_ones_were_measured(three, algorithm
     assert release.noise.kind(Stack([singles, pairs])) == "approximate"
     found = release.interval(ad.workloads.Ranges((SIDE,) * 3, [[0, 0, 0]], [[3, 3, SIDE - 1]]), 0.9)
     assert found.kind == "approximate"
+    assert "do not follow from what was measured" in found.meaning
     assert "nobody guarantees" in found.meaning
 
 

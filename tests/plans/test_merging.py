@@ -87,6 +87,6 @@ def test_queries_on_groups():
     np.testing.assert_array_equal(merging.on_groups(Ranges(4, [[2]], [[3]])) @ [5, 6], [6])
     np.testing.assert_array_equal(merging.counts([[1, 2], [3, 4]]), [3, 7])
     np.testing.assert_array_equal(merging.lift(np.array([2.0, 6.0])), [1, 1, 3, 3])
-    alone = Merging.of(Identity(4), None)
+    alone = Merging.of(Identity(4), Partition(range(4)))
     assert alone.on_groups(Identity(4)).count == 4
     np.testing.assert_array_equal(alone.lift(np.arange(4.0)), range(4))

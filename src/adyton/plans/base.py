@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
@@ -119,14 +120,14 @@ class Plan(ABC):
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """The program: spends exactly *epsilon* and returns the cells, flat."""
 
-    def groups(self, workload: Queries) -> Partition | None:
-        """The cells to merge before anything else, if :attr:`reduce` is set and there are any."""
-        partition = workload_partition(workload) if self.reduce else None
-        return None if partition is None or partition.groups == partition.cells else partition
+    @staticmethod
+    def alike(workload: Queries) -> Partition:
+        """Groups of cells that the workload cannot tell apart, in the order that suits the plan."""
+        return workload_partition(workload)
 
     def merging(self, workload: Queries) -> Merging:
-        """What becomes of cells and workload by that: public, the same in every run, and decided nowhere else."""
-        return _merging(self, workload)
+        """The cells to merge before anything else, if :attr:`reduce` is set: public, and decided nowhere else."""
+        return _merging(self.alike, workload) if self.reduce else Merging(None, workload)
 
     def check(self, workload: Queries) -> None:
         """Refuse what the plan does not serve, and options that make no sense."""
@@ -181,8 +182,9 @@ def _within_reach(epsilon: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=16)
-def _merging(plan: Plan, workload: Queries) -> Merging:
-    return Merging.of(workload, plan.groups(workload))
+def _merging(alike: Callable[[Queries], Partition], workload: Queries) -> Merging:
+    """Once for all plans that merge in the same way."""
+    return Merging.of(workload, alike(workload))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,9 +26,11 @@ class Merging:
     """On the groups."""
 
     @classmethod
-    def of(cls, workload: Queries, groups: Partition | None) -> Merging:
-        """The cells of each group become one; a workload that tells them apart is refused."""
-        return cls(groups, workload if groups is None else reduce_workload(workload, groups))
+    def of(cls, workload: Queries, groups: Partition) -> Merging:
+        """The cells of each group become one; single cells stay as and where they are."""
+        if groups.groups == groups.cells:
+            return cls(None, workload)
+        return cls(groups, reduce_workload(workload, groups))
 
     def source(self, x: VectorSource) -> VectorSource:
         """The private vector of the groups."""

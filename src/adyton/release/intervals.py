@@ -52,6 +52,8 @@ class Interval:
     upper: Reals
     confidence: float
     kind: Kind
+    beyond: bool = False
+    """Whether some of the answers do not follow from what was measured, although the task's own do."""
 
     @property
     def meaning(self) -> str:
@@ -62,10 +64,16 @@ class Interval:
                 f"Of all releases made in this way, {rate} in 100 have the true count of a query inside its interval. "
                 "The noise that was added is accounted for, and nothing else: not rows that are missing or wrong."
             )
+        if self.beyond:
+            return (
+                "These answers do not follow from what was measured: what the task did not ask for is filled in "
+                "evenly. The intervals tell how far noise moves them; nobody guarantees more, and true counts can lie "
+                "far outside. Ask for these counts in a release of their own."
+            )
         return (
             f"The intervals are meant to hold the true count in {rate} of 100 releases, but nobody guarantees it: the "
-            "error depends on the data, and was estimated by running the algorithm again on what it published. Where "
-            "it smooths real detail away, or was not asked for as much, intervals are too narrow."
+            "algorithm adapts to the data, and its error was estimated by running it again on what it published. Where "
+            "it smooths real detail away, intervals are too narrow."
         )
 
     def __repr__(self) -> str:
@@ -122,7 +130,8 @@ class NoiseModel:
         errors = np.concatenate([np.abs(batch).astype(np.float32) for batch in self._errors(queries, runs)])
         _check_rate(rate, len(errors), exact)
         radius = np.quantile(errors, rate, axis=0, method="higher").astype(np.float64)
-        return Interval(answers, answers - radius, answers + radius, rate, "exact" if exact else "approximate")
+        beyond = not exact and self.kind() == "exact"
+        return Interval(answers, answers - radius, answers + radius, rate, "exact" if exact else "approximate", beyond)
 
     def expected_total(self) -> float:
         """√E‖W·x̂ − W·x‖² over some simulated runs."""
