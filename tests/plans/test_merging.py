@@ -31,14 +31,18 @@ def session():
     return ad.Session(pd.DataFrame(rows, columns=["a", "b"]), schema=schema, epsilon=100, noise=SimulatedNoise(7))
 
 
-@pytest.mark.parametrize("ndim", [1, 2])
-@pytest.mark.parametrize("name", [name for name in algorithms() if isinstance(plan_named(name), StrategyPlan)])
+def plans():
+    """With the dimensions that they are tried in: merged cells of a map stand in a line."""
+    for name in algorithms(1):
+        if isinstance(plan_named(name), StrategyPlan):
+            yield name, 1
+            if plan_named(name).serves.serves(2):
+                yield name, 2
+
+
+@pytest.mark.parametrize(("name", "ndim"), plans())
 def test_preview_and_release_agree_with_each_other_and_with_the_truth(session, name, ndim):
     """2,000 simulated runs of twelve answers: 10% are at least five deviations (√(kurtosis/2,000) of one squared)."""
-    if not plan_named(name).serves.serves(ndim):
-        pytest.skip("served elsewhere")
-    if ndim == 2 and not plan_named(name).serves.serves(1):
-        pytest.skip("merged cells stand in a line")
     task = boxes(ndim)
     before = session.preview(task, 1, algorithm=name, reduce=True).candidates[name]
     release = session.release(task, 1, algorithm=name, reduce=True)
