@@ -32,9 +32,9 @@ def session():
 
 
 def plans():
-    """With the dimensions that they are tried in: merged cells of a map stand in a line."""
+    """Those with one error on all data, and the dimensions they are tried in: merged cells of a map stand in a line."""
     for name in algorithms(1):
-        if isinstance(plan_named(name), StrategyPlan):
+        if isinstance(plan_named(name), StrategyPlan) and plan_named(name).linear:
             yield name, 1
             if plan_named(name).serves.serves(2):
                 yield name, 2
@@ -47,14 +47,16 @@ def test_preview_and_release_agree_with_each_other_and_with_the_truth(session, n
     before = session.preview(task, 1, algorithm=name, reduce=True).candidates[name]
     release = session.release(task, 1, algorithm=name, reduce=True)
     assert plan_named(name, reduce=True).merging(release.workload).groups is not None
-    if before.kind in ("exact", "estimate"):
-        assert release.expected_error == before
-        x = np.arange(release.estimate.size).reshape(release.estimate.shape)
-        runs = simulate(name, x, release.workload, 1, seed=3, trials=TRIALS, reduce=True)
-        measured = np.sqrt(np.square(release.workload @ (runs - x)).sum(axis=-1).mean())
-        assert measured == pytest.approx(before.total, rel=0.1)
-    else:
+    if name == "uniform":
+        assert before.kind == "noise only"
         assert release.expected_error.kind == "resampled"
+        return
+    assert before.kind == "exact"
+    assert release.expected_error == before
+    x = np.arange(release.estimate.size).reshape(release.estimate.shape)
+    runs = simulate(name, x, release.workload, 1, seed=3, trials=TRIALS, reduce=True)
+    measured = np.sqrt(np.square(release.workload @ (runs - x)).sum(axis=-1).mean())
+    assert measured == pytest.approx(before.total, rel=0.1)
 
 
 def test_what_was_chosen_agrees_with_its_preview(session):
@@ -65,9 +67,7 @@ def test_what_was_chosen_agrees_with_its_preview(session):
     assert release.choice is not None
     if release.expected_error.kind in ("exact", "estimate"):
         assert release.expected_error.total <= known[release.algorithm].total
-    for name, error in known.items():
-        if error is not None and error.kind == "exact":
-            raise AssertionError(f"{name} may have less than the whole budget")
+    assert all(error is None or error.kind != "exact" for error in known.values())  # what features cost is not known
 
 
 @pytest.mark.parametrize("reduce", [False, True])
