@@ -152,8 +152,8 @@ def tree_selector():
     return TreeSelector(about, F(1, 100), {"identity": tree("identity"), "prefix": tree("hb")})
 
 
-def check_choices(task, selector, releases):
-    """Whole runs of choosing and following; how many of them had exact intervals."""
+def check_choices(task, selector, releases, slack):
+    """Whole runs of choosing and following; how many of them had exact intervals, all of which are counted."""
     schema = task.select(SCHEMA)
     workload, x = task.workload(schema), skewed(schema.shape)
     plan = ad.Pythia(selector=selector, reduce=task.merges)
@@ -165,18 +165,29 @@ def check_choices(task, selector, releases):
         if chosen.one_law(workload, choice.left, workload):
             estimate = plan.follow(source, workload, choice)
             errors.setdefault((chosen, choice.left), []).append(np.abs(workload @ (estimate - x)))
+    held = []
     for (chosen, left), found in errors.items():
-        if len(found) == releases:
-            radius = NoiseModel(chosen, workload, left, np.zeros(schema.shape)).interval(workload, CONFIDENCE).upper
-            assert (np.array(found) <= radius).mean() == pytest.approx(CONFIDENCE, abs=0.06)
-    return sum(len(found) for found in errors.values())
+        radius = NoiseModel(chosen, workload, left, np.zeros(schema.shape)).interval(workload, CONFIDENCE).upper
+        held += [(one <= radius).mean() for one in found]
+    if len(held) >= releases / 2:
+        assert np.mean(held) == pytest.approx(CONFIDENCE, abs=slack)
+    return len(held)
 
 
 @pytest.mark.parametrize("task", TASKS, ids=str)
 def test_every_task_and_selector(task):
     """100 releases: six points are four deviations if as few as four queries are independent, and seeds are fixed."""
     if len(task.select(SCHEMA).shape) == 1:
-        exact = check_choices(task, tree_selector(), 100)
+        exact = check_choices(task, tree_selector(), 100, 0.06)
         if not isinstance(task, ad.Ranges):
             assert exact == (0 if isinstance(task, ad.Histogram) else 100)  # the tree projects single cells afterwards
-    check_choices(task, None, 100 if isinstance(task, ad.Marginals) else 20)
+    number, slack = (100, 0.06) if isinstance(task, ad.Marginals) else (20, 0.13)
+    check_choices(task, None, number, slack)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("task", TASKS, ids=str)
+def test_every_task_and_selector_often(task):
+    if len(task.select(SCHEMA).shape) == 1:
+        check_choices(task, tree_selector(), 3000, 0.015)
+    check_choices(task, None, 3000, 0.015)
