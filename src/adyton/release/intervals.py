@@ -1,8 +1,9 @@
 """Confidence intervals for the answers of a release, from simulated runs of the algorithm. They cost no budget.
 
-Where the noise does not depend on the data (queries fixed beforehand, then least squares), its law is the same on any
-data, so it is simulated on an empty table and the interval covers the true count at the stated rate. Everywhere else
-the algorithm is run again on the published estimate, as if that were the data: an approximation, that no theorem backs.
+Where the noise does not depend on the data (queries fixed beforehand, then least squares, and the answer follows from
+what was measured), its law is the same on any data, so it is simulated on an empty table and the interval covers the
+true count at the stated rate. Everywhere else the algorithm is run again on the published estimate, as if that were the
+data: an approximation, that no theorem backs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -18,10 +20,9 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import share
-from adyton.partitions import lift, reduce_workload, workload_partition
-from adyton.plans.base import ExpectedError, Plan, StrategyPlan
+from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.simulation import simulate
-from adyton.queries import Partition, Queries, Reduction, Stack
+from adyton.queries import Queries
 from adyton.queries.base import Reals
 from adyton.release.presentation import shown
 from adyton.remembered import cached_property
@@ -51,6 +52,8 @@ class Interval:
     upper: Reals
     confidence: float
     kind: Kind
+    beyond: bool = False
+    """Whether some of the answers do not follow from what was measured, although the task's own do."""
 
     @property
     def meaning(self) -> str:
@@ -60,6 +63,12 @@ class Interval:
             return (
                 f"Of all releases made in this way, {rate} in 100 have the true count of a query inside its interval. "
                 "The noise that was added is accounted for, and nothing else: not rows that are missing or wrong."
+            )
+        if self.beyond:
+            return (
+                "These answers do not follow from what was measured: what the task did not ask for is filled in "
+                "evenly. The intervals tell how far noise moves them; nobody guarantees more, and true counts can lie "
+                "far outside. Ask for these counts in a release of their own."
             )
         return (
             f"The intervals are meant to hold the true count in {rate} of 100 releases, but nobody guarantees it: the "
@@ -84,45 +93,27 @@ class NoiseModel:
     """How the answers of a plan scatter: the plan, its budget and workload, and the estimate that it gave."""
 
     plan: Plan
+    """As it was run, with all that follows it."""
     workload: Queries
     epsilon: Fraction
     """What a row got."""
     estimate: Reals
-    merge: bool = False
-    """Whether cells were merged that the workload does not tell apart."""
-
-    @cached_property
-    def groups(self) -> Partition | None:
-        """The merged cells."""
-        partition = workload_partition(self.workload) if self.merge else None
-        return None if partition is None or partition.groups == partition.cells else partition
-
-    @cached_property
-    def asked(self) -> Queries:
-        """The workload on what the plan saw."""
-        return self.workload if self.groups is None else reduce_workload(self.workload, self.groups)
 
     def expected_error(self) -> ExpectedError | None:
-        """The error that the plan has on all data, if there is such a thing.
-
-        A public total, if it was given, could be wrong: then there is not.
-        """
-        if not isinstance(self.plan, StrategyPlan) or self.plan.nonnegative or self.plan.total is not None:
-            return None
-        expected = self.plan.expected_error(self.asked, self.epsilon)
+        """The error that the plan has on all data, if there is such a thing."""
+        try:
+            expected = self.plan.expected_error(self.workload, self.epsilon)
+        except BadInput:
+            return None  # it depends on the data
         return expected if expected.kind in ("exact", "estimate") else None
 
     def kind(self, queries: Queries | None = None) -> Kind:
         """Whether the noise in the answers to these queries (the workload, if none are given) has one law on all data.
 
-        Where cells were merged, that holds for queries that take or leave merged cells together.
+        It has if they follow from what was measured, and nothing but linear equations was solved.
         """
-        if self.expected_error() is None:
-            return "approximate"
-        if self.groups is None or queries is None:
-            return "exact"
-        finer = workload_partition(Stack([self.workload, queries]))
-        return "exact" if finer.groups == self.groups.groups else "approximate"
+        asked = self.workload if queries is None else queries
+        return "exact" if _one_law(self.plan, self.workload, self.epsilon, asked) else "approximate"
 
     def interval(self, queries: Queries, confidence: float) -> Interval:
         """Bounds on the true answers, as wide as |error| is in that part of the simulated runs."""
@@ -139,7 +130,8 @@ class NoiseModel:
         errors = np.concatenate([np.abs(batch).astype(np.float32) for batch in self._errors(queries, runs)])
         _check_rate(rate, len(errors), exact)
         radius = np.quantile(errors, rate, axis=0, method="higher").astype(np.float64)
-        return Interval(answers, answers - radius, answers + radius, rate, "exact" if exact else "approximate")
+        beyond = not exact and self.kind() == "exact"
+        return Interval(answers, answers - radius, answers + radius, rate, "exact" if exact else "approximate", beyond)
 
     def expected_total(self) -> float:
         """√E‖W·x̂ − W·x‖² over some simulated runs."""
@@ -180,11 +172,7 @@ class NoiseModel:
     def _batch(self, exact: bool, seed: int, trials: int) -> tuple[npt.NDArray[np.int64], Reals]:
         data = np.zeros(self.workload.domain, dtype=np.int64) if exact else self._stand_in(seed)
         plan = replace(self.plan, total=None if self.plan.total is None else int(data.sum()))
-        seen = data if self.groups is None else np.asarray(Reduction(self.groups) @ data.reshape(-1))
-        cells = simulate(plan, seen, self.asked, self.epsilon, seed=seed, trials=trials)
-        if self.groups is not None:
-            cells = lift(cells, self.groups).reshape(trials, *data.shape)
-        return data, cells
+        return data, simulate(plan, data, self.workload, self.epsilon, seed=seed, trials=trials)
 
     @cached_property
     def _kept(self) -> dict[bool, list[tuple[npt.NDArray[np.int64], Reals]]]:
@@ -195,6 +183,11 @@ class NoiseModel:
         random = np.random.default_rng(seed)
         likely = shown(self.estimate, integer=False, nonnegative=True)
         return random.poisson(np.minimum(likely, _LARGEST_COUNT)).astype(np.int64)
+
+
+@lru_cache(maxsize=16)
+def _one_law(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
+    return plan.one_law(workload, epsilon, queries)
 
 
 def _check_rate(rate: float, runs: int, exact: bool) -> None:

@@ -73,6 +73,8 @@ class Choice:
     """For each of them the error to expect, as far as the selector predicts it: ‖W·x̂ − W·x‖₂."""
     notes: tuple[str, ...] = ()
     """Algorithms that the selector knows and the library does not have, or the other way around."""
+    finished: bool = False
+    """Whether the selector changes the estimate afterwards, by what was bought: its noise then depends on the data."""
 
     @property
     def total(self) -> Measurement | None:
@@ -98,6 +100,7 @@ class Choice:
             "regrets": {name: _finite(regret) for name, regret in self.regrets.items()},
             "errors": {name: _finite(error) for name, error in self.errors.items()},
             "notes": list(self.notes),
+            "finished": self.finished,
         }
 
     def __str__(self) -> str:
@@ -141,7 +144,7 @@ class Selector(ABC):
         """What was learnt, for people."""
 
     def finish(self, cells: Reals, choice: Choice, workload: Queries) -> Reals:
-        """Post-process the estimate by what was bought for the choice; as it is, if there is nothing to gain."""
+        """Post-process the estimate by what was bought, where the choice says so (``finished``); else leave it."""
         return cells
 
     def available(self) -> tuple[list[str], tuple[str, ...]]:
