@@ -32,10 +32,11 @@ from adyton.noise.coins import Bounds
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
-LARGEST_EXPONENT = 1 << 29
-"""What rate·(the most that a partition costs) may be: sums and differences of exponents of 2 then fit 32 bits."""
+LARGEST_EXPONENT = 1 << 22
+"""What rate·(the most that a partition costs) may be. Double precision then settles nearly every draw, and the slow way
+in decimals is hardly ever taken; and exponents of 2 fit 32 bits."""
 _UNREACHED = -(1 << 30)
-"""Below all exponents of 2 that occur, which are above −1.45·2²⁹; twice as low still fits 32 bits."""
+"""Below all exponents of 2 that occur, which are above −1.45·2²²; twice as low still fits 32 bits."""
 _SPARE_DIGITS = 45
 _HALVINGS = 64
 
