@@ -162,7 +162,7 @@ def test_mutants_lose_more(mutant, cells, pairs):
         BucketBoundaries(2, 1, 6),
         BucketBoundaries(6, 4, 2),
         BucketBoundaries(3, 6, 2, 2),
-        BucketBoundaries(2, 2**20, 5),
+        BucketBoundaries(2, 2**16, 5),
     ],
     ids=str,
 )
