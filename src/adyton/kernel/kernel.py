@@ -79,7 +79,7 @@ class Kernel(Sealed, Generic[Root]):
         if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not is_path(data):
             raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
         self._open(total, ledger, dataset, name_of(data), noise)
-        self.root = cast(TableSource, self._start(TableShape(schema), table, schema.rows_per_unit))
+        self.root = cast(TableSource, self._start(TableShape(schema, table.from_text), table, schema.rows_per_unit))
 
     @classmethod
     def on_vector(

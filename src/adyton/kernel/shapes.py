@@ -13,9 +13,10 @@ from adyton.schema import Schema
 
 @dataclass(frozen=True)
 class TableShape:
-    """What is public about a private table."""
+    """What is public about a private table: its schema, and which attributes are read from text."""
 
     schema: Schema
+    from_text: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

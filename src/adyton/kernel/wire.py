@@ -178,6 +178,7 @@ _PARTS: dict[str, tuple[type, ...]] = {
     "queries": QUERIES,
     "remaining": (Fraction,),
     "sizes": (tuple,),
+    "tested": (tuple,),
     "weights": (np.ndarray, _NOTHING),
 }
 """What each field of an operator may hold; tuples hold texts, or whole numbers."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,10 +18,12 @@ from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table, same_bytes
 from adyton.kernel.tables.columns import is_missing, read_text, value_of
+from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.readers import Column, connect, reader_for, wanted_columns
 from adyton.queries import Partition
 from adyton.schema import Attribute, Categorical, Identifier, Schema
+from adyton.schema.misfits import Misfit, reads_numbers
 
 _one_at_a_time = threading.RLock()
 """Tables may share a connection, and a connection runs one query at a time."""
@@ -49,7 +52,13 @@ def open_table(data: Any, schema: Schema) -> PrivateTable:
     table = reader.read(wanted)
     pairs = zip(chosen, schema.attributes.values(), strict=True)
     prepared = {f"c{i}": _prepared(table[f"c{i}"], column, attribute) for i, (column, attribute) in enumerate(pairs)}
-    return PrivateTable(table.select(**prepared), schema, {name: f"c{i}" for i, name in enumerate(schema.names)})
+    texts = {f"t{i}": table[f"c{i}"] for i, column in enumerate(chosen) if column.from_text}
+    return PrivateTable(
+        table.select(**prepared, **texts),
+        schema,
+        {name: f"c{i}" for i, name in enumerate(schema.names)},
+        {name: f"t{i}" for i, name in enumerate(schema.names) if f"t{i}" in texts},
+    )
 
 
 def check_domain(schema: Schema) -> None:
@@ -64,13 +73,16 @@ def check_domain(schema: Schema) -> None:
 class PrivateTable(Sealed):
     """Private rows over a public schema. It shows nothing of the rows, and cannot be copied, pickled or changed."""
 
-    __slots__ = ("_columns", "_rows", "_schema")
+    __slots__ = ("_columns", "_rows", "_schema", "_texts")
     _columns: Mapping[str, str]
     _rows: Any
     _schema: Schema
+    _texts: Mapping[str, str]
 
-    def __init__(self, rows: Any, schema: Schema, columns: Mapping[str, str]) -> None:
-        for name, value in (("_rows", rows), ("_schema", schema), ("_columns", columns)):
+    def __init__(
+        self, rows: Any, schema: Schema, columns: Mapping[str, str], texts: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        for name, value in (("_rows", rows), ("_schema", schema), ("_columns", columns), ("_texts", texts)):
             object.__setattr__(self, name, value)
 
     @property
@@ -78,16 +90,25 @@ class PrivateTable(Sealed):
         """What is public about the table."""
         return self._schema
 
+    @property
+    def from_text(self) -> frozenset[str]:
+        """The attributes whose values are read from text. Which they are is public: the types of columns are."""
+        return frozenset(self._texts)
+
     def select(self, names: str | Sequence[str]) -> PrivateTable:
         """The same rows, over some of the attributes."""
         schema = self._schema.select(names)
-        return PrivateTable(self._rows, schema, {name: self._columns[name] for name in schema.names})
+        columns, texts = (
+            {name: column for name, column in known.items() if name in schema.names}
+            for known in (self._columns, self._texts)
+        )
+        return PrivateTable(self._rows, schema, columns, texts)
 
     def where(self, predicate: Predicate) -> PrivateTable:
         """The rows for which the predicate is true."""
         check_predicate(predicate, self._schema)
         condition = to_ibis(predicate, self._value, lambda name: is_missing(self._rows[self._columns[name]]))
-        return PrivateTable(self._rows.filter(condition), self._schema, self._columns)
+        return PrivateTable(self._rows.filter(condition), self._schema, self._columns, self._texts)
 
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
         """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""
@@ -107,10 +128,10 @@ class PrivateTable(Sealed):
         schema = self._schema.select((attribute,))
         if partition.cells != schema.cells:
             raise SchemaError(f"{attribute!r} has {schema.cells} cells, given a partition of {partition.cells}.")
-        carried = list(dict.fromkeys(self._columns.values()))
+        carried = list(dict.fromkeys([*self._columns.values(), *self._texts.values()]))
         rows = cell_table(self._rows, schema, self._columns, tries=self._tries(), carry=carried)
         children = [rows.filter(_among(rows["cell"], part.tolist())).select(*carried) for part in partition.parts()]
-        return [PrivateTable(child, self._schema, self._columns) for child in children]
+        return [PrivateTable(child, self._schema, self._columns, self._texts) for child in children]
 
     def count(self) -> int:
         """The number of rows."""
@@ -121,10 +142,19 @@ class PrivateTable(Sealed):
         check_domain(self._schema)
         shape, cells = self._schema.shape, self._schema.cells
         rows = cell_table(self._rows, self._schema, self._columns, tries=self._tries())
+        return self._counted(rows, cells).reshape(shape)
+
+    def misfits(self, misfits: Sequence[Misfit]) -> npt.NDArray[np.int64]:
+        """How many rows fit, and how many do not for each of these reasons; every row is counted once."""
+        rows = misfit_table(self._rows, self._schema, self._columns, self._texts, misfits, tries=self._tries())
+        return self._counted(rows, len(misfits) + 1)
+
+    def _counted(self, rows: Any, cells: int) -> npt.NDArray[np.int64]:
+        """The number of rows for each value of the column ``cell``, in one pass."""
         counts = self._run(rows.group_by("cell").aggregate(rows=rows.count()))
         vector = np.zeros(cells, dtype=np.int64)
         vector[counts.column("cell").to_numpy()] = counts.column("rows").to_numpy()
-        return vector.reshape(shape)
+        return vector
 
     def _value(self, name: str) -> Any:
         return value_of(self._rows[self._columns[name]], self._schema.attributes[name])
@@ -209,9 +239,7 @@ def _prepared(column: Any, source: Column, attribute: Attribute) -> Any:
         return column
     kind = column.type()
     if source.from_text:
-        numeric = attribute.kind in ("integer", "numeric")
-        numeric = numeric or (isinstance(attribute, Categorical) and type(attribute.levels[0]) is int)
-        return read_text(column, "float64") if numeric else column
+        return read_text(column, "float64") if reads_numbers(attribute) else column
     if kind.is_decimal() or kind.is_floating() or kind.is_uint64():
         return column if kind.is_float64() else column.cast("float64")
     return column.cast("int64") if kind.is_unsigned_integer() else column
