@@ -6,6 +6,7 @@ import itertools
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ _DIRTY = (
 
 def audit_misfits() -> Finding:
     """One row more moves one cell of the misfits by one: on tables that grow row by row."""
-    policies = {"nulls": "level", "outside": "other"}
+    policies: dict[str, Any] = {"nulls": "level", "outside": "other"}
     strict = {"age": Integer(0, 9), "pay": Numeric(0, 9, bins=3), "sex": Categorical(["F", "M"]), "smoker": Boolean()}
     lenient = {
         **{"age": Integer(0, 9, outside="clamp"), "pay": Numeric(0, 9, bins=3, **policies)},

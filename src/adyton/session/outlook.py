@@ -59,28 +59,37 @@ class Outlook:
     names: Sequence[str]
     """The algorithms that could run."""
     options: Mapping[str, Any]
+    misfits: Fraction = Fraction(0)
+    """The part of the budget that counts rows which do not fit the schema; the algorithm gets the rest."""
 
     @classmethod
-    def of(cls, task: Task, schema: Schema, algorithm: str = AUTO, options: Mapping[str, Any] | None = None) -> Outlook:
+    def of(
+        cls,
+        task: Task,
+        schema: Schema,
+        algorithm: str = AUTO,
+        options: Mapping[str, Any] | None = None,
+        misfits: Fraction = Fraction(0),
+    ) -> Outlook:
         """For a task on a table with this schema."""
         selected = as_task(task).select(schema)
         workload = task.workload(selected)
         plan, kept = plan_of(task, algorithm, options or {})
         plan.check(workload)
         if not isinstance(plan, Pythia):
-            return cls(task, selected, workload, (algorithm,), kept)
+            return cls(task, selected, workload, (algorithm,), kept, misfits)
         _, seen = reduction(plan, workload)
         selector = plan.selector or shipped_selector(len(seen.domain))
         kept.pop("reduce", None)
         names = selector.available()[0]
         if isinstance(selector, ClosedForm):  # it passes over what takes too long to compute
             names = [name for name in names if affordable(name, seen)]
-        return cls(task, selected, seen, names, kept)
+        return cls(task, selected, seen, names, kept, misfits)
 
     def errors(self, epsilon: Rational) -> dict[str, ExpectedError | None]:
         """The error to expect of each algorithm where it has a closed form that can be computed soon; else None."""
         found: dict[str, ExpectedError | None] = {}
-        row_epsilon = positive(epsilon, "epsilon") / self.schema.rows_per_unit
+        row_epsilon = positive(epsilon, "epsilon") * (1 - self.misfits) / self.schema.rows_per_unit
         for name in self.names:
             found[name] = None
             if len(self.names) == 1 or affordable(name, self.workload):
