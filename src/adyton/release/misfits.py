@@ -16,10 +16,10 @@ _LOUD = {True: 0.05, False: 0.5}
 """The part of all rows from which a kind of misfit is a warning, by whether such rows are lost."""
 _NEARLY_ALL = 0.9
 _REASONS: dict[Reason, str] = {
-    "unreadable": "a {} that cannot be read as a number",
-    "missing": "no {}",
-    "no level": "a {} that is none of its declared levels",
-    "out of bounds": "a {} outside its declared bounds",
+    "unreadable": "{a} {name} that cannot be read as a number",
+    "missing": "no {name}",
+    "no level": "{a} {name} that is none of its declared levels",
+    "out of bounds": "{a} {name} outside its declared bounds",
 }
 _FATES = {
     "left out": "were left out",
@@ -106,10 +106,10 @@ class Misfits:
 
     def _sentence(self, one: Counted) -> str:
         misfit, rows = one.misfit, self.rows
-        count = min(one.count, rows)
+        count, article = min(one.count, rows), "an" if misfit.attribute[:1].lower() in "aeiou" else "a"
         words = (
             f"About {count:,} of {rows:,} rows (± {self.deviation:,.0f}) have "
-            f"{_REASONS[misfit.reason].format(misfit.attribute)}, and {_FATES[misfit.fate]}"
+            f"{_REASONS[misfit.reason].format(a=article, name=misfit.attribute)}, and {_FATES[misfit.fate]}"
         )
         if count < _NEARLY_ALL * rows:
             return f"{words}."

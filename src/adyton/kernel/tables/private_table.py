@@ -17,7 +17,7 @@ import numpy.typing as npt
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table, same_bytes
-from adyton.kernel.tables.columns import is_missing, read_text, value_of
+from adyton.kernel.tables.columns import holds_booleans, is_missing, read_text, value_of
 from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.readers import Column, connect, reader_for, wanted_columns
@@ -52,7 +52,8 @@ def open_table(data: Any, schema: Schema) -> PrivateTable:
     table = reader.read(wanted)
     pairs = zip(chosen, schema.attributes.values(), strict=True)
     prepared = {f"c{i}": _prepared(table[f"c{i}"], column, attribute) for i, (column, attribute) in enumerate(pairs)}
-    texts = {f"t{i}": table[f"c{i}"] for i, column in enumerate(chosen) if column.from_text}
+    pairs = zip(chosen, schema.attributes.values(), strict=True)
+    texts = {f"t{i}": table[f"c{i}"] for i, (column, attribute) in enumerate(pairs) if _is_text(column, attribute)}
     return PrivateTable(
         table.select(**prepared, **texts),
         schema,
@@ -231,6 +232,12 @@ def _check_type(column: Column, attribute: Attribute) -> None:
         f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "
         f"which needs {need}. {advice}"
     )
+
+
+def _is_text(column: Column, attribute: Attribute) -> bool:
+    """Whether values are read from text: all of a CSV file, and numbers and booleans that a frame holds as text."""
+    converted = reads_numbers(attribute) or holds_booleans(attribute)
+    return column.from_text and (column.engine_type == "text" or converted)
 
 
 def _prepared(column: Any, source: Column, attribute: Attribute) -> Any:
