@@ -22,6 +22,8 @@ class CsvReader(Reader):
     in a column that is asked about. An empty field is missing, quoted or not.
     """
 
+    is_text = True
+
     def __init__(self, path: str) -> None:
         import ibis
 

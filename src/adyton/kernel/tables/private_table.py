@@ -17,7 +17,7 @@ import numpy.typing as npt
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table, same_bytes
-from adyton.kernel.tables.columns import holds_booleans, is_missing, read_text, value_of
+from adyton.kernel.tables.columns import is_missing, read_text, reads_text, value_of
 from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.readers import Column, connect, reader_for, wanted_columns
@@ -52,14 +52,14 @@ def open_table(data: Any, schema: Schema) -> PrivateTable:
     table = reader.read(wanted)
     pairs = zip(chosen, schema.attributes.values(), strict=True)
     prepared = {f"c{i}": _prepared(table[f"c{i}"], column, attribute) for i, (column, attribute) in enumerate(pairs)}
-    pairs = zip(chosen, schema.attributes.values(), strict=True)
-    texts = {f"t{i}": table[f"c{i}"] for i, (column, attribute) in enumerate(pairs) if _is_text(column, attribute)}
-    return PrivateTable(
-        table.select(**prepared, **texts),
-        schema,
-        {name: f"c{i}" for i, name in enumerate(schema.names)},
-        {name: f"t{i}" for i, name in enumerate(schema.names) if f"t{i}" in texts},
-    )
+    columns = {name: f"c{i}" for i, name in enumerate(schema.names)}
+    texts = {
+        name: f"t{i}"
+        for i, (name, attribute) in enumerate(schema.attributes.items())
+        if table[columns[name]].type().is_string() and (reader.is_text or reads_text(attribute))
+    }
+    originals = {text: table[columns[name]] for name, text in texts.items()}
+    return PrivateTable(table.select(**prepared, **originals), schema, columns, texts)
 
 
 def check_domain(schema: Schema) -> None:
@@ -93,7 +93,10 @@ class PrivateTable(Sealed):
 
     @property
     def from_text(self) -> frozenset[str]:
-        """The attributes whose values are read from text. Which they are is public: the types of columns are."""
+        """The attributes whose values are read from text: all of a CSV file; else numbers and booleans that are text.
+
+        Which they are is public: the types of columns are.
+        """
         return frozenset(self._texts)
 
     def select(self, names: str | Sequence[str]) -> PrivateTable:
@@ -232,12 +235,6 @@ def _check_type(column: Column, attribute: Attribute) -> None:
         f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "
         f"which needs {need}. {advice}"
     )
-
-
-def _is_text(column: Column, attribute: Attribute) -> bool:
-    """Whether values are read from text: all of a CSV file, and numbers and booleans that a frame holds as text."""
-    converted = reads_numbers(attribute) or holds_booleans(attribute)
-    return column.from_text and (column.engine_type == "text" or converted)
 
 
 def _prepared(column: Any, source: Column, attribute: Attribute) -> Any:
