@@ -39,7 +39,7 @@ Misfits = Annotated[
     bool | None,
     typer.Option(
         "--misfits/--no-misfits",
-        help="Count the rows that do not fit the schema, for 1/50 of the budget; by default where the data are text.",
+        help="Count the rows that do not fit the schema, for 1/50 of the budget; by default for CSV files.",
         show_default=False,
     ),
 ]

@@ -78,8 +78,8 @@ class TableSource(Source):
         return self._shape.schema
 
     @property
-    def from_text(self) -> frozenset[str]:
-        """The attributes whose values are read from text, as those of a CSV file are."""
+    def from_text(self) -> bool:
+        """Whether the table comes from a file of text, such as CSV."""
         return self._shape.from_text
 
     def select(self, *attributes: str | Sequence[str]) -> TableSource:

@@ -21,7 +21,10 @@ LEAST, MOST = Fraction(1, 1000), Fraction(1, 2)
 
 
 def misfits_share(given: Rational | bool | None, *, from_text: bool) -> Fraction:
-    """The part of the budget: 0 for none, and by default one where values are read from text."""
+    """The part of the budget: 0 for none, and by default one where the table is a file of text.
+
+    Not where a frame holds texts: its types are inferred from rows, so that this would tell something about them.
+    """
     if given is None:
         given = from_text
     if isinstance(given, bool):
@@ -50,8 +53,7 @@ class MisfitCount:
         """For a release of these attributes, of rows that satisfy a predicate."""
         seen = () if where is None else attributes_of(parse_predicate(where, root.schema))
         tested = tuple(name for name in seen if name not in counted)
-        from_text = not root.from_text.isdisjoint((*counted, *tested))
-        return cls(root, tuple(counted), tested, misfits_share(given, from_text=from_text))
+        return cls(root, tuple(counted), tested, misfits_share(given, from_text=root.from_text))
 
     def measure(self, epsilon: Fraction) -> Misfits | None:
         """Count, for its part of what the release is charged; None if that is nothing.

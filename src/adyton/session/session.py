@@ -153,9 +153,9 @@ class Session:
         options. *where* keeps the rows that satisfy a predicate, such as ``"age >= 65 and sex = 'F'"``. A request that
         cannot be carried out to its end is refused before anything is spent.
 
-        Where values are read from text, as from a CSV file, 1/50 of *epsilon* counts the rows that do not fit the
-        schema: ``release.misfits`` has them. ``misfits=False`` leaves that out, ``misfits=True`` counts them in any
-        table, and a number is the part of *epsilon* to take for it.
+        From a CSV file, 1/50 of *epsilon* counts the rows that do not fit the schema: ``release.misfits`` has them.
+        ``misfits=False`` leaves that out, ``misfits=True`` counts them in any table, and a number is the part of
+        *epsilon* to take for it.
         """
         schema = as_task(task).select(self.schema)
         workload = task.workload(schema)

@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 from adyton.schema import Attribute, Boolean, Categorical
-from adyton.schema.misfits import reads_numbers
 
 
 def is_missing(column: Any) -> Any:
@@ -51,11 +50,6 @@ def read_text(column: Any, kind: str) -> Any:
     line when the conversion fails.
     """
     return column.strip().try_cast(kind)
-
-
-def reads_text(attribute: Attribute) -> bool:
-    """Whether a text has to be read as something else to be a value of the attribute: a number or a boolean."""
-    return reads_numbers(attribute) or holds_booleans(attribute)
 
 
 def holds_booleans(attribute: Attribute) -> bool:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table, same_bytes
-from adyton.kernel.tables.columns import is_missing, read_text, reads_text, value_of
+from adyton.kernel.tables.columns import is_missing, read_text, value_of
 from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.readers import Column, connect, reader_for, wanted_columns
@@ -56,10 +56,10 @@ def open_table(data: Any, schema: Schema) -> PrivateTable:
     texts = {
         name: f"t{i}"
         for i, (name, attribute) in enumerate(schema.attributes.items())
-        if table[columns[name]].type().is_string() and (reader.is_text or reads_text(attribute))
+        if table[columns[name]].type().is_string() and reads_numbers(attribute)
     }
     originals = {text: table[columns[name]] for name, text in texts.items()}
-    return PrivateTable(table.select(**prepared, **originals), schema, columns, texts)
+    return PrivateTable(table.select(**prepared, **originals), schema, columns, texts, from_text=reader.is_text)
 
 
 def check_domain(schema: Schema) -> None:
@@ -74,16 +74,25 @@ def check_domain(schema: Schema) -> None:
 class PrivateTable(Sealed):
     """Private rows over a public schema. It shows nothing of the rows, and cannot be copied, pickled or changed."""
 
-    __slots__ = ("_columns", "_rows", "_schema", "_texts")
+    __slots__ = ("_columns", "_from_text", "_rows", "_schema", "_texts")
     _columns: Mapping[str, str]
+    _from_text: bool
     _rows: Any
     _schema: Schema
     _texts: Mapping[str, str]
 
     def __init__(
-        self, rows: Any, schema: Schema, columns: Mapping[str, str], texts: Mapping[str, str] = MappingProxyType({})
+        self,
+        rows: Any,
+        schema: Schema,
+        columns: Mapping[str, str],
+        texts: Mapping[str, str] = MappingProxyType({}),
+        *,
+        from_text: bool = False,
     ) -> None:
-        for name, value in (("_rows", rows), ("_schema", schema), ("_columns", columns), ("_texts", texts)):
+        """*columns* names the column of every attribute, *texts* the text that a number was read from."""
+        values = {"_rows": rows, "_schema": schema, "_columns": columns, "_texts": texts, "_from_text": from_text}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -92,12 +101,9 @@ class PrivateTable(Sealed):
         return self._schema
 
     @property
-    def from_text(self) -> frozenset[str]:
-        """The attributes whose values are read from text: all of a CSV file; else numbers and booleans that are text.
-
-        Which they are is public: the types of columns are.
-        """
-        return frozenset(self._texts)
+    def from_text(self) -> bool:
+        """Whether the table was opened from a file of text: a fact about the file's name, not about its rows."""
+        return self._from_text
 
     def select(self, names: str | Sequence[str]) -> PrivateTable:
         """The same rows, over some of the attributes."""

@@ -26,7 +26,7 @@ class Select(Transform):
 
     def plan(self, source: TableShape) -> Outcome:
         """The same rows over a smaller schema."""
-        shape = TableShape(source.schema.select(self.attributes), source.from_text.intersection(self.attributes))
+        shape = TableShape(source.schema.select(self.attributes), source.from_text)
         step = f"select({', '.join(self.attributes)})"
         return Outcome(step, (shape,), lambda table: [table.select(self.attributes)])
 
