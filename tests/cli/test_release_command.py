@@ -34,7 +34,8 @@ def test_histogram_as_json(tmp_path):
     record = release["record"]
     assert record["private"] is True
     assert [record[name]["exact"] for name in ("total", "spent", "remaining")] == ["2", "1/2", "3/2"]
-    assert [entry["epsilon"]["exact"] for entry in record["entries"]] == ["1/2"]
+    assert [entry["epsilon"]["exact"] for entry in record["entries"]] == ["1/100", "49/100"]
+    assert release["misfits"]["epsilon"]["exact"] == "1/100"
     assert ad.Ledger.read(ledger).spent == 0.5
 
 
@@ -141,7 +142,7 @@ def test_an_interrupted_release_leaves_a_valid_ledger_and_no_output(tmp_path, mo
     }
     monkeypatch.setattr(goals[moment], interrupt)
     done = run(DATA, "--schema", SCHEMA, "--histogram", "sex", "--ledger", str(tmp_path / "a.ledger"), "--total", "1",
-               "--epsilon", "0.5", "--algorithm", "identity", "--out", str(tmp_path / "out"))  # fmt: skip
+               "--no-misfits", "--epsilon", "0.5", "--algorithm", "identity", "--out", f"{tmp_path}/out")  # fmt: skip
     assert done.exit_code == 130
     assert "interrupted" in done.stderr
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("a.ledger")] == []
@@ -152,7 +153,7 @@ def test_two_processes_cannot_spend_the_same_budget(tmp_path):
     """Both ask for 0.6 of 1 at the same time: one is answered, the other is refused and writes nothing."""
     program = Path(sys.executable).parent / "adyton"
     words = [program, "release", DATA, "--schema", SCHEMA, "--histogram", "sex", "--ledger", tmp_path / "a.ledger",
-             "--total", "1", "--epsilon", "0.6", "--algorithm", "identity", "--quiet"]  # fmt: skip
+             "--total", "1", "--epsilon", "0.6", "--algorithm", "identity", "--no-misfits", "--quiet"]  # fmt: skip
     folders = [tmp_path / "one", tmp_path / "two"]
     both = [subprocess.Popen([*words, "--out", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for folder in folders]  # fmt: skip

@@ -35,6 +35,7 @@ def command(
     ] = None,
     algorithm: asked.Algorithm = "auto",
     option: asked.Option = None,
+    misfits: asked.Misfits = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error against ε: a .svg, .png or .pdf file.")
     ] = None,
@@ -43,13 +44,18 @@ def command(
 ) -> None:
     """Show the error to expect of a release against ε. Needs the schema only: no data are read, nothing is spent."""
     from adyton.schema import Schema
+    from adyton.schema.accepting import accepts
     from adyton.session import Outlook
+    from adyton.session.misfits import misfits_share
 
     task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
     if task is None:
         raise BadInput(f"say what you would release: {asked.TASKS}.")
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)
-    outlook = Outlook.of(task, Schema.from_toml(schema), algorithm, asked.options_of(option))
+    declared = Schema.from_toml(schema)
+    part = misfits_share(misfits, from_text=True)  # the data are not known: as for a CSV file, which needs most
+    outlook = Outlook.of(task, declared, algorithm, asked.options_of(option), part)
+    accepted = {name: accepts(one) for name, one in outlook.schema.attributes.items()}
     with progress("computing errors", quiet=quiet or as_json):
         found = {budget: outlook.errors(budget) for budget in budgets}
         least = None if error is None else outlook.epsilon_for(error)
@@ -58,13 +64,18 @@ def command(
 
         draw(str(task), found, picture)
     if as_json:
-        print_json(_as_json(str(task), found, error, least))
+        print_json({**_as_json(str(task), found, error, least), "misfits": as_number(part), "accepts": accepted})
         return
     _print(str(task), found)
     if least is not None:
         out().print(f"The least ε with a typical error of at most {error} is {display(least)}.")
     if not quiet:
         _remark(found, picture)
+        if part:
+            words = f"{part} of every ε counts the rows that do not fit the schema; --no-misfits leaves that out."
+            notes().print(words, soft_wrap=True)
+        for name, words in accepted.items():
+            notes().print(printable(f"{name} takes {words}."), soft_wrap=True)
 
 
 def _as_json(

@@ -46,6 +46,7 @@ def command(
     where: Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')] = None,
     algorithm: asked.Algorithm = "auto",
     option: asked.Option = None,
+    misfits: asked.Misfits = None,
     integer: Annotated[bool, typer.Option("--integer", help="Show whole numbers.")] = False,
     nonnegative: Annotated[bool, typer.Option("--nonnegative", help="Show no negative counts.")] = False,
     ledger: Annotated[Path | None, typer.Option(help="The file that remembers what was spent.")] = None,
@@ -98,7 +99,9 @@ def command(
                 if task is None:
                     answer = session.count(amount, where=where)
                 else:
-                    release = session.release(task, amount, algorithm=algorithm, where=where, **options)
+                    release = session.release(
+                        task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
+                    )
                     if place is not None:
                         release.write(place, integer=integer, nonnegative=nonnegative)
         except KeyboardInterrupt:
@@ -107,14 +110,14 @@ def command(
             raise InterruptedRelease(f"interrupted{kept}.") from None
     if task is None:
         _show_count(session, answer, amount, as_json=as_json, quiet=quiet, ledger=ledger)
-    elif as_json:
+        return
+    if as_json:
         print_json(release.to_dict())
     else:
         with progress("estimating the error", quiet=quiet):
             tables = _tables(release, integer=integer, nonnegative=nonnegative)
         _print(tables)
-        if not quiet:
-            _remark(release, out_folder)
+    _remark(release, out_folder, quiet=quiet or as_json)
 
 
 def _check_count(folder: Path | None, *, count: bool, plain: bool) -> None:
@@ -234,10 +237,14 @@ def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
-def _remark(release: Release, folder: Path | None) -> None:
-    for paragraph in release.explain().paragraphs[1:]:
-        notes().print(printable(paragraph), soft_wrap=True)
-    if folder is not None:
+def _remark(release: Release, folder: Path | None, *, quiet: bool) -> None:
+    """On standard error: what nobody should overlook and, unless *quiet*, everything else there is to say."""
+    from adyton.release.explanation import misfits_in_words
+
+    warnings, _ = misfits_in_words(release)
+    for paragraph in warnings if quiet else release.explain().paragraphs[1:]:
+        notes().print(printable(paragraph), soft_wrap=True, style="bold red" if paragraph in warnings else None)
+    if folder is not None and not quiet:
         notes().print(printable(f"Everything is in {folder}; begin with report.html."), soft_wrap=True)
 
 

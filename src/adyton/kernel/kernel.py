@@ -90,7 +90,7 @@ class Kernel(Sealed, Generic[Root]):
             raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
         self._terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit)
         self._open(total, ledger, dataset, name_of(data), noise, accept)
-        self.root = cast(TableSource, self._start(TableShape(schema), table, schema.rows_per_unit))
+        self.root = cast(TableSource, self._start(TableShape(schema, table.from_text), table, schema.rows_per_unit))
 
     @classmethod
     def on_vector(

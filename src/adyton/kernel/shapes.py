@@ -13,9 +13,10 @@ from adyton.schema import Schema
 
 @dataclass(frozen=True)
 class TableShape:
-    """What is public about a private table."""
+    """What is public about a private table: its schema, and whether it comes from a file of text, such as CSV."""
 
     schema: Schema
+    from_text: bool = False
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,12 @@ class Explanation:
 
     @classmethod
     def of(cls, release: Release) -> Explanation:
-        """What was asked, which algorithm answered and why, how far off it is, and what it cost."""
+        """What was asked, which algorithm answered and why, how far off it is, which rows did not fit, what it cost."""
         where = f", of rows where {release.where}" if release.where else ""
         asked = f"Released: {release.task}{where}; {release.estimate.size:,} cells."
-        return cls((asked, _choice(release), error_in_words(release.expected_error), _budget(release)))
+        loud, quiet = misfits_in_words(release)
+        told = (_choice(release), error_in_words(release.expected_error), *quiet, _budget(release))
+        return cls((asked, *loud, *told))
 
     def __str__(self) -> str:
         return "\n".join(self.paragraphs)
@@ -48,6 +50,14 @@ def error_in_words(error: ExpectedError) -> str:
         f"Expected error: an answer is typically off by {error.per_query:.3g} (root mean square over "
         f"{error.queries:,} queries), {_ORIGIN[error.kind]}."
     )
+
+
+def misfits_in_words(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The rows that did not fit: a paragraph to say aloud, if there is cause for it, and one to say in any case."""
+    if release.misfits is None:
+        return (), ()
+    warnings = " ".join(release.misfits.warnings())
+    return (f"WARNING: {warnings}",) * bool(warnings), (f"Misfits: {release.misfits.in_words()}",)
 
 
 def _choice(release: Release) -> str:

@@ -55,6 +55,7 @@ def to_dict(release: Release) -> dict[str, Any]:
         },
         "choice": release.choice,
         "record": release.record,
+        "misfits": None if release.misfits is None else release.misfits.to_plain(),
     }
     return {**_plain(described), "estimate": release.estimate.tolist()}
 

@@ -36,6 +36,8 @@ class Preview:
     """The algorithms that could run, with the error to expect; None where it depends on the data."""
     chosen: bool
     """Whether one of them will be chosen privately."""
+    misfits: Fraction = Fraction(0)
+    """The part of the budget that will count the rows which do not fit the schema."""
 
     @property
     def expected_error(self) -> ExpectedError | None:
@@ -58,9 +60,11 @@ class Preview:
     def sentence(self) -> str:
         """What would be charged, and whether there is enough."""
         enough = "" if self.affordable else ", which is not enough"
+        part = display(self.epsilon * self.misfits)
+        checked = f" Of this, {part} counts the rows that do not fit the schema." if self.misfits else ""
         return (
             f"{self.task}: {self.cells:,} cells; would cost ε = {display(self.epsilon)} of the "
-            f"{display(self.remaining)} that is left{enough}."
+            f"{display(self.remaining)} that is left{enough}.{checked}"
         )
 
     def __str__(self) -> str:
