@@ -13,6 +13,7 @@ from adyton.queries.base import Array, Queries, Reals
 from adyton.queries.combined import check_queries
 from adyton.queries.explicit import Explicit
 from adyton.queries.product import Cells, Product
+from adyton.queries.size import Size
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,11 @@ class Weighted(Queries):
 
     def __str__(self) -> str:
         return f"weighted {self.queries}"
+
+    def size(self) -> Size:
+        """The queries, and a product for each."""
+        own = self.queries.size()
+        return Size(own.numbers + self.count, own.steps + self.count)
 
     def largest_row_sum(self) -> int:
         """A bound."""
