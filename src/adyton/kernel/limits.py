@@ -1,7 +1,7 @@
 """What the kernel can be asked for at all: refused by public facts alone, before anything is spent.
 
-A request that is charged and then fails has cost its budget for nothing. So every query set and every mechanism declares
-its :class:`~adyton.queries.size.Size`, and what is beyond the limits, which are the same for everybody, is refused.
+A request that is charged and then fails has cost its budget for nothing. So query sets and mechanisms declare their
+:class:`~adyton.queries.size.Size`, and what is beyond the limits, which are the same for everybody, is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
 from adyton.queries import Queries
-from adyton.queries.size import Size
+from adyton.queries.size import NOTHING, Size
 
 if TYPE_CHECKING:
     from adyton.kernel.mechanisms import Mechanism
@@ -28,7 +28,7 @@ _LONGEST = 300
 def check_request(operator: Mechanism, source: Any, epsilon: Fraction) -> None:
     """Refuse a measurement that is not allowed on this source, or that could not be carried out to its end."""
     operator.check(source)
-    pending = getattr(source, "pending", Size(0, 0))
+    pending: Size = getattr(source, "pending", NOTHING)
     pending.then(operator.size(source, epsilon)).check(f"a measurement ({described(operator)})", _ADVICE)
 
 
@@ -42,12 +42,12 @@ def check_queries(queries: Queries) -> None:
         )
 
 
-def check_depth(lineage: Sequence[str]) -> None:
-    """Refuse one more transformation where there are as many already as can be followed."""
-    if len(lineage) > MOST_TRANSFORMS:
+def check_depth(lineage: Sequence[str], more: int = 1) -> None:
+    """Refuse *more* transformations where there are as many already as can be followed."""
+    if len(lineage) - 1 + more > MOST_TRANSFORMS:
         raise BadInput(
-            f"this source was derived in {len(lineage) - 1} steps, allowed are {MOST_TRANSFORMS}. Join some of them, "
-            "for example several filters into one."
+            f"this source was derived in {len(lineage) - 1} steps, allowed are {MOST_TRANSFORMS - more} here. Join "
+            "some of them, for example several filters into one."
         )
 
 

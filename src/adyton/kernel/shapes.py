@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from adyton.errors import BadInput
 from adyton.queries import Product, Queries
-from adyton.queries.size import Size
+from adyton.queries.size import NOTHING, Size
 from adyton.schema import Schema
 
 
@@ -30,7 +30,7 @@ class VectorShape:
     shape: tuple[int, ...]
     schema: Schema | None = None
     mapping: Queries | None = None
-    pending: Size = Size(0, 0)
+    pending: Size = NOTHING
     """What it takes to derive this vector from the first one, which is done when it is first measured."""
 
     def derive(self, queries: Queries) -> VectorShape:

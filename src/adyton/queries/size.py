@@ -41,6 +41,9 @@ class Size(NamedTuple):
             )
 
 
+NOTHING = Size(0, 0)
+
+
 def _gigabytes(numbers: int) -> str:
     whole = 8 * numbers // 10**9
     return f"{whole:,}" if whole < 10**6 else "more than a million"
