@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.cli import asked
-from adyton.cli.console import InterruptedRelease, notes, out, plain_table, print_json, printable, progress
+from adyton.cli.console import (
+    InterruptedRelease,
+    accept_large,
+    notes,
+    out,
+    plain_table,
+    print_json,
+    printable,
+    progress,
+)
 from adyton.errors import BadInput
 from adyton.exact import as_number, budget, display
 
@@ -65,6 +74,9 @@ def command(
     out_folder: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Accept a budget above 10, which protects hardly anybody.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
@@ -81,6 +93,9 @@ def command(
     else:
         _check_task(task, declared, algorithm, options, count=count)
     amount = budget(epsilon, "--epsilon")
+    accept_large(amount, "a release", yes=yes, quiet=quiet)
+    if total is not None and budget(total, "--total") > amount:
+        accept_large(budget(total, "--total"), "a total", yes=yes, quiet=quiet)
     if out_folder and ledger and out_folder.resolve() in ledger.resolve().parents:
         raise BadInput(f"{ledger} lies in {out_folder}, which is to be written whole. Keep the ledger elsewhere.")
     with staged(out_folder) if out_folder else nullcontext(None) as place:
