@@ -74,9 +74,7 @@ def command(
     out_folder: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Accept a budget above 10, which protects hardly anybody.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Accept a budget above 10.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
