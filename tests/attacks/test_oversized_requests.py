@@ -106,9 +106,9 @@ def test_monstrous_coefficients():
 def test_maps_are_limited_alone_and_together(large):
     with pytest.raises(BadInput, match="GB of memory"):
         large.root.map(AllRange(LARGE))
-    shape = VectorShape((1 << 14,))
+    shape = VectorShape((10_000,))
     for _ in range(MOST_TRANSFORMS):  # each of them takes a second, and all are made after the debit
-        shape = shape.derive(Cosines(1 << 14, 1 << 14))
+        shape = shape.derive(Cosines(10_000, 10_000))
     with pytest.raises(BadInput, match="billion steps"):
         check_request(MedianCell(), shape, ONE)
 
