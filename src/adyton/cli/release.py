@@ -91,16 +91,17 @@ def command(
     else:
         _check_task(task, declared, algorithm, options, count=count)
     amount = budget(epsilon, "--epsilon")
-    accept_large(amount, "a release", yes=yes, quiet=quiet)
-    if total is not None and budget(total, "--total") > amount:
-        accept_large(budget(total, "--total"), "a total", yes=yes, quiet=quiet)
     if out_folder and ledger and out_folder.resolve() in ledger.resolve().parents:
         raise BadInput(f"{ledger} lies in {out_folder}, which is to be written whole. Keep the ledger elsewhere.")
+    allowed = _total(amount, total, ledger)
+    accept_large(amount, "a release", yes=yes, quiet=quiet)
+    if total is not None and allowed > amount:
+        accept_large(allowed, "a total", yes=yes, quiet=quiet)
     with staged(out_folder) if out_folder else nullcontext(None) as place:
         session = Session(
             data,
             schema=declared,
-            epsilon=_total(amount, total, ledger),
+            epsilon=allowed,
             ledger=ledger,
             dataset=dataset,
             accept=accept or (),

@@ -59,7 +59,7 @@ class IterativeSolver:
     def __init__(self, queries: Queries, noise: Reals) -> None:
         self._queries = queries
         self._scale = 1 / np.sqrt(noise)
-        most = min(20 * min(queries.shape), max(_FEWEST, MOST_STEPS // (2 * queries.size().steps)))
+        most = min(20 * min(queries.shape), max(_FEWEST, MOST_STEPS // (4 * queries.size().steps)))
         self._until: Any = {"atol": _TOLERANCE, "btol": _TOLERANCE, "maxiter": most}
 
     @property
