@@ -79,6 +79,7 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
     """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
+    from adyton.kernel.opening import checked_total
     from adyton.release.staging import staged
     from adyton.schema import Schema
     from adyton.session import Session
@@ -93,7 +94,7 @@ def command(
     amount = budget(epsilon, "--epsilon")
     if out_folder and ledger and out_folder.resolve() in ledger.resolve().parents:
         raise BadInput(f"{ledger} lies in {out_folder}, which is to be written whole. Keep the ledger elsewhere.")
-    allowed = _total(amount, total, ledger)
+    allowed = checked_total(_total(amount, total, ledger))
     accept_large(amount, "a release", yes=yes, quiet=quiet)
     if total is not None and allowed > amount:
         accept_large(allowed, "a total", yes=yes, quiet=quiet)

@@ -68,7 +68,6 @@ class Session:
         self.schema = declared
         self._own_ledger = not isinstance(ledger, Ledger)
         total = _total(epsilon, ledger)
-        odds.warn(total, "a total", self.unit)
         self._kernel: Kernel[TableSource] = Kernel(
             data,
             schema=declared,
@@ -79,6 +78,7 @@ class Session:
             accept=accept,
             noise=noise,
         )
+        odds.warn(total, "a total", self.unit)
 
     @property
     def unit(self) -> str:
