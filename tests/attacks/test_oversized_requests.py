@@ -15,7 +15,6 @@ from adyton.kernel import wire
 from adyton.kernel.limits import MOST_TRANSFORMS, check_request
 from adyton.kernel.mechanisms import (
     Bisections,
-    BucketBoundaries,
     CoefficientCount,
     DawaPartition,
     DyadicPartition,
@@ -57,7 +56,6 @@ def refused(kernel: ad.Kernel, source, operator) -> str:
         (WorstApproximated(AllRange(LARGE), np.zeros(LARGE, dtype=np.int64)), "GB of memory"),
         (CoefficientCount(ONE), "billion steps"),
         (Bisections(LARGE, ONE, ONE / 2), "GB of memory"),
-        (BucketBoundaries(64, 10, LARGE), "billion steps"),
         (DawaPartition(lengths="all", longest=1 << 40), "buckets"),
         (DyadicPartition((LARGE,), chances=tuple(range(1, 100))), "GB of memory"),
     ],
@@ -159,7 +157,7 @@ def test_plans_refuse_huge_domains_before_the_first_debit(name):
         plan_named(name).check_size(ad.workloads.Prefix(1 << 26), ONE)
 
 
-@pytest.mark.parametrize(("name", "options"), [("mwem", {"rounds": 10_000}), ("efpa", {}), ("structure-first", {})])
+@pytest.mark.parametrize(("name", "options"), [("mwem", {"rounds": 10_000}), ("efpa", {})])
 def test_plans_with_costly_measurements_check_them_first(name, options):
     kernel = ad.Kernel.on_vector(np.zeros(1 << 18, dtype=np.int64), epsilon=1)
     with pytest.raises(BadInput, match="billion steps|GB of memory"):

@@ -76,7 +76,7 @@ def test_too_little_is_left_for_the_algorithm():
     assert room.spent == Fraction(1, 2)
 
 
-@pytest.mark.parametrize("name", ["efpa", "structure-first"])
+@pytest.mark.parametrize("name", ["efpa"])
 def test_an_algorithm_that_the_domain_is_too_large_for_is_not_chosen(name):
     room = kernel(1 << 18)
     with pytest.raises(BadInput, match="can take this on"):

@@ -79,9 +79,9 @@ class BucketBoundaries(Selection):
             )
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
-        """The table, and for each of its entries all the lengths of the last bucket; some are compared at once."""
-        table = source.cells * self.buckets
-        return Size(2 * table, table * self.longest // 8)
+        """The table of the weights; :meth:`check` has its own limits on the work, which say what to choose instead."""
+        table = -(-source.cells // self.step) * self.buckets
+        return Size(2 * (table + source.cells), 8 * table)
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """The bucket of every cell, numbered from the left."""
