@@ -98,8 +98,8 @@ def test_attributes_may_be_called_like_columns(tmp_path):
         '[attributes.count]\ntype = "categorical"\nlevels = ["x", "y"]\n'
         '[attributes.lower]\ntype = "integer"\nmin = 3\nmax = 4\n'
     )
-    ask = (str(tmp_path / "t.csv"), "--schema", str(tmp_path / "t.toml"), "--epsilon", "300", "--algorithm", "identity",
-           "--quiet")  # fmt: skip
+    ask = (str(tmp_path / "t.csv"), "--schema", str(tmp_path / "t.toml"), "--epsilon", "300", "--yes",
+           "--algorithm", "identity", "--quiet")  # fmt: skip
     for words in (("--histogram", "count,lower"), ("--marginals", "1"), ("--cdf", "lower"), ("--histogram", "count")):
         done = run(*ask, *words)
         assert done.exit_code == 0, done.output

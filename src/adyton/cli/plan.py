@@ -99,22 +99,24 @@ def _as_json(
 
 
 def _print(task: str, found: dict[Fraction, dict[str, ExpectedError | None]]) -> None:
-    """A line for each ε: the least error that can be promised, by which algorithm, and a bar."""
-    from adyton.session.preview import promised
+    """A line for each ε: the least error that is known beforehand, by which algorithm, and a bar."""
+    from adyton.session.preview import MEANINGS, UNKNOWN, promised
 
     table = plain_table()
     table.title, table.title_justify = printable(f"{task}: typical error of an answer"), "left"
-    for title in ("ε", "error", "algorithm", "promise"):
+    for title in ("ε", "error", "algorithm", "what the error is"):
         table.add_column(title, justify="right" if title in {"ε", "error"} else "left")
     table.add_column("")
     best = {budget: promised(errors) for budget, errors in found.items()}
     sizes = [one[1].per_query for one in best.values() if one and one[1].per_query > 0]
     for budget, one in best.items():
         if one is None:
-            table.add_row(display(budget), "–", "depends on the data", "", "")
+            table.add_row(display(budget), "–", UNKNOWN, "", "")
             continue
         name, error = one
-        table.add_row(display(budget), f"{error.per_query:,.4g}", printable(name), error.kind, _bar(error, sizes))
+        table.add_row(
+            display(budget), f"{error.per_query:,.4g}", printable(name), MEANINGS[error.kind], _bar(error, sizes)
+        )
     out().print(table)
 
 
@@ -127,7 +129,13 @@ def _bar(error: ExpectedError, sizes: list[float]) -> str:
 
 
 def _remark(found: dict[Fraction, dict[str, ExpectedError | None]], picture: Path | None) -> None:
+    from adyton.plans.registry import what_it_does
+    from adyton.session.preview import promised
+
     errors = next(iter(found.values()))
+    for name in dict.fromkeys(best[0] for best in map(promised, found.values()) if best):
+        notes().print(printable(f"{name}: {what_it_does(name)}."), soft_wrap=True)
+    notes().print("The error is how far off one answer typically is, in rows.", soft_wrap=True)
     if any(error is None for error in errors.values()):
         names = [name for name, error in errors.items() if error is None or error.kind == "upper mark"]
         notes().print(

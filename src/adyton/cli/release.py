@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.cli import asked
-from adyton.cli.console import InterruptedRelease, notes, out, plain_table, print_json, printable, progress
+from adyton.cli.console import (
+    InterruptedRelease,
+    accept_large,
+    notes,
+    out,
+    plain_table,
+    print_json,
+    printable,
+    progress,
+)
 from adyton.errors import BadInput
 from adyton.exact import as_number, budget, display
 
@@ -66,10 +75,12 @@ def command(
     out_folder: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Accept a budget above 10.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
     """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
+    from adyton.kernel.opening import checked_total
     from adyton.release.staging import staged
     from adyton.schema import Schema
     from adyton.session import Session
@@ -84,11 +95,15 @@ def command(
     amount = budget(epsilon, "--epsilon")
     if out_folder and ledger and out_folder.resolve() in ledger.resolve().parents:
         raise BadInput(f"{ledger} lies in {out_folder}, which is to be written whole. Keep the ledger elsewhere.")
+    allowed = checked_total(_total(amount, total, ledger))
+    accept_large(amount, "a release", yes=yes, quiet=quiet)
+    if total is not None and allowed > amount:
+        accept_large(allowed, "a total", yes=yes, quiet=quiet)
     with staged(out_folder) if out_folder else nullcontext(None) as place:
         session = Session(
             data,
             schema=declared,
-            epsilon=_total(amount, total, ledger),
+            epsilon=allowed,
             ledger=ledger,
             dataset=dataset,
             accept=accept or (),

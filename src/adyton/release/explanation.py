@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from adyton.exact import display
+from adyton.odds import in_words
 
 if TYPE_CHECKING:
     from adyton.plans.base import ExpectedError
@@ -91,4 +92,5 @@ def _budget(release: Release) -> str:
     record = release.record
     left, total = (display(Fraction(record[word]["exact"])) for word in ("remaining", "total"))
     kept = f"in {record['ledger']}" if record["ledger"] else "in this process only; no ledger file remembers it"
-    return f"Budget: this release cost ε = {display(release.epsilon)}; {left} of {total} is left, {kept}."
+    meaning = in_words(release.epsilon, record["unit"])
+    return f"Budget: this release cost ε = {display(release.epsilon)}; {left} of {total} is left, {kept}. {meaning}"

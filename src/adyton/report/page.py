@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from adyton import odds
 from adyton.release.explanation import error_in_words
 from adyton.report import receipt
 from adyton.report.charts import caption, draw
-from adyton.report.promise import factor, sureness
+from adyton.report.promise import factor
 from adyton.report.scales import figure, number
 from adyton.report.summary import Summary, apart, summarise
 
@@ -72,7 +73,8 @@ def facts(release: Release, summary: Summary) -> dict[str, Any]:
         "budget": receipt.budget(release),
         "by_product": apart(release),
         "factor": factor(release.epsilon),
-        "sure": sureness(release.epsilon),
+        "sure": odds.chance(release.epsilon),
+        "meaning": odds.in_words(release.epsilon, str(release.record["unit"])),
         "number": number,
         "made": receipt.moment(release.record["created"]),
         **_protected(release),

@@ -80,7 +80,7 @@ class Outlook:
             return cls(task, selected, workload, {algorithm: plan}, misfits=misfits)
         seen = plan.merging(workload).workload
         selector = plan.selector_for(seen)
-        names = selector.available()[0]
+        names = selector.available(seen)[0]
         if isinstance(selector, ClosedForm):  # it passes over what takes too long to compute
             names = [name for name in names if affordable(name, seen)]
         plans = {name: Chosen.named(name, **kept) for name in names}

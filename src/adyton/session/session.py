@@ -8,6 +8,7 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Any
 
+from adyton import odds
 from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, budget, display
 from adyton.kernel.kernel import Kernel
@@ -21,6 +22,7 @@ from adyton.queries.base import Reals
 from adyton.release import Release
 from adyton.schema import Schema
 from adyton.selection.pythia import Pythia
+from adyton.session.epsilon import Epsilon
 from adyton.session.misfits import MisfitCount
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
@@ -66,16 +68,18 @@ class Session:
         )
         self.schema = declared
         self._own_ledger = not isinstance(ledger, Ledger)
+        total = _total(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
             data,
             schema=declared,
-            epsilon=_total(epsilon, ledger),
+            epsilon=total,
             ledger=ledger,
             dataset=dataset,
             unit=unit,
             accept=accept,
             noise=noise,
         )
+        odds.warn(total, "a total", self.unit)
 
     @property
     def unit(self) -> str:
@@ -142,9 +146,9 @@ class Session:
         """The least ε whose expected error meets a target: the root mean square error of one answer. Spends nothing.
 
         The error is computed in closed form. With ``algorithm="auto"`` it is the least error of those algorithms that
-        have one; what is chosen then is expected to do at least as well.
+        have one; what is chosen then is expected to do at least as well. It is an exact fraction, printed as a decimal.
         """
-        return self._outlook(task, algorithm, where, misfits, options).epsilon_for(error)
+        return Epsilon(self._outlook(task, algorithm, where, misfits, options).epsilon_for(error))
 
     # ---- spending ---------------------------------------------------------------------------------------------------
 
@@ -177,6 +181,7 @@ class Session:
         planned = MisfitCount.planned(self._kernel.root, schema.names, where, misfits)
         row_epsilon = amount * (1 - planned.share) / x.stability
         plan.admit(x, workload, row_epsilon)
+        odds.warn(amount, "a release", self.unit)
         with self._kernel.receipts() as entries:
             counted = planned.measure(amount)
             name, choice, estimate = _run(plan, x, workload, row_epsilon)
@@ -197,6 +202,7 @@ class Session:
         """A noisy number of rows, spending *epsilon*."""
         source, amount = self._source(where), budget(epsilon, "epsilon")
         self._afford(amount)
+        odds.warn(amount, "a count", self.unit)
         return source.count(amount / source.stability)
 
     def close(self) -> None:
