@@ -37,6 +37,17 @@ class Profile:
 
 
 PROFILES = {
+    "brief": Profile(
+        pairs=8,
+        exact_pairs=10,
+        draws=3_000,
+        strong_draws=300_000,
+        noise_draws=100_000,
+        sequences=50,
+        kills=6,
+        plan_pairs=1,
+        plan_draws=40,
+    ),
     "quick": Profile(
         pairs=30,
         exact_pairs=40,
