@@ -60,6 +60,8 @@ class ExpectedError:
     total: float
     queries: int
     kind: Literal["exact", "estimate", "upper mark", "noise only", "resampled"]
+    runs: int | None = None
+    """How many simulated runs a resampled figure comes from, if they were fewer than planned."""
 
     @property
     def per_query(self) -> float:

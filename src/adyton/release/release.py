@@ -81,9 +81,7 @@ class Release:
         """The error to expect on the task's queries: from a closed form or, where there is none, from running the
         algorithm again on what it published."""
         computed = self.noise.expected_error()
-        if computed is not None:
-            return computed
-        return ExpectedError(self.noise.expected_total(), self.workload.count, "resampled")
+        return self.noise.resampled_error() if computed is None else computed
 
     @cached_property
     def noise(self) -> NoiseModel:
