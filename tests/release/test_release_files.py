@@ -148,7 +148,7 @@ def test_numbers_of_every_kind_are_written_plainly(tmp_path, task, algorithm, op
         (NAMED, ["record", "private"], None, "private must be true or false"),
         (NAMED, ["record", "ledger"], 3, "ledger must be a text"),
         (NAMED, ["record", "dataset"], "\ud800", "surrogate"),
-        (NAMED, ["record", "created"], "0001-01-01T00:00:00+14:00", "created must be a time"),
+        (NAMED, ["record", "created"], "0001-01-01T00:00:00+14:00", "created must be a date"),
         (NAMED, ["record", "versions"], [1], "versions must be a mapping"),
         (NAMED, ["record", "entries", 0, "number"], "1", "the number of an entry"),
         (NAMED, ["record", "entries", 0, "lineage"], "rows", "lineage must be a list"),

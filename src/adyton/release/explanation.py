@@ -31,7 +31,7 @@ class Explanation:
         """What was asked, which algorithm answered and why, how far off it is, and what it cost."""
         where = f", of rows where {release.where}" if release.where else ""
         asked = f"Released: {release.task}{where}; {release.estimate.size:,} cells."
-        return cls((asked, _choice(release), error_in_words(release.expected_error), _budget(release)))
+        return cls((asked, _choice(release), error_in_words(release.known_error), _budget(release)))
 
     def __str__(self) -> str:
         return "\n".join(self.paragraphs)
@@ -42,12 +42,19 @@ class Explanation:
         return "".join(f"<p>{escape(paragraph)}</p>" for paragraph in self.paragraphs)
 
 
-def error_in_words(error: ExpectedError) -> str:
+def error_in_words(error: ExpectedError | None) -> str:
     """The expected error of one answer."""
+    if error is None:
+        return "Expected error: unknown. It could not be computed here."
+    slow = f" It comes from {_times(error.runs)} only: runs were slow here." if error.runs else ""
     return (
         f"Expected error: an answer is typically off by {error.per_query:.3g} (root mean square over "
-        f"{error.queries:,} queries), {_ORIGIN[error.kind]}."
+        f"{error.queries:,} queries), {_ORIGIN[error.kind]}.{slow}"
     )
+
+
+def _times(runs: int) -> str:
+    return "one run" if runs == 1 else f"{runs} runs"
 
 
 def _choice(release: Release) -> str:

@@ -24,7 +24,7 @@ from adyton.schema import Schema
 from adyton.selection.pythia import Pythia
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
-from adyton.session.receipt import receipt
+from adyton.session.receipt import OpenReceipt
 from adyton.tasks import Task, as_task
 from adyton.whole import whole
 
@@ -138,7 +138,8 @@ class Session:
         x = self._source(where).select(list(schema.names)).vectorize()
         row_epsilon = amount / x.stability
         plan.admit(x, workload, row_epsilon)
-        with self._kernel.receipts() as entries:
+        receipt = OpenReceipt.of(self._kernel)
+        with self._kernel.receipts() as debits:
             name, choice, estimate = _run(plan, x, workload, row_epsilon)
         return Release(
             schema=schema,
@@ -149,7 +150,7 @@ class Session:
             epsilon=amount,
             estimate=estimate,
             choice=choice,
-            record=receipt(self._kernel, self.unit, self.schema.rows_per_unit, entries),
+            record=receipt.complete(self.unit, self.schema.rows_per_unit, debits),
         )
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
