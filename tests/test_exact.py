@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import BadInput
-from adyton.exact import display, exact, positive
+from adyton.exact import display, exact, positive, share
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,9 @@ def test_positive():
     for value in (0, -1, "-0.5", 0.0):
         with pytest.raises(BadInput, match="greater than 0"):
             positive(value, "epsilon")
+
+
+@pytest.mark.parametrize("part", ["0.99999999999999999999", "1e-300", "0.00000000000000000001"])
+def test_a_share_that_floats_cannot_tell_from_nothing_or_all_is_refused(part):
+    with pytest.raises(BadInput, match="too near to 0 or 1"):
+        share(part, "share")

@@ -16,6 +16,7 @@ Rational: TypeAlias = int | float | str | Fraction | Decimal
 _LARGEST_EXPONENT = 400
 _LARGEST_BITS = 2048
 _LONGEST_DECIMAL = 18
+_LEAST_SHARE = Fraction(1, 1 << 30)
 _DIGITS = Context(prec=1000)
 _RATIO = re.compile(r"\s*([+-]?\d{1,600})\s*/\s*(\d{1,600})\s*\Z", re.ASCII)
 
@@ -56,6 +57,8 @@ def share(value: object, name: str) -> Fraction:
     result = exact(value, name)
     if not 0 < result < 1:
         raise BadInput(f"{name} must be greater than 0 and less than 1, given {shorten(value)}.")
+    if not _LEAST_SHARE <= result <= 1 - _LEAST_SHARE:
+        raise BadInput(f"{name} is too near to 0 or 1 to be told from it, given {shorten(value)}. Try 0.02 or 0.98.")
     return result
 
 
