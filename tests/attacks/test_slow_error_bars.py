@@ -27,7 +27,7 @@ class SlowClock:
             return simulate(plan, x, workload, epsilon, seed=seed, trials=trials)
 
         monkeypatch.setattr(simulated_runs, "simulate", slow)
-        monkeypatch.setattr(simulated_runs.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(simulated_runs, "clock", lambda: (self.now, self.now))
 
 
 @pytest.fixture

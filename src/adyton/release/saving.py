@@ -114,6 +114,14 @@ def _for_spreadsheets(table: pa.Table) -> pa.Table:
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        plain = pa.array([text and harmless(text) for text in column.to_pylist()], column.type) if texts else column
-        columns[harmless(name)] = plain
+        columns[harmless(name)] = _harmless_column(column) if texts else column
     return pa.table(columns)
+
+
+def _harmless_column(column: pa.ChunkedArray) -> pa.Array:
+    """Every text once: a million lines have few labels."""
+    import pyarrow as pa
+
+    encoded = column.combine_chunks().dictionary_encode()
+    labels = pa.array([harmless(text) for text in encoded.dictionary.to_pylist()], column.type)
+    return pa.DictionaryArray.from_arrays(encoded.indices, labels).dictionary_decode()

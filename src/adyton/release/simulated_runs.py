@@ -21,14 +21,15 @@ from adyton.queries import Partition, Queries, Reduction
 from adyton.queries.base import Reals
 from adyton.release.presentation import shown
 
-SECONDS = 20.0
-"""How long runs may go on for one purpose. The run that is under way is finished, and two are made in any case."""
+SECONDS, PATIENCE = 20.0, 3.0
+"""How long runs may go on for one purpose: so many seconds of work, or so many times as long on a busy machine. The run
+that is under way is finished, and two are made in any case."""
 _MEMORY = 60.0
 """For so many seconds it is remembered that runs are slow; later the machine may be less busy."""
 _SEED = 20141107
 _LARGEST_COUNT = 2.0**53
-_AT_ONCE = 1 << 22
-"""How many simulated cells (or answers) are held at a time."""
+_AT_ONCE, _KEPT = 1 << 22, 1 << 23
+"""How many simulated cells (or answers) are held at a time, and how many cells are kept for what is asked next."""
 _MOST_IN_BATCH = {True: 4000, False: 10}
 """By whether the noise has one law for all data. Where it has not, every batch has a stand-in of its own."""
 
@@ -48,7 +49,7 @@ class SimulatedRuns:
     epsilon: Fraction
     estimate: Reals
     _kept: dict[bool, list[Batch]] = field(default_factory=lambda: {True: [], False: []})
-    """Runs on small domains stay."""
+    """Runs on domains that are not too large stay."""
     _pace: dict[bool, tuple[float, float]] = field(default_factory=dict)
     """The seconds that a run took when it was last tried, and when that was."""
 
@@ -68,24 +69,23 @@ class SimulatedRuns:
         most = max(1, min(_MOST_IN_BATCH[exact], _AT_ONCE // self.estimate.size))
         if self._hopeless(exact, least):
             return
-        end = time.monotonic() + SECONDS
+        begin = clock()
         done = place = 0
         while done < number:
-            start, fresh = time.monotonic(), place >= len(kept)
+            start, fresh = clock(), place >= len(kept)
             if not fresh:
                 batch = kept[place]
             else:
-                size = self._next_size(place, most, end - start, self._seconds(exact))
+                size = self._next_size(place, most, SECONDS - _since(begin), self._seconds(exact))
                 if not size:
                     return
                 batch = self._batch(exact, _SEED + done, size)
-                if (done + size) * self.estimate.size <= _AT_ONCE:
+                if (done + size) * self.estimate.size <= _KEPT:
                     kept.append(batch)
             data, cells = batch
             yield data, cells[: number - done]
             if fresh and place:  # the first run may have had to compile what it runs
-                now = time.monotonic()
-                self._pace[exact] = (now - start) / len(cells), now
+                self._pace[exact] = _since(start) / len(cells), clock()[1]
             done += len(cells)
             place += 1
 
@@ -97,7 +97,7 @@ class SimulatedRuns:
         """Whether there cannot be *least* runs in time: a moment ago they took too long."""
         missing = least - sum(len(cells) for _, cells in self._kept[exact])
         _, tried = self._pace.get(exact, (0.0, 0.0))
-        return missing * self._seconds(exact) > SECONDS and time.monotonic() < tried + _MEMORY
+        return missing * self._seconds(exact) > SECONDS and clock()[1] < tried + _MEMORY
 
     def _next_size(self, place: int, most: int, left: float, pace: float) -> int:
         """How many runs to make next: one, one more, then ever more, but no more than there is time for.
@@ -124,3 +124,14 @@ class SimulatedRuns:
         random = np.random.default_rng(seed)
         likely = shown(self.estimate, integer=False, nonnegative=True)
         return random.poisson(np.minimum(likely, _LARGEST_COUNT)).astype(np.int64)
+
+
+def clock() -> tuple[float, float]:
+    """The seconds that this thread has worked, and the time on the wall."""
+    return time.thread_time(), time.monotonic()
+
+
+def _since(start: tuple[float, float]) -> float:
+    """The seconds of work since then, as far as others left the machine to it."""
+    worked, passed = (now - then for now, then in zip(clock(), start, strict=True))
+    return max(worked, passed / PATIENCE)
