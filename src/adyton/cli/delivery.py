@@ -23,23 +23,33 @@ if TYPE_CHECKING:
 _ROWS_SHOWN = 60
 
 
-def deliver(release: Release, place: Place | None, look: Look, *, as_json: bool, quiet: bool) -> None:
-    """Write and print a release."""
+def deliver(
+    release: Release,
+    place: Place | None,
+    look: Look,
+    *,
+    as_json: bool,
+    quiet: bool,
+    interrupt: KeyboardInterrupt | None = None,
+) -> None:
+    """Write and print a release; after an interrupt, only its counts."""
     from adyton.release.files import to_dict
 
     _print_anything()
     saved, asked = _put_down(release, place, look)
     try:
+        if interrupt is not None:
+            raise interrupt
         with progress("estimating the error", quiet=quiet or as_json):
             found, problems = (asked, []) if saved is None and as_json else _complete(release, saved, asked)
             if as_json or not quiet:
                 _ = release.known_error  # stays with the release
-    except KeyboardInterrupt as interrupt:
+    except KeyboardInterrupt as came:
         if as_json:
             print_json(to_dict(release, None))
         elif place is None:
             _print(asked)
-        raise InterruptedRelease(_interrupted(release, place), interrupt) from None
+        raise InterruptedRelease(_interrupted(release, place), came) from None
     if as_json:
         print_json(release.to_dict())
     else:

@@ -80,16 +80,22 @@ def command(
     ):
         session = Session(data, schema=declared, epsilon=_total(amount, total, ledger), ledger=ledger)
         before = _Account(session.ledger.dataset, session.total, session.spent)
-        with _charged(session, before.spent), progress("releasing", quiet=quiet or as_json):
-            if task is None:
-                answer = session.count(amount, where=where)
-            else:
-                release = session.release(task, amount, algorithm=algorithm, where=where, **options)
         if task is None:
+            with _charged(session, before.spent):
+                answer = session.count(amount, where=where)
             after = before._replace(spent=_spent(session, before.spent + amount))
             _show_count(answer, amount, after, as_json=as_json, quiet=quiet, ledger=ledger)
-        else:
-            deliver(release, place, Look(integer, nonnegative), as_json=as_json, quiet=quiet)
+            return
+        look, interrupt = Look(integer, nonnegative), None
+        with _charged(session, before.spent):
+            try:
+                with progress("releasing", quiet=quiet or as_json):
+                    release = session.release(task, amount, algorithm=algorithm, where=where, **options)
+            except KeyboardInterrupt as came:
+                if session.last is None:
+                    raise
+                release, interrupt = session.last, came
+        deliver(release, place, look, as_json=as_json, quiet=quiet, interrupt=interrupt)
 
 
 @contextmanager

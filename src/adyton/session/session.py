@@ -10,6 +10,7 @@ from typing import Any
 
 from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, display, positive
+from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.refusals import beyond
@@ -65,6 +66,8 @@ class Session:
             "row" if declared.rows_per_unit == 1 else f"person with up to {declared.rows_per_unit} rows"
         )
         self.schema = declared
+        self.last: Release | None = None
+        """The release that was made last: should an interrupt come before it has a name, it is not lost."""
         self._own_ledger = not isinstance(ledger, Ledger)
         self._kernel: Kernel[TableSource] = Kernel(
             data, schema=declared, epsilon=_total(epsilon, ledger), ledger=ledger, dataset=dataset, noise=noise
@@ -139,19 +142,22 @@ class Session:
         row_epsilon = amount / x.stability
         plan.admit(x, workload, row_epsilon)
         receipt = OpenReceipt.of(self._kernel)
+        self.last = None
         with self._kernel.receipts() as debits:
             name, choice, estimate = _run(plan, x, workload, row_epsilon)
-        return Release(
-            schema=schema,
-            task=task,
-            where=where,
-            algorithm=name,
-            options=kept,
-            epsilon=amount,
-            estimate=estimate,
-            choice=choice,
-            record=receipt.complete(self.unit, self.schema.rows_per_unit, debits),
-        )
+        with deferred():
+            self.last = release = Release(
+                schema=schema,
+                task=task,
+                where=where,
+                algorithm=name,
+                options=kept,
+                epsilon=amount,
+                estimate=estimate,
+                choice=choice,
+                record=receipt.complete(self.unit, self.schema.rows_per_unit, debits),
+            )
+        return release
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of rows, spending *epsilon*."""
