@@ -153,7 +153,7 @@ class NoiseModel:
             )
         answers = np.asarray(queries @ self.estimate, dtype=np.float64)
         floor = min(rate, _LEAST_CONFIDENCE)
-        least = math.ceil(_BEYOND[exact] / (1 - floor))
+        least = math.ceil(_BEYOND[exact] / (1 - floor) - 1e-9)
         batches = self.runs.errors(queries, planned, exact=exact, least=least)
         made = [np.abs(batch).astype(np.float32) for batch in batches]
         runs = sum(map(len, made))

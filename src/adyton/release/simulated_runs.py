@@ -53,7 +53,7 @@ class SimulatedRuns:
     _pace: dict[bool, tuple[float, float]] = field(default_factory=dict)
     """The seconds that a run took when it was last tried, and when that was."""
 
-    def errors(self, queries: Queries, number: int, *, exact: bool, least: int = 1) -> Iterator[Reals]:
+    def errors(self, queries: Queries, number: int, *, exact: bool, least: int = 0) -> Iterator[Reals]:
         """Errors of simulated answers in *number* runs, some runs at a time.
 
         In fewer runs of a slow algorithm; and in none if it is known by now that *least* of them take too long.
