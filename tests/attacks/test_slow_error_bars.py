@@ -69,6 +69,13 @@ def test_intervals_tell_what_the_runs_tell(monkeypatch, algorithm, seconds, conf
         assert np.isinf(found.upper).all()
 
 
+def test_a_frame_with_less_than_was_asked_for_warns(monkeypatch):
+    SlowClock(monkeypatch, 1.0)
+    with pytest.warns(UserWarning, match="which tell 90% and not 95%"):
+        frame = a_release("dawa").to_frame(confidence=0.95, integer=True)
+    assert ((frame["lower"] <= frame["count"]) & (frame["count"] <= frame["upper"])).all()
+
+
 def test_a_run_that_was_too_slow_a_moment_ago_is_not_tried_again_for_nothing(monkeypatch):
     clock = SlowClock(monkeypatch, 30.0)
     release = a_release("dawa")

@@ -155,6 +155,8 @@ class Release:
         values: dict[str, npt.NDArray[Any]] = {"count": counts.astype(np.int64) if integer else counts}
         if confidence is not None:
             found = self.interval(queries, confidence)
+            if not found.bounded or found.confidence < confidence:
+                warnings.warn(found.note, stacklevel=2)
             look = {"integer": integer, "nonnegative": nonnegative}
             values["lower"], values["upper"] = around(values["count"], found.lower, found.upper, **look)
         return frames.arrow_table({name: labels for name, labels in self.axes.items() if name in kept}, values)
