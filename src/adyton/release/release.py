@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.exact import display
+from adyton.exact import display, exact
 from adyton.plans.base import ExpectedError
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Marginals, Queries
@@ -155,7 +155,7 @@ class Release:
         values: dict[str, npt.NDArray[Any]] = {"count": counts.astype(np.int64) if integer else counts}
         if confidence is not None:
             found = self.interval(queries, confidence)
-            if not found.bounded or found.confidence < confidence:
+            if not found.bounded or found.confidence < float(exact(confidence, "confidence")):
                 warnings.warn(found.note, stacklevel=2)
             look = {"integer": integer, "nonnegative": nonnegative}
             values["lower"], values["upper"] = around(values["count"], found.lower, found.upper, **look)
