@@ -45,7 +45,7 @@ def attributes(draw):
 def test_files_and_dicts_read_back_the_same_schema(found, rows):
     if len({name.casefold() for name in found}) < len(found):
         return
-    schema = Schema(found, rows)
+    schema = Schema(found, rows, multiline=rows % 2 == 0)
     assert Schema.from_toml(schema.to_toml()) == schema
     assert Schema.from_dict(schema.to_dict()) == schema
     assert pickle.loads(pickle.dumps(schema)) == schema
@@ -172,13 +172,14 @@ def test_repr_is_short():
         (lambda: Schema({"a": Boolean(), "A": Boolean()}), "differ only in case"),
         (lambda: Schema({"a": Boolean()}, 0), "rows_per_unit must be at least 1, given 0"),
         (lambda: Schema({"a": Boolean()}, True), "rows_per_unit must be a whole number"),
+        (lambda: Schema({"a": Boolean()}, multiline=1), "multiline must be true or false, given 1"),
         (lambda: Schema.from_dict(3), "must be a mapping"),
         (lambda: Schema.from_toml(3), "a path or a TOML text"),
         (lambda: Schema.from_toml("nowhere.toml"), "'nowhere.toml' does not exist"),
         (lambda: Schema.from_toml("."), "is a directory"),
         (lambda: Schema.from_toml("x = \n"), "not valid TOML"),
         (lambda: Schema.from_toml("\n"), "at least one attribute"),
-        (lambda: Schema.from_toml("rows = 1\n"), "unknown key 'rows'. Allowed are 'rows_per_unit', 'attributes'"),
+        (lambda: Schema.from_toml("rows = 1\n"), "unknown key 'rows'. Allowed are 'rows_per_unit', 'multiline'"),
         (lambda: Schema.from_toml("attributes = 1\n"), "must be tables"),
         (lambda: Schema.from_toml("[attributes]\nage = 1\n"), "attribute 'age' must be a table"),
         (lambda: Schema.from_toml('[attributes.a]\ntype = "intger"\n'), "Did you mean 'integer'?"),
@@ -237,6 +238,22 @@ def test_a_draft_shows_columns_and_no_values(tmp_path):
     assert "41" not in text
     with pytest.raises(SchemaError, match="attribute 'age' has no type"):
         Schema.from_toml(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["CANARY,34,F", "2020-01-31,CANARY", "CANARY,a@b.ch", "CANARY,CANARY", "CANARY,true", '"CANARY", "$1,200.50"'],
+)
+def test_a_first_line_that_looks_like_data_is_asked_about(tmp_path, line):
+    (tmp_path / "t.csv").write_text(f"{line}\n")
+    with pytest.raises(SchemaError, match="looks like a row of data.*--header") as caught:
+        draft_schema(tmp_path / "t.csv")
+    assert "CANARY" not in str(caught.value)
+
+
+def test_a_header_of_numbers_is_believed_when_a_person_says_so(tmp_path):
+    (tmp_path / "t.csv").write_text("country,2019,2020\n")
+    assert "[attributes.2019]" in draft_schema(tmp_path / "t.csv", header=True)
 
 
 def test_a_draft_of_typed_columns_needs_its_bounds():

@@ -7,7 +7,7 @@ from typing import Any
 
 from wording import one_line
 
-from adyton.kernel.mechanisms import MECHANISMS, Mechanism
+from adyton.kernel.mechanisms import MECHANISMS, Mechanism, Selection
 
 MARK = "<!-- proofs -->"
 
@@ -18,8 +18,20 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def proofs() -> str:
-    """A section for each mechanism."""
-    return "\n\n".join(_section(mechanism) for mechanism in MECHANISMS)
+    """The lemma that many of them rest on, then a section for each mechanism."""
+    return "\n\n".join([_lemma(), *(_section(mechanism) for mechanism in MECHANISMS)])
+
+
+def _lemma() -> str:
+    lemma, proof = Selection.lemma()
+    return "\n\n".join(
+        [
+            "## The lemma on differences of scores",
+            f"**Lemma.** {one_line(lemma)}",
+            f"**Proof.** {one_line(proof)} ∎",
+            "*Beside the code in* `src/adyton/kernel/mechanisms/selection.py`",
+        ]
+    )
 
 
 def _section(mechanism: type[Mechanism]) -> str:

@@ -30,7 +30,7 @@ class LedgerError(AdytonError):
 
 
 class LedgerMismatch(LedgerError):
-    """A ledger that belongs to another data set, or was opened with another total."""
+    """A ledger that belongs to another data set, was opened with another total, or protects another unit."""
 
 
 class BudgetExceeded(AdytonError):

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import numbers
 import re
-from decimal import Context, Decimal, InvalidOperation
+from decimal import ROUND_DOWN, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TypeAlias
 
 from adyton.errors import BadInput
+from adyton.grid import on_grid, rounded_down
 from adyton.messages import shorten
 
 Rational: TypeAlias = int | float | str | Fraction | Decimal
 
 _LARGEST_EXPONENT = 400
-_LARGEST_BITS = 2048
+_MOST_BITS_WRITTEN = 64
+_MOST_BITS_COMPUTED = 1 << 14
+_SMALLEST_SHARE = Fraction(1, 10**6)
 _LONGEST_DECIMAL = 18
-_LEAST_SHARE = Fraction(1, 1 << 30)
+_LONGEST_SHOWN = 42
 _DIGITS = Context(prec=1000)
+_SHORT = Context(prec=12, rounding=ROUND_DOWN)
 _RATIO = re.compile(r"\s*([+-]?\d{1,600})\s*/\s*(\d{1,600})\s*\Z", re.ASCII)
 
 
-def exact(value: object, name: str) -> Fraction:
+def exact(value: object, name: str, *, computed: bool = False) -> Fraction:
     """The fraction that *value* stands for; floats are read by their shortest decimal form.
+
+    What a person writes is below 2⁶⁴ and has a denominator of at most 64 bits, or one that suits the grid of budgets,
+    such as a decimal of up to 32 digits. What is *computed* from such numbers may be longer.
 
     >>> exact(0.1, "epsilon")
     Fraction(1, 10)
@@ -35,21 +42,38 @@ def exact(value: object, name: str) -> Fraction:
     result = _read(value)
     if result is None:
         raise BadInput(f'{name} must be a finite number, given {shorten(value)}. Write it like 1, "0.1" or "1/3".')
-    if max(result.numerator.bit_length(), result.denominator.bit_length()) > _LARGEST_BITS:
-        raise BadInput(f"{name} has more than {_LARGEST_BITS} bits. Write it with fewer digits.")
+    if not (_is_computable(result) if computed else _is_writable(result)):
+        raise BadInput(
+            f"{name} has too many digits, given {shorten(value)}. Write it below 2^64 and with at most 32 decimals, or "
+            "as a ratio of numbers below 2^64."
+        )
     return result
 
 
-def positive(value: object, name: str) -> Fraction:
+def positive(value: object, name: str, *, computed: bool = False) -> Fraction:
     """Like :func:`exact`, for numbers that must be greater than zero."""
-    result = exact(value, name)
+    result = exact(value, name, computed=computed)
     if result <= 0:
         raise BadInput(f"{name} must be greater than 0, given {shorten(value)}.")
     return result
 
 
+def budget(value: object, name: str) -> Fraction:
+    """Like :func:`positive`, for an ε or a total as a person writes it: on the grid of budgets, rounded down to it.
+
+    >>> budget("1/3", "epsilon")
+    Fraction(1, 3)
+    """
+    result = rounded_down(positive(value, name))
+    if not result:
+        raise BadInput(f"{name} must be at least 10^-73, given {shorten(value)}.")
+    return result
+
+
 def share(value: object, name: str) -> Fraction:
     """Like :func:`exact`, for the part of a budget: greater than 0 and less than 1.
+
+    Neither it nor the rest may be tiny: a plan that divides a budget several times could not spend what remains.
 
     >>> share(0.02, "total_share")
     Fraction(1, 50)
@@ -57,8 +81,8 @@ def share(value: object, name: str) -> Fraction:
     result = exact(value, name)
     if not 0 < result < 1:
         raise BadInput(f"{name} must be greater than 0 and less than 1, given {shorten(value)}.")
-    if not _LEAST_SHARE <= result <= 1 - _LEAST_SHARE:
-        raise BadInput(f"{name} is too near to 0 or 1 to be told from it, given {shorten(value)}. Try 0.02 or 0.98.")
+    if not _SMALLEST_SHARE <= result <= 1 - _SMALLEST_SHARE:
+        raise BadInput(f"{name} must be at least 10^-6 and at most 1 - 10^-6, given {shorten(value)}.")
     return result
 
 
@@ -77,13 +101,28 @@ def as_number(value: Fraction) -> dict[str, str | float | None]:
 def display(value: Fraction) -> str:
     """A fraction as a person would write it: a decimal where that is exact and short, else a ratio.
 
-    >>> display(Fraction(1, 8)), display(Fraction(1, 3)), display(Fraction(2))
-    ('0.125', '1/3', '2')
+    What is long either way is cut off after twelve digits and marked, so that no message has hundreds of them.
+
+    >>> display(Fraction(1, 8)), display(Fraction(1, 3)), display(Fraction(2)), display(Fraction(2**99, 3**99))
+    ('0.125', '1/3', '2', '≈3.68948163986E-18')
     """
-    if value.denominator == 1 or 10**_LONGEST_DECIMAL % value.denominator:
-        return str(value)
-    scaled = value * 10**_LONGEST_DECIMAL
-    return f"{Decimal(scaled.numerator).scaleb(-_LONGEST_DECIMAL, _DIGITS):f}".rstrip("0")
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) <= 4 * _LONGEST_SHOWN:
+        shown = str(value)
+        if value.denominator != 1 and not 10**_LONGEST_DECIMAL % value.denominator:
+            scaled = value * 10**_LONGEST_DECIMAL
+            shown = f"{Decimal(scaled.numerator).scaleb(-_LONGEST_DECIMAL, _DIGITS):f}".rstrip("0")
+        if len(shown) <= _LONGEST_SHOWN:
+            return shown
+    return f"≈{_SHORT.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(_SHORT)}"
+
+
+def _is_writable(value: Fraction) -> bool:
+    short = value.denominator.bit_length() <= _MOST_BITS_WRITTEN or on_grid(value)
+    return short and abs(value) < 1 << _MOST_BITS_WRITTEN
+
+
+def _is_computable(value: Fraction) -> bool:
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) <= _MOST_BITS_COMPUTED
 
 
 def _read(value: object) -> Fraction | None:

@@ -218,12 +218,12 @@ def test_lenient_budgets_are_caught(monkeypatch, leniency):
 
     strict = module.positive
 
-    def lenient(value, name):
+    def lenient(value, name, **options):
         try:
-            return strict(value, name)
+            return strict(value, name, **options)
         except BadInput:
             if leniency == "absolute value" and isinstance(value, int | float) and -math.inf < value < 0:
-                return strict(-value, name)
+                return strict(-value, name, **options)
             if leniency == "anything goes":
                 return F(1, 10**6)
             raise

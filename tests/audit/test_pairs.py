@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton.audit.pairs import vector_pairs
+from adyton.audit.pairs import signed_pairs, vector_pairs
 from adyton.errors import BadInput
 
 
@@ -20,6 +20,13 @@ def test_pairs_are_neighbours(shape, distance):
         assert pair.distance == np.abs(pair.left - pair.right).sum() == distance
         assert distance > 1 or np.count_nonzero(pair.left != pair.right) == 1
     assert len({(pair.left.tobytes(), pair.right.tobytes()) for pair in pairs}) == 40
+
+
+@pytest.mark.parametrize("shape", [1, 5, (3, 4)])
+def test_signed_pairs_are_neighbours_and_negative(shape):
+    pairs = signed_pairs(shape, 10)
+    assert all(pair.distance == 1 and pair.left.shape == np.empty(shape).shape for pair in pairs)
+    assert sum(pair.left.min() < 0 for pair in pairs) >= 5
 
 
 def test_the_known_bad_cases_are_there():

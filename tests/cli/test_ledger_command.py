@@ -86,11 +86,43 @@ def test_json_has_exact_numbers_and_floats(path: Path):
     assert [(event["changed"], event["old"], event["new"]) for event in report["events"]] == [("total", "1", "2")]
 
 
-def test_a_total_beyond_floats_has_its_exact_form(tmp_path: Path):
-    huge = 10**400
-    Ledger.open(tmp_path / "huge", total=huge, dataset="visits").close()
-    report = json.loads(run("ledger", tmp_path / "huge", "--json").stdout)
-    assert report["total"] == {"exact": str(huge), "float": None}
+def test_a_total_is_raised_with_consent(path: Path):
+    result = run("ledger", "raise", path, "--total", "2.5", "--consent", "the hospital's board")
+    assert result.exit_code == 0
+    assert "total changed from 2 to 2.5; consent: the hospital's board" in result.stdout
+    report = Ledger.read(path)
+    assert (report.total, report.spent, len(report.events)) == (Fraction(5, 2), Fraction(7, 12), 2)
+    assert report.events[-1].consent == "the hospital's board"
+    events = json.loads(run("ledger", path, "--json").stdout)["events"]
+    assert [event["consent"] for event in events] == [None, "the hospital's board"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--total", "3"], 2, "--consent"),
+        (["--total", "3", "--consent", " "], 2, "--consent"),
+        (["--consent", "the board"], 2, "--total"),
+        (["--total", "2", "--consent", "the board"], 1, "does not raise"),
+        (["--total", "0.5", "--consent", "the board"], 1, "7/12 is spent already"),
+        (["--total", "nan", "--consent", "the board"], 2, "finite number"),
+        (["--total", "2000", "--consent", "the board"], 2, "protects nothing"),
+        (["more", "--total", "3", "--consent", "the board"], 2, "give one ledger"),
+    ],
+)
+def test_what_does_not_raise_a_total_is_refused(path: Path, words: list[str], code: int, message: str):
+    before = Ledger.read(path)
+    result = run("ledger", "raise", path, *words)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert message in result.stderr
+    assert one_sentence(result.stderr)
+    assert Ledger.read(path) == before
+
+
+def test_looking_at_a_ledger_raises_nothing(path: Path):
+    result = run("ledger", path, "--total", "3")
+    assert result.exit_code == 2
+    assert "ledger raise" in result.stderr
 
 
 def test_an_empty_ledger_says_so(tmp_path: Path):

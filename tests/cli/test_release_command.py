@@ -371,6 +371,15 @@ def test_schema_command_never_reads_values():
     assert "cardiology" not in done.stdout
 
 
+def test_schema_command_asks_before_it_shows_a_row(tmp_path):
+    (tmp_path / "t.csv").write_text("Meier,41\n")
+    done = CliRunner().invoke(app, ["schema", str(tmp_path / "t.csv")])
+    assert done.exit_code == 2
+    assert "say so with --header" in done.stderr
+    assert "Meier" not in done.output
+    assert "[attributes.Meier]" in CliRunner().invoke(app, ["schema", str(tmp_path / "t.csv"), "--header"]).stdout
+
+
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_every_command_has_help(command):
     done = CliRunner().invoke(app, [command, "--help"])

@@ -66,7 +66,7 @@ def test_a_signal_handler_between_quote_and_commit(monkeypatch):
 
     monkeypatch.setattr(kernel, "_debit", slow)
     right.measure(ONE, 1)
-    assert nested == ["an operator of this kernel is under way in this very thread. Wait until it has ended."]
+    assert nested == ["an operator of a kernel is under way in this very thread. Wait until it has ended."]
 
 
 def test_levels_that_a_collation_calls_equal(tmp_path):
@@ -134,7 +134,7 @@ def test_a_commit_that_is_interrupted_halfway():
 def test_a_ledger_that_is_mounted_by_itself(tmp_path, monkeypatch):
     path = tmp_path / "a"
     ad.Ledger.open(path, total=1, dataset="x").close()
-    monkeypatch.setattr("adyton.kernel.ledger.file._is_mount_point", lambda found: found == str(path))
+    monkeypatch.setattr("adyton.kernel.ledger.place._is_mount_point", lambda found: found == str(path))
     with pytest.raises(LedgerError, match="Mount its directory"):
         ad.Ledger.open(path, total=1, dataset="x")
 

@@ -329,7 +329,7 @@ def test_engine_integers_beyond_64_bits():
 PIECES = [b",", b'"', b"\n", b"\r\n", b"\r", b"a", b"17", b"\xff", b"\0", b"\\", b" ", "é".encode(), b"true", b"1e999"]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join), st.booleans())
 def test_no_csv_file_makes_counting_fail(tmp_path_factory, body, compressed):
     raw = b"age,sex,smoker\n" + body
@@ -349,21 +349,22 @@ def test_a_csv_file_with_everything_wrong(tmp_path):
         b"2",
         b"3,M,extra",
         b'4,"a""b"',
-        b'5,"two\r\nlines"',
+        b'5,"open',
         b"6,\xff\xfe",
         b"7,a\0b",
         b" 8 ,F",
         b"9e0,M",
         b"x,F",
     ]
-    lines += [b"10," + b"z" * 9_000_000, b"11,F"]
+    lines += [b"10," + b"z" * 300_000, b"11,F"]
     (tmp_path / "t.csv").write_bytes(b"age,sex\r\n" + b"\r\n".join(lines))
     schema = Schema(
         {"age": Integer(1, 11, nulls="level"), "sex": Categorical(["F", "M"], nulls="level", outside="other")}
     )
     table = open_table(tmp_path / "t.csv", schema)
-    assert table.select("age").vectorize().tolist() == [1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1]
-    assert table.select("sex").vectorize().tolist() == [4, 2, 3, 1]
+    assert table.count() == 12
+    assert table.select("age").vectorize().tolist() == [1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 3]
+    assert table.select("sex").vectorize().tolist() == [4, 2, 3, 3]
 
 
 def test_what_a_table_shows():
@@ -379,8 +380,9 @@ def test_what_a_table_shows():
 
 def test_a_failing_engine_says_nothing_of_the_rows():
     connection = ibis.duckdb.connect()
-    connection.raw_sql(f"create view v as select cast(s as integer) as x from (values ('1'), ('{CANARY}')) t(s)")
+    connection.raw_sql("create table v as select 1 as x")
     table = open_table(connection.table("v"), Schema({"x": Integer(0, 9)}))
+    connection.raw_sql(f"drop table v; create view v as select cast('{CANARY}' as integer) as x")
     for run in (table.vectorize, table.group_by("x", "n", 1).count):
         with pytest.raises(KernelFailure) as caught:
             run()
@@ -422,6 +424,8 @@ def bad_sources(folder):
     (folder / "two.csv").write_text(f"x,x\n{CANARY},1\n")
     (folder / "other.csv").write_text(f"xx,y\n{CANARY},1\n")
     (folder / "headless.csv").write_text(f"{CANARY},1\n{CANARY},2\n")
+    (folder / "doubtful.csv").write_text(f"{CANARY},17,x\n{CANARY},2,x\n")
+    (folder / "mac.csv").write_text(f"x\r{CANARY}\r")
     (folder / "quote.csv").write_text(f'x,"y\n{CANARY},1\n{CANARY},"2\n')
     (folder / "bad.parquet").write_bytes(b"PAR1" + CANARY.encode() * 9)
     (folder / "bad.duckdb").write_bytes(CANARY.encode() * 900)
@@ -433,7 +437,9 @@ def bad_sources(folder):
     database = duckdb.connect(str(folder / "two.duckdb"))
     database.execute("create table a as select 1 as x; create table b as select 1 as x")
     database.close()
-    lazy = polars.LazyFrame({"x": [CANARY]}).select(polars.col("x").cast(polars.Int64))
+    pyarrow.parquet.write_table(date, folder / "date.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"x": [True]}), folder / "bool.parquet")
+    lazy = polars.LazyFrame({"x": [CANARY]}).select(polars.col("y"))
     return [
         (folder / "absent.csv", number, "does not exist"),
         ("a" * 5000, number, "does not exist"),
@@ -444,7 +450,9 @@ def bad_sources(folder):
         (folder / "short.csv.gz", number, "cannot be read"),
         (folder / "two.csv", number, "2 columns called 'x'"),
         (folder / "other.csv", Schema({"x": Boolean(), "y": Boolean()}), "no column 'x'. It has 'xx', 'y'"),
-        (folder / "headless.csv", number, "none of the schema's attributes ('x') is a column"),
+        (folder / "headless.csv", number, "names none of the schema's attributes ('x'). It looks like a row of data"),
+        (folder / "doubtful.csv", Schema({"x": Boolean(), "y": Boolean()}), "names no attribute 'y'. It looks like"),
+        (folder / "mac.csv", number, "ends its lines with carriage returns alone"),
         (folder / "quote.csv", number, "does not begin with a header"),
         (folder / "bad.parquet", number, "cannot be read as Parquet"),
         (folder / "bad.duckdb", number, "it is not a DuckDB file"),
@@ -456,15 +464,14 @@ def bad_sources(folder):
         (folder / "mixed", number, "differ in columns or types"),
         (folder / "two.duckdb", number, "not exactly one table. It has 'a', 'b'"),
         (f"{folder / 'two.duckdb'}#c", number, "no table 'c'. It has 'a', 'b'"),
-        (words, number, "has the type string, but the schema says integer, which needs a column of numbers"),
-        (words, Schema({"x": Boolean()}), "which needs a boolean column"),
         (words, Schema({"X": Boolean()}), "no column 'X'. It has 'x'"),
-        (date, number, "Turn dates and times into a number first"),
-        (date, Schema({"x": Identifier()}), "needs texts or numbers. Turn dates"),
-        (date, text, "Turn dates and times into a number first"),
-        (pyarrow.table({"x": [1]}), text, "which needs a text column"),
-        (pyarrow.table({"x": [[1]]}), number, "needs a column of numbers"),
-        (lazy, number, "cannot be read as a table"),
+        (folder / "date.parquet", number, "has the type date, but the schema says integer"),
+        (folder / "date.parquet", Schema({"x": Identifier()}), "needs texts or numbers. Turn dates"),
+        (folder / "date.parquet", text, "Turn dates and times into a number first"),
+        (folder / "bool.parquet", number, "which needs a column of numbers"),
+        (pyarrow.table({"x": [[1]]}), number, "needs a column of texts, numbers or dates"),
+        (polars.DataFrame({"x": [{"a": 1}]}), text, "needs a column of texts, numbers or dates"),
+        (lazy, number, "polars cannot tell the columns"),
         ({"x": [CANARY]}, number, "a dict cannot be opened"),
         (None, number, "a NoneType cannot be opened"),
         (words, {"x": number}, "opened with a Schema, given a dict"),

@@ -69,6 +69,16 @@ def test_the_number_of_rows_is_bought_unless_it_or_the_clip_is_public(monkeypatc
     assert bought == [None, 528]
 
 
+def test_a_long_line_is_cut_at_public_places(monkeypatch):
+    """So that the work stays bounded: boundaries stand at every second cell, every third, …"""
+    monkeypatch.setattr(structure_first, "_MOST_PLACES", 16)
+    kernel = Kernel.simulated(np.arange(33), epsilon=1, seed=0)
+    selection = plan_named("structure-first")._selection(kernel.root)
+    assert (selection.step, selection.longest) == (3, 11)
+    assert plan_named("structure-first", longest=7)._selection(kernel.root).longest == 3
+    assert simulate("structure-first", np.arange(33), Identity(33), 1, seed=0).shape == (33,)
+
+
 def test_shrinkage_keeps_sums_and_leaves_short_buckets_alone():
     cells = np.array([4.0, 6.0, 5.0, 5.0, 10.0, 90.0, 0.0, 1000.0, 0.0, 500.0, 20.0])
     bounds = np.array([0, 4, 6, 7, 11])

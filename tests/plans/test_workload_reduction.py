@@ -31,7 +31,7 @@ def test_estimates_answer_the_workload_as_the_groups_do(name):
     x = np.arange(60)
     workload = RandomRanges(60, 5, seed=3, kind="medium")
     plan = plan_named(name, reduce=True)
-    groups = plan.groups(workload)
+    groups = plan.merging(workload).groups
     estimates = simulate(plan, x, workload, 1, seed=0, trials=500)
     for group in groups.parts():
         np.testing.assert_allclose(np.ptp(estimates[:, group], axis=1), 0, atol=1e-9)

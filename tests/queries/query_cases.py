@@ -304,6 +304,3 @@ FINER_GROUPS = {
 """Column groups may be smaller than the equal columns here, because the coefficients are not known to be whole."""
 
 CASES |= FINER_GROUPS
-
-BOUNDED_ONLY = {"product with cancellation", "product of products"}
-"""Products after queries that share cells: column sums are an upper bound."""

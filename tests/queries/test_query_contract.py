@@ -4,11 +4,11 @@ import zlib
 
 import numpy as np
 import pytest
-from query_cases import BOUNDED_ONLY, CASES, FINER_GROUPS
+from query_cases import CASES, FINER_GROUPS
 
 from adyton import queries as room
 from adyton.errors import BadInput
-from adyton.queries import Queries
+from adyton.queries import Queries, product
 
 WHOLE = [name for name, (_, matrix) in CASES.items() if matrix.dtype.kind == "i"]
 FRACTIONAL = [name for name in CASES if name not in WHOLE]
@@ -132,13 +132,28 @@ def test_column_sums_are_exact(name):
         oracle = (ones.astype(object) if weights is None else weights.astype(object)) @ absolute
         sums, most = queries.column_sums(weights), queries.sensitivity(weights)
         assert type(most) is int
-        if name in BOUNDED_ONLY:
-            assert (sums >= oracle).all()
-            assert most >= max(oracle)
-        else:
-            assert sums.tolist() == oracle.tolist()
-            assert most == max(oracle)
+        assert sums.tolist() == oracle.tolist()
+        assert most == max(oracle)
     assert queries.whole
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_the_two_largest_coefficients_of_a_column(name):
+    queries, matrix = CASES[name]
+    two = np.sort(np.abs(matrix.astype(object)), axis=0)[-2:]
+    assert type(queries.largest_pair()) is int
+    assert queries.largest_pair() >= max(two.sum(axis=0))
+    if max(two[-1]) < 2**50:
+        assert queries.largest_pair() == max(two.sum(axis=0))
+
+
+@pytest.mark.parametrize("name", ["product with cancellation", "product of products"])
+def test_products_that_are_not_written_out_have_an_upper_bound(name, monkeypatch):
+    monkeypatch.setattr(product, "_WRITTEN_OUT", 0)
+    queries, matrix = CASES[name]
+    exactly = np.abs(matrix).sum(axis=0)
+    assert (queries.column_sums() >= exactly).all()
+    assert (queries.column_sums() > exactly).any()
 
 
 @pytest.mark.parametrize("name", FRACTIONAL)

@@ -68,7 +68,7 @@ class Listener(Kernel[VectorSource]):
             asked = self._kept[source.node].shape
             assert isinstance(asked, VectorShape)
             cells = asked.mapping or Identity(len(self.costs))
-            self._add(cells, [1 / positive(epsilon, "epsilon")] * cells.count)
+            self._add(cells, [1 / positive(epsilon, "epsilon", computed=True)] * cells.count)
         return answer
 
     def _add(self, queries: Queries, scales: list[Fraction]) -> None:

@@ -58,7 +58,7 @@ class EnumeratingSource:
 
     def bernoulli_exp(self, gamma: Rational) -> bool:
         """True with probability exp(-gamma); gamma = 0 is certain and does not branch."""
-        rate = exact(gamma, "gamma")
+        rate = exact(gamma, "gamma", computed=True)
         return rate == 0 or self._choose(2, lambda branch: _exp_and_rest(rate)[branch]) == 0
 
     def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> npt.NDArray[np.bool_]:
@@ -67,7 +67,10 @@ class EnumeratingSource:
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
         """The choice itself as one branching, by its law; a sampler of one's own is enumerated flip by flip."""
-        values, factor = [exact(score, "score") for score in scores], exact(sharpness, "sharpness")
+        values, factor = (
+            [exact(score, "score", computed=True) for score in scores],
+            exact(sharpness, "sharpness", computed=True),
+        )
         if not values or factor < 0:
             raise BadInput(f"Give some scores and a sharpness of at least 0, given {len(values)} scores and {factor}.")
         law = _first_to_pass(tuple(_exp_and_rest(factor * (max(values) - value))[0] for value in values))

@@ -19,7 +19,7 @@ _LARGE = 10**6
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two vectors of non-negative counts whose rows differ by a known number of additions and removals."""
+    """Two vectors of counts whose rows differ by a known number of additions and removals."""
 
     name: str
     left: Counts
@@ -51,6 +51,19 @@ def vector_pairs(shape: int | tuple[int, ...], count: int = 40, seed: int = 0, *
         pair = next(searched)
         chosen.setdefault(_key(pair), pair)
     return [Pair(pair.name, pair.left.reshape(shape), pair.right.reshape(shape)) for pair in chosen.values()][:count]
+
+
+def signed_pairs(shape: int | tuple[int, ...], count: int = 10, seed: int = 0) -> list[Pair]:
+    """Pairs one row apart whose vectors are no counts: what a linear map can make of counts is negative, too.
+
+    They are the pairs of :func:`vector_pairs` less a vector, every other one with its signs changed.
+    """
+    generator = np.random.default_rng(seed)
+    pairs = []
+    for number, pair in enumerate(vector_pairs(shape, count, seed)):
+        less, sign = generator.integers(0, 12, pair.left.shape), 1 - 2 * (number % 2)
+        pairs.append(Pair(f"{pair.name}, below zero", sign * (pair.left - less), sign * (pair.right - less)))
+    return pairs
 
 
 def _known(size: int, distance: int) -> Iterator[Pair]:

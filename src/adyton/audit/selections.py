@@ -8,16 +8,16 @@ from fractions import Fraction
 from adyton.audit.enumeration import EnumeratingSource, Run, largest_loss
 from adyton.audit.findings import Finding
 from adyton.audit.mechanisms import EPSILONS
-from adyton.audit.pairs import Counts, Pair, vector_pairs
+from adyton.audit.pairs import Counts, Pair, signed_pairs, vector_pairs
 from adyton.kernel.mechanisms import AuditCase
 
 TOLERANCE = 1e-9
 
 
 def audit_selection_exactly(case: AuditCase, *, pairs: int, advance: Callable[[], None] = lambda: None) -> Finding:
-    """The largest loss of one audit case over *pairs* neighbouring pairs at every ε, exactly."""
+    """The largest loss of one audit case at every ε, exactly: over *pairs* neighbouring pairs and some below zero."""
     worst = 0.0
-    neighbours = vector_pairs(case.domain, count=pairs)
+    neighbours = vector_pairs(case.domain, count=pairs) + signed_pairs(case.domain, count=max(1, pairs // 4))
     for epsilon in EPSILONS:
         loss, pair = selection_loss(case, epsilon, neighbours)
         advance()
@@ -26,7 +26,7 @@ def audit_selection_exactly(case: AuditCase, *, pairs: int, advance: Callable[[]
             name = "no pair" if pair is None else pair.name
             detail = f"loses {loss:.6g} at ε = {float(epsilon):g} on “{name}”."
             return Finding("selections", case.name, False, detail, {"loss/ε": worst})
-    figures = {"claim": case.mechanism.claim(), "largest/ε": round(worst, 4), "pairs": pairs}
+    figures = {"claim": case.mechanism.claim(), "largest/ε": round(worst, 4), "pairs": len(neighbours)}
     return Finding("selections", case.name, True, f"exactly at most {worst:.3f} of ε.", figures)
 
 

@@ -61,7 +61,9 @@ class RecordingNoise(SimulatedNoise):
             pairs = np.broadcast_arrays(scale.numerator, scale.denominator)
             listed = [Fraction(int(a), int(b)) for a, b in zip(*(side.ravel() for side in pairs), strict=True)]
         else:
-            listed = [positive(one, "scale") for one in (scale if isinstance(scale, list | tuple) else [scale])]
+            listed = [
+                positive(one, "scale", computed=True) for one in (scale if isinstance(scale, list | tuple) else [scale])
+            ]
         self.scales = listed * (count // len(listed))
         return super().discrete_laplace(size, scale)
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from adyton.bench.shapes import draw, shapes
 from adyton.exact import positive
 from adyton.kernel.kernel import Kernel
-from adyton.plans import plan_named
 from adyton.queries import Identity, Queries, RandomRanges
 from adyton.release.intervals import NoiseModel
+from adyton.selection.chosen import Chosen
 from adyton.selection.pythia import Pythia
 
 CONFIDENCE = 0.95
@@ -83,7 +83,8 @@ def _one(x: npt.NDArray[np.int64], workload: Queries, epsilon: str, seed: int) -
     plan = Pythia()
     choice = plan.choose(source, workload, amount)
     estimate = plan.follow(source, workload, choice)
-    noise = NoiseModel(plan_named(choice.algorithm), workload, choice.left, estimate)
+    chosen = Chosen.named(choice.algorithm, finished=choice.finished)
+    noise = NoiseModel(chosen, workload, choice.left, estimate)
     interval, truth = noise.interval(workload, CONFIDENCE), workload @ x
     holds = (truth >= interval.lower) & (truth <= interval.upper)
     error = float(np.linalg.norm(interval.estimate - truth))

@@ -1,13 +1,15 @@
-"""``adyton ledger``: show what a ledger has recorded."""
+"""``adyton ledger``: show what a ledger has recorded; ``adyton ledger raise``: allow more, with the owner's consent."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.console import out, plain_table, print_json, printable
+from adyton.cli.console import notes, out, plain_table, print_json, printable
 from adyton.errors import BadInput
 from adyton.exact import as_number, display
 
@@ -17,22 +19,57 @@ if TYPE_CHECKING:
     from adyton.kernel.ledger import Entry, LedgerReport
 
 _NARROW = 100
+_RAISE = "raise"
 
 
 def command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The ledger to look at; it is not changed.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE", help="The ledger to look at; or, to raise its total, the word raise and FILE."),
+    ],
+    total: Annotated[str | None, typer.Option(help="raise: what may be spent in all from now on.")] = None,
+    consent: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="raise: who consents for the data owner; is recorded.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with exact fractions.")] = False,
 ) -> None:
-    """Show what was spent, on what, and how much is left."""
+    """Show what was spent, on what, and how much is left; "adyton ledger raise FILE --total 2" raises the total."""
     from adyton.kernel.ledger import Ledger
 
+    raising = len(words) > 1 and words[0] == _RAISE
+    if len(words) != 1 + raising:
+        raise BadInput("give one ledger: adyton ledger FILE, or adyton ledger raise FILE --total 2.")
+    file = Path(words[-1])
     if not file.exists():
         raise BadInput(f"{file} does not exist. Give the path of a ledger.")
+    if raising:
+        _raise(file, total, consent)
+    elif total is not None or consent is not None:
+        raise BadInput(f"--total and --consent raise a total. Write adyton ledger raise {file} --total …")
     report = Ledger.read(file)
     if as_json:
         print_json(_as_json(report))
     else:
         _print(report, out())
+
+
+def _raise(file: Path, total: str | None, consent: str | None) -> None:
+    from adyton.kernel.ledger import Ledger
+    from adyton.kernel.opening import checked_total
+
+    if total is None:
+        raise BadInput(f"say what may be spent in all from now on: adyton ledger raise {file} --total 2.")
+    allowed, held = checked_total(total), Ledger.read(file)
+    if consent is None and sys.stdin.isatty():
+        notes().print(
+            f"The total of {printable(held.dataset)} would rise from {display(held.total)} to {display(allowed)}: more "
+            "could be learnt about everybody in it."
+        )
+        consent = typer.prompt("Who consents, for the data owner?", err=True)
+    if consent is None or not consent.strip():
+        raise BadInput("a total is raised with the data owner's consent: say whose, with --consent 'NAME, reason'.")
+    with Ledger.open(file, total=held.total, dataset=held.dataset) as ledger:
+        ledger.raise_total(allowed, consent=consent.strip())
 
 
 def _as_json(report: LedgerReport) -> dict[str, Any]:
@@ -42,6 +79,7 @@ def _as_json(report: LedgerReport) -> dict[str, Any]:
         "total": as_number(report.total),
         "spent": as_number(report.spent),
         "remaining": as_number(report.remaining),
+        "terms": None if report.terms is None else asdict(report.terms),
         "entries": [
             {
                 "number": entry.number,
@@ -56,8 +94,7 @@ def _as_json(report: LedgerReport) -> dict[str, Any]:
             for entry in report.entries
         ],
         "events": [
-            {"time": event.time, "changed": event.changed, "old": event.old, "new": event.new, "process": event.process}
-            for event in report.events
+            {name: value for name, value in asdict(event).items() if name != "number"} for event in report.events
         ],
     }
 
@@ -65,12 +102,17 @@ def _as_json(report: LedgerReport) -> dict[str, Any]:
 def _print(report: LedgerReport, console: Console) -> None:
     from rich.text import Text
 
-    for label, value in (
+    lines = [
         ("data set", printable(report.dataset)),
         ("total", display(report.total)),
         ("spent", display(report.spent)),
         ("remaining", display(report.remaining)),
-    ):
+    ]
+    if report.terms is not None:
+        rows = f"at most {report.terms.rows_per_unit} row(s) each"
+        lines.append(("protects", printable(f"every {report.terms.named_unit}, {rows}")))
+        lines.append(("schema", f"digest {report.terms.shown('schema')}"))
+    for label, value in lines:
         console.print(Text.assemble((f"{label:<10}", "bold"), value))
     console.print()
     if not report.entries:
@@ -81,7 +123,8 @@ def _print(report: LedgerReport, console: Console) -> None:
     else:
         _print_table(report, console)
     for event in report.events:
-        change = f"{event.changed} changed from {event.old} to {event.new}"
+        consent = f"; consent: {event.consent}" if event.consent else ""
+        change = f"{event.changed} changed from {event.old} to {event.new}{consent}"
         console.print(Text(f"{_moment(event.time)}  {printable(change)}"))
 
 

@@ -14,7 +14,7 @@ from adyton.cli import asked
 from adyton.cli.console import InterruptedRelease, notes, out, print_json, progress
 from adyton.cli.delivery import deliver
 from adyton.errors import AdytonError, BadInput, LedgerError
-from adyton.exact import as_number, display, positive
+from adyton.exact import as_number, budget, display
 from adyton.interrupts import termination_interrupts
 
 if TYPE_CHECKING:
@@ -47,6 +47,16 @@ def command(
     total: Annotated[
         str | None, typer.Option(help="The total budget of a new ledger; as EPSILON if not given.")
     ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger; as the file's if not given.")
+    ] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD",
+            help="Let the ledger take on another unit, rows_per_unit or schema than it has, with the owner's consent.",
+        ),
+    ] = None,
     out_folder: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
     ] = None,
@@ -68,7 +78,7 @@ def command(
         _check_count(out_folder, count=count, plain=algorithm == "auto" and not options)
     else:
         _check_task(task, declared, algorithm, options, count=count)
-    amount = positive(epsilon, "--epsilon")
+    amount = budget(epsilon, "--epsilon")
     if out_folder and ledger and out_folder.resolve() in ledger.resolve().parents:
         raise BadInput(f"{ledger} lies in {out_folder}, which is to be written whole. Keep the ledger elsewhere.")
     if overwrite and not out_folder:
@@ -78,7 +88,14 @@ def command(
         termination_interrupts(),
         staged(out_folder, replaces=replaces) if out_folder else nullcontext(None) as place,
     ):
-        session = Session(data, schema=declared, epsilon=_total(amount, total, ledger), ledger=ledger)
+        session = Session(
+            data,
+            schema=declared,
+            epsilon=_total(amount, total, ledger),
+            ledger=ledger,
+            dataset=dataset,
+            accept=accept or (),
+        )
         before = _Account(session.ledger.dataset, session.total, session.spent)
         if task is None:
             with _charged(session, before.spent):
@@ -162,7 +179,7 @@ def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, A
 
 def _total(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fraction:
     """What may be spent in all: what the ledger holds; for a new one, what was asked for; without one, this release."""
-    given = None if total is None else positive(total, "--total")
+    given = None if total is None else budget(total, "--total")
     if given is not None and asked_for > given:
         raise BadInput(f"--epsilon {display(asked_for)} is more than --total {total}. Ask for less, or allow more.")
     if ledger is None:
@@ -172,7 +189,10 @@ def _total(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fract
 
         held = Ledger.read(ledger).total
         if given not in (None, held):
-            raise BadInput(f"{ledger} has a total of {display(held)}, given --total {total}. Leave --total out.")
+            raise BadInput(
+                f"{ledger} has a total of {display(held)}, given --total {total}. Leave --total out; with the data "
+                f"owner's consent, adyton ledger raise {ledger} --total … raises it."
+            )
         return held
     if given is None and not ledger.exists():
         raise BadInput(f"{ledger} does not exist yet. Say what may be spent in all, for example --total 1.")

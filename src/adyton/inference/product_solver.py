@@ -44,7 +44,7 @@ class KroneckerSolver:
         self._spreads = [inverse * np.sqrt(own) for inverse, own in pairs]  # times its transpose: the covariance
         self._sides = [factor.cells for factor in queries.factors]
 
-    @property
+    @functools.cached_property
     def complete(self) -> bool:
         """Whether each axis is determined."""
         return all(np.linalg.matrix_rank(inverse) == inverse.shape[0] for inverse in self._inverses)

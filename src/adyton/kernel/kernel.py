@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
@@ -15,8 +15,11 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerError, LedgerMismatch
 from adyton.exact import Rational, display, positive
+from adyton.grid import rounded_down
+from adyton.kernel.alone import alone, under_way
 from adyton.kernel.budget import ROOT, Budget
-from adyton.kernel.ledger import Ledger, Tally
+from adyton.kernel.ledger import Ledger, Tally, Terms
+from adyton.kernel.ledger.terms import accepted_parts
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
 from adyton.kernel.process import this_process
@@ -44,11 +47,16 @@ class _Kept(NamedTuple):
 
 
 _HANDLES = (TableSource, VectorSource)
+LARGEST_STABILITY = 1 << 64
+"""How many times its ε a measurement may cost; beyond, budgets would be numbers too long to compute with."""
 Root = TypeVar("Root", bound=Source)
 
 
 class Kernel(Sealed, Generic[Root]):
     """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
+
+    *unit* names what is protected; the words in *accept* let a ledger take on another unit, ``rows_per_unit`` or schema
+    than it was used with.
 
     >>> import pandas, adyton as ad
     >>> table = pandas.DataFrame({"age": [34, 51, 77]})
@@ -71,6 +79,8 @@ class Kernel(Sealed, Generic[Root]):
         epsilon: Rational,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         dataset: str | None = None,
+        unit: str | None = None,
+        accept: Collection[str] = (),
         noise: NoiseSource | None = None,
     ) -> None:
         schema = schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema))
@@ -78,7 +88,8 @@ class Kernel(Sealed, Generic[Root]):
         table = open_table(data, schema)
         if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not is_path(data):
             raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
-        self._open(total, ledger, dataset, name_of(data), noise)
+        self._terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit)
+        self._open(total, ledger, dataset, name_of(data), noise, accept)
         self.root = cast(TableSource, self._start(TableShape(schema), table, schema.rows_per_unit))
 
     @classmethod
@@ -90,13 +101,19 @@ class Kernel(Sealed, Generic[Root]):
         rows_per_unit: int = 1,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         dataset: str | None = None,
+        unit: str | None = None,
+        accept: Collection[str] = (),
         noise: NoiseSource | None = None,
     ) -> Kernel[VectorSource]:
-        """A kernel over a vector of counts that somebody has made already; its root is a vector."""
+        """A kernel over a vector of counts that somebody has made already; its root is a vector.
+
+        Its shape takes the place of a schema in the terms of the ledger.
+        """
         counts, total = checked_counts(x), checked_total(epsilon)
         stability = whole(rows_per_unit, "rows_per_unit", 1)
         kernel = cast(Kernel[VectorSource], cls.__new__(cls))
-        kernel._open(total, ledger, dataset, "vector", noise)
+        kernel._terms = Terms.of({"vector": counts.shape}, stability, unit)
+        kernel._open(total, ledger, dataset, "vector", noise, accept)
         vector = PrivateVector.of(counts)
         kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), vector, stability))
         return kernel
@@ -114,9 +131,10 @@ class Kernel(Sealed, Generic[Root]):
 
         With *trials*, each measurement yields that many independent answers, along a first axis.
         """
-        counts, total = checked_counts(x), checked_total(epsilon)
+        counts, total = checked_counts(x), checked_total(epsilon, simulated=True)
         kernel = cast(Kernel[VectorSource], cls.__new__(cls))
-        kernel._open(total, Tally(total, "simulation"), None, "simulation", SimulatedNoise(seed))
+        kernel._terms = Terms.of({"vector": counts.shape}, 1)
+        kernel._open(total, Tally(total, "simulation"), None, "simulation", SimulatedNoise(seed), ())
         kernel._trials = None if trials is None else whole(trials, "trials", 1)
         kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1))
         return kernel
@@ -128,11 +146,12 @@ class Kernel(Sealed, Generic[Root]):
         dataset: str | None,
         otherwise: str,
         noise: NoiseSource | None,
+        accept: Collection[str],
     ) -> None:
         """Start with a ledger: one that is open already must have been opened for the same total and data set."""
+        accepted_parts(accept)
         self._lock = threading.RLock()
         self._process = this_process()
-        self._busy = False
         self._receipts = Receipts()
         self._budget = Budget()
         self._kept: dict[int, _Kept] = {}
@@ -140,14 +159,24 @@ class Kernel(Sealed, Generic[Root]):
         self._trials: int | None = None
         if isinstance(ledger, Tally) and self._noise.private:
             raise BadInput("the tally of a simulation is no ledger. Give the path of a ledger, or none.")
+        given = ledger
         if not isinstance(ledger, Ledger | Tally):
             ledger = Ledger.open(ledger, total=total, dataset=dataset or otherwise)
-        for word, here, there in (("total", total, ledger.total), ("dataset", dataset, ledger.dataset)):
+        held = ledger.total if isinstance(ledger, Tally) else rounded_down(ledger.total)
+        for word, here, there in (("total", total, held), ("dataset", dataset, ledger.dataset)):
             if here not in (None, there):
                 raise LedgerMismatch(
-                    f"the ledger is open for the {word} {there}, the kernel was asked for {here}. Give both the same."
+                    f"the ledger is open for the {word} {_shown(there)}, the kernel was asked for {_shown(here)}. Give "
+                    "both the same."
                 )
         self._ledger: Ledger | Tally = ledger
+        if isinstance(ledger, Ledger):
+            try:
+                self._terms = ledger.agree(self._terms, accept)
+            except BaseException:
+                if ledger is not given:
+                    ledger.close()
+                raise
 
     def _start(self, shape: SourceShape, data: Any, stability: int) -> Source:
         kept = _Kept(shape, data, (self._ledger.dataset,), stability)
@@ -159,6 +188,11 @@ class Kernel(Sealed, Generic[Root]):
     def ledger(self) -> Ledger | Tally:
         """The durable record of every debit; a plain tally in a simulation."""
         return self._ledger
+
+    @property
+    def terms(self) -> Terms:
+        """Whom the budget protects: the unit, how many rows it has at most, and the schema."""
+        return self._terms
 
     @property
     def total(self) -> Fraction:
@@ -184,10 +218,15 @@ class Kernel(Sealed, Generic[Root]):
 
     def transform(self, source: Source, operator: Transform) -> tuple[Source, ...]:
         """Derive sources: one, or one per part for a split. Costs nothing and reads nothing."""
-        with self._lock:
+        with self._turn():
             kept = self._find(source, operator, Transform)
-            with self._alone():
+            with alone():
                 outcome = operator.plan(kept.shape)
+                if kept.stability * outcome.stability > LARGEST_STABILITY:
+                    raise BadInput(
+                        "measurements of this source would cost more than 2^64 times what they ask for. Use smaller "
+                        "coefficients, or fewer maps in a row."
+                    )
                 parts = outcome.derive(kept.data)
                 parent = self._budget.add_partition(source.node) if outcome.disjoint else source.node
                 handles = []
@@ -201,11 +240,14 @@ class Kernel(Sealed, Generic[Root]):
 
         The debit is durable before the data are touched. What is charged and what drives the noise is the same number.
         """
-        amount = positive(epsilon, "epsilon")
-        with self._lock:
+        given = positive(epsilon, "epsilon", computed=True)
+        with self._turn():
             kept = self._find(source, operator, Mechanism)
             operator.check(kept.shape)
-            with self._alone():
+            amount = rounded_down(given, kept.stability)
+            if not amount:
+                raise BadInput(f"epsilon must be at least 10^-73, given {shorten(epsilon)}.")
+            with alone():
                 quote = self._budget.quote(source.node, operator.cost(amount))
                 entry = self._debit(quote.at_root, kept, f"{operator}, ε = {display(amount)}")
                 self._budget.commit(quote)
@@ -225,14 +267,13 @@ class Kernel(Sealed, Generic[Root]):
 
     def afford(self, source: Source, epsilon: Rational) -> None:
         """Refuse a request of *epsilon* in all, made of several measurements, if there is not enough left for all."""
-        amount = positive(epsilon, "epsilon")
-        with self._lock:
-            self._check_process()
+        amount = rounded_down(positive(epsilon, "epsilon", computed=True), source.stability)
+        with self._turn():
             if source.kernel is not self:
                 raise BadInput("an operator needs a source of this kernel. Start from kernel.root.")
             asked, left = self._budget.quote(source.node, amount).at_root, self.remaining
         if asked > left:
-            raise beyond(asked, left, self.total, source.stability)
+            raise beyond(asked, left, self.total, source.stability, path=self._ledger.path)
 
     def receipts(self) -> AbstractContextManager[list[Debit]]:
         """The debits that this thread causes within a block, in a list that grows."""
@@ -240,11 +281,18 @@ class Kernel(Sealed, Generic[Root]):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _find(self, source: Source, operator: Any, kind: type) -> _Kept:
-        """The kept data of a source, once it is sure that this operator may be tried on it, here and now."""
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for other threads, unless that would be for ever: in a forked copy, where they do not exist, or in a
+        signal handler that interrupts an operator, for which they may be waiting in turn."""
         self._check_process()
-        if self._busy:
-            raise BadInput("an operator of this kernel is under way in this very thread. Wait until it has ended.")
+        if under_way():
+            raise BadInput("an operator of a kernel is under way in this very thread. Wait until it has ended.")
+        with self._lock:
+            yield
+
+    def _find(self, source: Source, operator: Any, kind: type) -> _Kept:
+        """The kept data of a source, once it is sure that this operator may be tried on it."""
         known = any(type(source) is handle for handle in _HANDLES)
         if not known or source.kernel is not self:
             given = "a source of another kernel" if known else shorten(source)
@@ -264,16 +312,6 @@ class Kernel(Sealed, Generic[Root]):
                 "again in this process."
             )
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """While an operator changes the accounts, nobody comes in between: not even a signal handler, for which the
-        lock is open because it runs in the same thread."""
-        self._busy = True
-        try:
-            yield
-        finally:
-            self._busy = False
-
     def _keep(self, node: int, kept: _Kept) -> Source:
         """Keep data behind a new handle; they go when the handle goes."""
         self._kept[node] = kept
@@ -286,7 +324,7 @@ class Kernel(Sealed, Generic[Root]):
     def _debit(self, amount: Fraction, kept: _Kept, operator: str) -> int:
         refusal: BudgetExceeded | None = None
         try:
-            entry = self._ledger.debit(amount, lineage=kept.lineage, operator=operator)
+            entry = self._ledger.debit(amount, lineage=kept.lineage, operator=operator, terms=self._terms)
         except BudgetExceeded as refused:
             refusal = refused
         else:
@@ -294,7 +332,7 @@ class Kernel(Sealed, Generic[Root]):
             return entry
         if kept.stability <= 1:
             raise refusal
-        raise beyond(refusal.asked, refusal.left, refusal.total, kept.stability)
+        raise beyond(refusal.asked, refusal.left, refusal.total, kept.stability, path=self._ledger.path)
 
     def _settle(self, entry: int, status: Literal["answered", "failed"]) -> None:
         try:
@@ -325,3 +363,7 @@ def _run(
         return None, type(interruption)
     except BaseException:
         return None, KernelFailure
+
+
+def _shown(term: Fraction | str | None) -> str:
+    return display(term) if isinstance(term, Fraction) else str(term)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
-from adyton.exact import Rational, display, positive
+from adyton.exact import Rational, budget, display, positive
 
 LARGEST_TOTAL = 1000
 
@@ -23,9 +23,9 @@ def checked_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return counts
 
 
-def checked_total(epsilon: Rational) -> Fraction:
+def checked_total(epsilon: Rational, *, simulated: bool = False) -> Fraction:
     """A total budget that means something, or an error."""
-    total = positive(epsilon, "epsilon")
+    total = positive(epsilon, "epsilon", computed=True) if simulated else budget(epsilon, "epsilon")
     if total > LARGEST_TOTAL:
         raise BadInput(
             f"a total of ε = {display(total)} protects nothing, allowed is at most {LARGEST_TOTAL}. "

@@ -99,6 +99,9 @@ def admit(operator: Any) -> Any:
             raise BadInput(
                 f"{type(operator).__name__} does not know the {name} {type(part).__name__}. It knows {names}."
             )
+        for item in part if type(part) is tuple else (part,):
+            if type(item) in (int, Fraction) and max(item.numerator, item.denominator).bit_length() > _MOST_BITS:
+                raise BadInput(f"the {name} of {type(operator).__name__} has too many digits. Write it with fewer.")
         if isinstance(part, Queries | Partition):
             _check_parts(part, 0)
         _check_frozen(part, operator)
@@ -153,11 +156,13 @@ def _check_untouched(value: Any) -> None:
 
 _NOTHING = type(None)
 _DEEPEST = 20
+_MOST_BITS = 2048
 _PARTS: dict[str, tuple[type, ...]] = {
     "attribute": (str,),
     "attributes": (tuple,),
     "bucket_cost": (Fraction,),
     "buckets": (int,),
+    "centre": (str,),
     "chances": (tuple,),
     "clip": (int,),
     "costs": (tuple,),
@@ -178,6 +183,7 @@ _PARTS: dict[str, tuple[type, ...]] = {
     "queries": QUERIES,
     "remaining": (Fraction,),
     "sizes": (tuple,),
+    "step": (int,),
     "weights": (np.ndarray, _NOTHING),
 }
 """What each field of an operator may hold; tuples hold texts, or whole numbers."""

@@ -31,7 +31,7 @@ def read_bound(bound: int) -> int:
 
 def read_gamma(gamma: Rational) -> Fraction:
     """The exponent of a coin that shows heads with probability exp(-gamma)."""
-    fraction = gamma if isinstance(gamma, Fraction) else exact(gamma, "gamma")
+    fraction = gamma if isinstance(gamma, Fraction) else exact(gamma, "gamma", computed=True)
     if fraction < 0:
         raise BadInput(f"gamma must be at least 0, given {shorten(gamma)}.")
     return fraction

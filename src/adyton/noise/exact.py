@@ -65,7 +65,7 @@ class ExactNoise:
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
         """The index of a large score: candidates in random order, the first to pass exp(sharpness·(score - max))."""
-        given, sharpness = read_scores(scores), positive(sharpness, "sharpness")
+        given, sharpness = read_scores(scores), positive(sharpness, "sharpness", computed=True)
         tape = fresh_tape(WORDS_PER_DRAW * len(given))
         if compiled_pays(len(given)):
             machine = whole_gaps(given, sharpness)

@@ -17,7 +17,7 @@ _LEVELS = np.concatenate((10.0 ** -np.arange(6, 1, -0.5), np.arange(1, 50) / 50,
 def laplace_fit(sample: npt.ArrayLike, scale: Rational) -> float:
     """The p-value of a sample against the discrete Laplace distribution, on classes that reach far into both tails."""
     values = np.asarray(sample).ravel()
-    spread = float(positive(scale, "scale"))
+    spread = float(positive(scale, "scale", computed=True))
     rest = 2 * np.minimum(_LEVELS, 1 - _LEVELS)  # the quantiles of the continuous Laplace: ±scale·ln(rest)
     edges = np.unique(np.rint(np.sign(0.5 - _LEVELS) * spread * np.log(rest)))
     observed = np.bincount(np.searchsorted(edges, values, side="left"), minlength=edges.size + 1)

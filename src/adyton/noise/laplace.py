@@ -37,6 +37,18 @@ def laplace_in_python(tape: Tape, count: int, scales: Scales) -> IntegerArray:
     return whole_array([laplace_integer(tape, *scales.pair(element)) for element in range(count)], (count,))
 
 
+def geometric(draws: IntegerArray) -> IntegerArray:
+    """Geometric numbers, P(k) = (1 - a)·a^k for k ≥ 0 with a = e^(-1/s), from discrete Laplace ones of the scale s.
+
+    A draw z stands for itself, or for -z - 1 if it is negative: P(k) = (1 - a)/(1 + a)·(a^k + a^(k+1)) = (1 - a)·a^k.
+    Their mean is 1/(e^(1/s) - 1), which lies between s - 1/2 and s.
+
+    >>> geometric(np.array([-3, -1, 0, 2])).tolist()
+    [2, 0, 0, 2]
+    """
+    return np.where(draws < 0, ~draws, draws)
+
+
 def laplace_compiled(
     tape: Tape,
     count: int,

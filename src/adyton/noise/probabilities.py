@@ -26,7 +26,7 @@ def discrete_laplace_probability(value: int, scale: Rational) -> Decimal:
     >>> round(discrete_laplace_probability(0, 1), 20)
     Decimal('0.46211715726000975850')
     """
-    fraction = positive(scale, "scale")
+    fraction = positive(scale, "scale", computed=True)
     with localcontext() as context:
         context.prec = DIGITS + 2 * len(str(int(fraction)))  # 1 - a loses as many digits as the scale has
         ratio = (-_decimal(1 / fraction)).exp()
@@ -76,7 +76,7 @@ def discrete_laplace_radius(scale: Rational, confidence: float) -> int:
     >>> discrete_laplace_radius(10, 0.95)
     30
     """
-    exactly = positive(scale, "scale")
+    exactly = positive(scale, "scale", computed=True)
     outside = (1 - confidence) * (1 + math.exp(-min(float(1 / exactly), 700.0))) / 2  # a^(k+1) must not exceed this
     return max(0, math.ceil(exactly * Fraction(-math.log(outside))) - 1)
 
@@ -92,7 +92,7 @@ def permute_and_flip_probabilities(
     >>> [round(p, 6) for p in permute_and_flip_probabilities([3, 3, 2], 1)]
     [Decimal('0.438687'), Decimal('0.438687'), Decimal('0.122626')]
     """
-    given, exact_sharpness = read_scores(scores), positive(sharpness, "sharpness")
+    given, exact_sharpness = read_scores(scores), positive(sharpness, "sharpness", computed=True)
     exact_scores = given.tolist() if isinstance(given, np.ndarray) else given
     best = max(exact_scores)
     with localcontext() as context:
@@ -103,7 +103,7 @@ def permute_and_flip_probabilities(
 
 def _tail(points: Reals, scale: Rational) -> Reals:
     """P(Z ≤ z) below zero, P(Z > z) from zero on."""
-    rate = float(1 / positive(scale, "scale"))
+    rate = float(1 / positive(scale, "scale", computed=True))
     return np.asarray(np.exp(-rate * np.where(points < 0, -points, points + 1)) / (1 + np.exp(-rate)))
 
 

@@ -82,7 +82,7 @@ def read_ratio(scale: Scale, name: str = "scale") -> Ratio:
 
 
 def _read_each(given: list[object], shape: tuple[int, ...], name: str) -> Ratio:
-    fractions = [positive(one, name) for one in given]
+    fractions = [positive(one, name, computed=True) for one in given]
     return Ratio(
         whole_array([fraction.numerator for fraction in fractions], shape),
         whole_array([fraction.denominator for fraction in fractions], shape),

@@ -33,7 +33,7 @@ Gaps = npt.NDArray[np.int64]
 def permute_and_flip(source: Draws, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
     """The index of the chosen candidate; the randomness is ``uniform_integer`` and ``bernoulli_exp`` of *source*."""
     given = read_scores(scores)
-    sharpness = positive(sharpness, "sharpness")
+    sharpness = positive(sharpness, "sharpness", computed=True)
     exact_scores = given.tolist() if isinstance(given, np.ndarray) else given
     best = max(exact_scores)
     untried = list(range(len(exact_scores)))

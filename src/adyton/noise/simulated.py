@@ -93,7 +93,7 @@ class SimulatedNoise:
         permute-and-flip mechanism is identical to report-noisy-max with exponential noise", 2021), which NumPy draws
         at once.
         """
-        given, exact_sharpness = read_scores(scores), positive(sharpness, "sharpness")
+        given, exact_sharpness = read_scores(scores), positive(sharpness, "sharpness", computed=True)
         machine = whole_gaps(given, exact_sharpness)
         if machine is not None:
             gaps, unit = machine

@@ -6,7 +6,7 @@ from adyton.partitions.kd_partition import kd_partition
 from adyton.partitions.marginal import marginal_partition
 from adyton.partitions.similar_counts import similar_counts
 from adyton.partitions.stripe import stripe_partition
-from adyton.partitions.workload_based import lift, reduce_workload, workload_partition
+from adyton.partitions.workload_based import lift, reduce_workload, tells_apart, workload_partition
 
 __all__ = [
     "grid_partition",
@@ -16,5 +16,6 @@ __all__ = [
     "reduce_workload",
     "similar_counts",
     "stripe_partition",
+    "tells_apart",
     "workload_partition",
 ]

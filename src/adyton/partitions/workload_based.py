@@ -44,13 +44,20 @@ def reduce_workload(workload: Queries, partition: Partition) -> Queries:
     kept = labels >= 0
     if kept.all() and first.size == labels.size:
         return workload if np.array_equal(labels, np.arange(labels.size)) else reduced
-    if any((products[kept] != products[first][labels[kept]]).any() for products in workload.column_products()):
+    if tells_apart(workload, partition):
         raise BadInput("the workload tells cells of one group apart. Use workload_partition(workload), or a finer one.")
     if workload.column_sums()[~kept].any():
         raise BadInput("the workload counts cells that are in no group. Give every cell that it counts a group.")
     if isinstance(workload, Ranges) and len(workload.domain) == 1 and labels[0] == 0 and _neighbours(labels):
         return Ranges(partition.groups, labels[workload.lower], labels[workload.upper])
     return reduced
+
+
+def tells_apart(queries: Queries, partition: Partition) -> bool:
+    """Whether some query gives cells of one group different coefficients."""
+    labels, first = partition.labels, OnGroups(queries, partition).first
+    kept = labels >= 0
+    return any((products[kept] != products[first][labels[kept]]).any() for products in queries.column_products())
 
 
 def _neighbours(labels: npt.NDArray[np.int64]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
@@ -17,14 +18,17 @@ from adyton.exact import Rational, positive
 from adyton.inference.projections import project_to_simplex, project_to_total
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
-from adyton.partitions import lift, reduce_workload, workload_partition
-from adyton.queries import Measurement, Partition, Queries, Reduction, Total
+from adyton.partitions import workload_partition
+from adyton.plans.merging import Merging
+from adyton.queries import Measurement, Partition, Queries, Total
 from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
 from adyton.whole import SAFE, whole
 
 Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
+
+ErrorKind: TypeAlias = Literal["exact", "estimate", "upper mark", "noise only", "resampled"]
 
 SMALLEST_EPSILON = Fraction(1, 1 << 40)
 _MOST_BITS = 1000
@@ -51,15 +55,16 @@ class Tasks:
 class ExpectedError:
     """The error to expect, before anything is spent: the square root of E‖W·x̂ − W·x‖².
 
-    ``kind`` says what the figure is: ``exact``; an ``estimate`` (by random probes); an ``upper mark``, the error of
-    least squares alone, where post-processing follows that is meant to improve on it by an amount that depends on the
-    data (it can also lose, on workloads that it is not made for); or ``noise only`` where a bias comes on top that
-    depends on the data. Of a release, it can also be ``resampled`` from the estimate.
+    ``kind`` says what the figure is: ``exact``; an ``estimate`` (by random probes, or for the least budget that a
+    private choice leaves); an ``upper mark``, the error of least squares alone, where post-processing follows that is
+    meant to improve on it by an amount that depends on the data (it can also lose, on workloads that it is not made
+    for); or ``noise only`` where not all that is asked follows from what is measured: a bias comes on top that depends
+    on the data. Of a release, it can also be ``resampled`` from the estimate.
     """
 
     total: float
     queries: int
-    kind: Literal["exact", "estimate", "upper mark", "noise only", "resampled"]
+    kind: ErrorKind
     runs: int | None = None
     """How many simulated runs a resampled figure comes from, if they were fewer than planned."""
 
@@ -98,16 +103,13 @@ class Plan(ABC):
     def estimate(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Estimate:
         """Run on a source, spending *epsilon*, and return the estimate in the shape of the domain."""
         amount = self.admit(x, workload, epsilon)
-        groups, reduced = reduction(self, workload)
-        if groups is None:
-            cells = self.run(x, workload, amount)
-        else:
-            cells = lift(self.run(x.reduce(groups), reduced, amount), groups)
+        merging = self.merging(workload)
+        cells = merging.lift(self.run(merging.source(x), merging.workload, amount))
         return self._finish(cells).reshape(*cells.shape[:-1], *workload.domain)
 
     def admit(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Fraction:
         """The budget, once it is sure that the plan can be run to its end with it: else nothing is spent."""
-        amount = _within_reach(positive(epsilon, "epsilon"))
+        amount = _within_reach(positive(epsilon, "epsilon", computed=True))
         self.check(workload)
         if workload.domain != x.shape:
             raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
@@ -120,10 +122,14 @@ class Plan(ABC):
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """The program: spends exactly *epsilon* and returns the cells, flat."""
 
-    def groups(self, workload: Queries) -> Partition | None:
-        """The cells to merge before anything else, if :attr:`reduce` is set and there are any."""
-        partition = workload_partition(workload) if self.reduce else None
-        return None if partition is None or partition.groups == partition.cells else partition
+    @staticmethod
+    def alike(workload: Queries) -> Partition:
+        """Groups of cells that the workload cannot tell apart, in the order that suits the plan."""
+        return workload_partition(workload)
+
+    def merging(self, workload: Queries) -> Merging:
+        """The cells to merge before anything else, if :attr:`reduce` is set: public, and decided nowhere else."""
+        return _merging(self.alike, workload) if self.reduce else Merging(None, workload)
 
     def check(self, workload: Queries) -> None:
         """Refuse what the plan does not serve, and options that make no sense."""
@@ -151,6 +157,15 @@ class Plan(ABC):
         """The error to expect on a workload; for biased plans exactly so only on public data *x*."""
         raise BadInput(f"the error of {self.name} depends on the data and has no closed form. Simulate it.")
 
+    def one_law(self, workload: Queries, epsilon: Rational, queries: Queries) -> bool:
+        """Whether the noise in the answers to *queries* has one law on all data, if the plan runs for *workload*."""
+        return False
+
+    @property
+    def linear(self) -> bool:
+        """Whether the estimate is left as it is found. A public total is linear too, but it could be wrong."""
+        return not self.nonnegative and self.total is None
+
     def _finish(self, cells: Reals) -> Reals:
         if self.total is not None:
             cells = project_to_total(cells, float(self.total))
@@ -169,10 +184,9 @@ def _within_reach(epsilon: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=16)
-def reduction(plan: Plan, workload: Queries) -> tuple[Partition | None, Queries]:
-    """The cells to merge, and the workload on the groups: public, and the same in every run."""
-    groups = plan.groups(workload)
-    return groups, workload if groups is None else reduce_workload(workload, groups)
+def _merging(alike: Callable[[Queries], Partition], workload: Queries) -> Merging:
+    """Once for all plans that merge in the same way."""
+    return Merging.of(workload, alike(workload))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,19 +205,31 @@ class StrategyPlan(Plan):
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
         """In closed form, 2/ε²·‖W·A⁺·D‖²_F with the variances of the discrete noise, plus the bias on *x* if any."""
         self.check(workload)
-        groups, workload = reduction(self, workload)
-        strategy = self.strategy(workload)
+        merging = self.merging(workload)
+        strategy, asked = self.strategy(merging.workload), merging.workload
         solver = strategy.solver(epsilon)
-        squared = solver.total_variance(workload)
+        squared = solver.total_variance(asked)
         if x is not None and not solver.complete:
-            counts = np.asarray(x, dtype=np.float64).reshape(-1)
-            if groups is not None:
-                counts = (Reduction(groups) @ counts).astype(np.float64)
-            squared += float(np.square(workload @ (solver.solve(strategy.queries @ counts) - counts)).sum())
-        kind: Literal["exact", "estimate", "noise only"] = "exact" if solver.exact else "estimate"
-        if x is None and not solver.complete and solver.exact:
-            kind = "noise only"
-        return ExpectedError(math.sqrt(squared), workload.count, kind)
+            counts = merging.counts(np.asarray(x, dtype=np.float64))
+            squared += float(np.square(asked @ (solver.solve(strategy.queries @ counts) - counts)).sum())
+        return ExpectedError(math.sqrt(squared), asked.count, self._kind(strategy, asked, epsilon, biased=x is None))
+
+    def one_law(self, workload: Queries, epsilon: Rational, queries: Queries) -> bool:
+        """Where they follow from what was measured, and least squares are all that is done."""
+        asked = self.merging(workload).on_groups(queries) if self.linear else None
+        return asked is not None and self.strategy(self.merging(workload).workload).determines(asked, epsilon)
+
+    @property
+    def linear(self) -> bool:
+        """Least squares are; another program may do anything."""
+        return super().linear and type(self).run is StrategyPlan.run
+
+    def _kind(self, strategy: Strategy, asked: Queries, epsilon: Rational, *, biased: bool) -> ErrorKind:
+        if biased and not (strategy.measures(asked) or strategy.determines(asked, epsilon)):
+            return "noise only"
+        if not self.linear:
+            return "upper mark"
+        return "exact" if strategy.solver(epsilon).exact else "estimate"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ from adyton.whole import whole
 _LARGEST_TABLE = 1 << 13
 _FEWEST_BOXES = 32
 _SWEEPS = 4
+_ALLOWANCES = {"mean": 5, "median": 4}
 
 
 @register
@@ -36,7 +37,7 @@ class Dawa(Plan):
     them that is weighted for the workload. In two dimensions both stand on a Hilbert curve.
 
     Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy",
-    PVLDB 2014, with as much noise in the choice of the intervals as its Theorem 2 needs.
+    PVLDB 2014, with as much noise in the choice of the intervals as its Theorem 2 needs, on the one side that it needs.
     """
 
     name = "dawa"
@@ -45,27 +46,32 @@ class Dawa(Plan):
 
     partition_share: Rational = Fraction(1, 4)
     """The part of the budget that chooses the intervals."""
-    allowance: Rational = 6
+    allowance: Rational | None = None
     """Each interval costs 1/ε₂ for the noise of its count, as in the paper, and this many times 1/ε₁: the least of all
     noisy costs is that of many short intervals with lucky noise, unless every interval has to make up for it. Both
-    are public. 0 is the paper's."""
+    are public. 5 if None, or 4 with the median; 0 is the paper's."""
     lengths: str = "powers"
     """How many cells an interval may have: ``powers`` of two, or ``all`` numbers."""
     longest: int | None = None
     """The most cells of an interval; None for no limit."""
+    centre: str = "mean"
+    """What makes cells nearly equal: a small distance from their ``mean``, as in the paper, or from their ``median``,
+    whose choice needs about half of the noise."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Partition, weighted tree, least squares."""
         part = share(self.partition_share, "partition_share")
         longest = None if self.longest is None else whole(self.longest, "longest", 1)
-        allowance = exact(self.allowance, "allowance")
+        if self.centre not in _ALLOWANCES:
+            raise BadInput(f"centre must be 'mean' or 'median', given {shorten(self.centre)}.")
+        allowance = exact(_ALLOWANCES[self.centre] if self.allowance is None else self.allowance, "allowance")
         if allowance < 0:
             raise BadInput(f"allowance must be at least 0, given {shorten(self.allowance)}.")
         choosing, counting = part * epsilon, (1 - part) * epsilon
         order = curve(x.shape)
         line = x if order is None else x.reduce(along_curve(x.shape))
         cost = 1 / counting + allowance / choosing
-        buckets = line.select(DawaPartition(cost, self.lengths, longest), choosing)
+        buckets = line.select(DawaPartition(cost, self.lengths, longest, self.centre), choosing)
         counts = bucket_strategy(workload, order, buckets).measure(x, counting)
         return solver(counts.queries, counts.variances).solve(counts.answers)
 

@@ -29,8 +29,9 @@ class Efpa(Plan):
     simulates_many = False
     minds_workload = False
 
-    selection_share: Rational = Fraction(1, 2)
-    """The part of the budget that chooses how many waves are kept."""
+    selection_share: Rational = Fraction(1, 8)
+    """The part of the budget that chooses how many waves are kept. In the paper it is half, which pays only where a few
+    waves say it all."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, measure, invert."""

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from adyton.partitions import workload_partition
 from adyton.plans.base import StrategyPlan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Partition, Queries
@@ -33,10 +34,11 @@ class GreedyH(StrategyPlan):
         """The weighted tree."""
         return _strategy(workload)
 
-    def groups(self, workload: Queries) -> Partition | None:
-        """Cells that the workload treats alike, numbered along the curve."""
-        partition = super().groups(workload)
-        if partition is None or len(workload.domain) == 1:
+    @staticmethod
+    def alike(workload: Queries) -> Partition:
+        """Numbered along the curve."""
+        partition = workload_partition(workload)
+        if partition.groups == partition.cells or len(workload.domain) == 1:
             return partition
         along = partition.labels[hilbert_order(workload.domain)]
         _, first = np.unique(along, return_index=True)

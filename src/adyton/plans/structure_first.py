@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from adyton.exact import Rational, share
 from adyton.inference.solvers import solver
-from adyton.kernel.mechanisms.bucket_boundaries import LARGEST_SUM, LARGEST_TABLE, BucketBoundaries
+from adyton.kernel.mechanisms.bucket_boundaries import LARGEST_SUM, BucketBoundaries
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
@@ -22,8 +22,11 @@ from adyton.queries.base import Reals
 from adyton.queries.hierarchy import block_sums, spread
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h
+from adyton.whole import whole
 
-_CELLS_A_BUCKET = 10
+_CELLS_A_BUCKET = 20
+_MOST_PLACES = 1 << 13
+"""In longer lines a bucket can begin at every second cell only, at every third, and so on."""
 _LONGER = 4
 """By default a bucket has at most four times as many cells as buckets have on average."""
 _CLIP = 4
@@ -36,12 +39,12 @@ _FEWEST = 4
 @register
 @dataclass(frozen=True, kw_only=True)
 class StructureFirst(Plan):
-    """Choose the boundaries of ⌈n/10⌉ buckets of similar counts, then measure a tree of buckets with the cells below.
+    """Choose the boundaries of ⌈n/20⌉ buckets of similar counts, then measure a tree of buckets with the cells below.
 
     Xu, Zhang, Xiao, Yang, Yu and Winslett, "Differentially private histogram publication", VLDB Journal 2013. The
-    number of rows, from which the clip of the counts follows, is bought or public; the lengths of buckets are bounded,
-    because many draws from a small budget are nearly uniform and would leave half of the cells to the last bucket; the
-    differences inside a bucket are shrunk where they are no larger than their noise (James and Stein, 1961).
+    number of rows, from which the clip of the counts follows, is bought or public; all boundaries are drawn at once,
+    which a small part of the budget suffices for; the lengths of buckets are bounded; the differences inside a bucket
+    are shrunk where they are no larger than their noise (James and Stein, 1961).
     """
 
     name = "structure-first"
@@ -49,12 +52,12 @@ class StructureFirst(Plan):
     simulates_many = False
 
     buckets: int | None = None
-    """How many buckets; ⌈n/10⌉ if None."""
+    """How many buckets; ⌈n/20⌉ if None, in the paper ⌈n/10⌉."""
     longest: int | None = None
     """How many cells a bucket can have; four times the average if None. The paper has no bound: all cells."""
     clip: int | None = None
     """The public count at which larger ones are clipped while boundaries are chosen; from the total if None."""
-    structure_share: Rational = Fraction(1, 20)
+    structure_share: Rational = Fraction(1, 50)
     """The part of the budget that chooses the boundaries."""
     total_share: Rational = Fraction(1, 100)
     """The part of the budget that buys the total, where neither it nor the clip is public."""
@@ -76,14 +79,16 @@ class StructureFirst(Plan):
 
     def _selection(self, x: VectorSource) -> BucketBoundaries:
         """What chooses the boundaries, refused here if its options cannot be; a clip is put in later."""
-        buckets, longest = self.buckets, self.longest
-        if buckets is None:
-            buckets = max(1, min(-(-x.cells // _CELLS_A_BUCKET), LARGEST_TABLE // x.cells))
-        draft = BucketBoundaries(buckets, 1 if self.clip is None else self.clip, x.cells)
-        draft.check(VectorShape(x.shape))
+        step = -(-x.cells // _MOST_PLACES)
+        places = -(-x.cells // step)
+        longest = None if self.longest is None else -(-whole(self.longest, "longest", 1) // step)
+        if self.buckets is None:
+            buckets = max(-(-places // _CELLS_A_BUCKET), -(-places // (longest or places)))
+        else:
+            buckets = whole(self.buckets, "buckets", 1)
         if longest is None:
-            longest = min(x.cells, _LONGER * -(-x.cells // buckets))
-        chosen = replace(draft, longest=longest)
+            longest = min(places, _LONGER * -(-places // buckets))
+        chosen = BucketBoundaries(buckets, 1 if self.clip is None else self.clip, longest, step)
         chosen.check(VectorShape(x.shape))
         return chosen
 

@@ -21,6 +21,8 @@ Reals = npt.NDArray[np.float64]
 _CHUNK = 1 << 22
 """How many coefficients are written out at a time, where rows have to be."""
 _LARGEST_GRAM = 1 << 14
+_LARGEST_REAL = 1 << 52
+"""Whole numbers below this, and the sum of two of them, are exact in double precision."""
 
 
 class Queries(ABC):
@@ -57,6 +59,19 @@ class Queries(ABC):
     def largest_coefficient(self) -> int:
         """max_{q,i} |q_i|, or a bound on it."""
         return 1
+
+    def largest_pair(self) -> int:
+        """max_i |q_i| + |r_i| over two different queries q and r, or a bound on it.
+
+        Exact where coefficients are 0, 1 and −1, and where the matrix is small enough to be written out.
+        """
+        coefficient = self.largest_coefficient()
+        if coefficient == 1 or coefficient >= _LARGEST_REAL or self.count * self.cells > _CHUNK:
+            return min(2 * coefficient, self._plain_sensitivity())
+        two = np.zeros((2, self.cells))
+        for rows in self.rows():
+            two = np.sort(np.concatenate([two, np.abs(rows)]), axis=0)[-2:]
+        return int(two.sum(axis=0).max())
 
     @property
     def cells(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.queries.base import Queries
 from adyton.queries.product import Product
+from adyton.remembered import cached_property
 from adyton.whole import IntegerArray
 
 _SHOWN = 6

@@ -13,7 +13,10 @@ from adyton.messages import shorten
 from adyton.queries.base import Array, Queries, Reals, scatter
 from adyton.queries.combined import check_queries
 from adyton.queries.partition import Partition
-from adyton.whole import as_shape, freeze
+from adyton.whole import SAFE, as_shape, freeze
+
+_WRITTEN_OUT = 1 << 20
+"""Products of no more coefficients than this are written out to find their column sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +109,8 @@ class Cells(Queries):
 class Product(Queries):
     """Queries about the answers of other queries: ``outer`` after ``inner``, the matrix product of both.
 
-    Column sums are those of |outer|·|inner|, which is what |outer·inner| is as long as every cell counts in one inner
-    query at most (a reduction, a selection of cells), and an upper bound otherwise.
+    Column sums are those of |outer·inner| where every cell counts in one inner query at most (a reduction), and where
+    the product is small enough to be written out; else they are those of |outer|·|inner|, an upper bound.
 
     >>> from adyton.queries import Prefix
     >>> Product(Prefix(2), Reduction(Partition([0, 0, 1]))) @ [4, 5, 6]
@@ -138,7 +141,12 @@ class Product(Queries):
         return self.inner._transpose(self.outer._transpose(answers))
 
     def _absolute_transpose(self, weights: Array) -> Array:
-        return self.inner._absolute_transpose(self.outer._absolute_transpose(weights))
+        longest = max(self.cells, self.inner.count, self.count)
+        if isinstance(self.inner, Reduction) or longest * self.cells > _WRITTEN_OUT or not self.whole:
+            return self.inner._absolute_transpose(self.outer._absolute_transpose(weights))
+        kind = np.int64 if self.largest_coefficient() < SAFE else object
+        coefficients = np.abs(self._apply(np.eye(self.cells, dtype=np.int64).astype(kind)))
+        return np.asarray(weights @ coefficients.T.astype(weights.dtype))
 
     def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
         return self.inner._transpose(self.outer._rows(numbers))

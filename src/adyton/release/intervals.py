@@ -1,8 +1,9 @@
 """Confidence intervals for the answers of a release, from simulated runs of the algorithm. They cost no budget.
 
-Where the noise does not depend on the data (queries fixed beforehand, then least squares), its law is the same on any
-data, so it is simulated on an empty table and the interval covers the true count at the stated rate. Everywhere else
-the algorithm is run again on the published estimate, as if that were the data: an approximation, that no theorem backs.
+Where the noise does not depend on the data (queries fixed beforehand, then least squares, and the answer follows from
+what was measured), its law is the same on any data, so it is simulated on an empty table and the interval covers the
+true count at the stated rate. Everywhere else the algorithm is run again on the published estimate, as if that were the
+data: an approximation, that no theorem backs.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import share
-from adyton.partitions import reduce_workload, workload_partition
-from adyton.plans.base import ExpectedError, Plan, StrategyPlan
-from adyton.queries import Partition, Queries, Stack
+from adyton.plans.base import ExpectedError, Plan
+from adyton.queries import Queries
 from adyton.queries.base import Reals
 from adyton.release.simulated_runs import SimulatedRuns
+from adyton.remembered import cached_property
 
 Kind: TypeAlias = Literal["exact", "approximate"]
 
@@ -51,6 +52,8 @@ class Interval:
     confidence: float
     """Lower than what was asked for if runs were slow: then *note* says so."""
     kind: Kind
+    beyond: bool = False
+    """Whether some of the answers do not follow from what was measured, although the task's own do."""
     note: str = ""
     """What has to be said about the runs that the bounds come from, if anything."""
 
@@ -69,6 +72,12 @@ class Interval:
             return (
                 f"Of all releases made in this way, {rate} in 100 have the true count of a query inside its interval. "
                 "The noise that was added is accounted for, and nothing else: not rows that are missing or wrong."
+            )
+        if self.beyond:
+            return (
+                "These answers do not follow from what was measured: what the task did not ask for is filled in "
+                "evenly. The intervals tell how far noise moves them; nobody guarantees more, and true counts can lie "
+                "far outside. Ask for these counts in a release of their own."
             )
         return (
             f"The intervals are meant to hold the true count in {rate} of 100 releases, but nobody guarantees it: the "
@@ -95,45 +104,27 @@ class NoiseModel:
     """How the answers of a plan scatter: the plan, its budget and workload, and the estimate that it gave."""
 
     plan: Plan
+    """As it was run, with all that follows it."""
     workload: Queries
     epsilon: Fraction
     """What a row got."""
     estimate: Reals
-    merge: bool = False
-    """Whether cells were merged that the workload does not tell apart."""
-
-    @cached_property
-    def groups(self) -> Partition | None:
-        """The merged cells."""
-        partition = workload_partition(self.workload) if self.merge else None
-        return None if partition is None or partition.groups == partition.cells else partition
-
-    @cached_property
-    def asked(self) -> Queries:
-        """The workload on what the plan saw."""
-        return self.workload if self.groups is None else reduce_workload(self.workload, self.groups)
 
     def expected_error(self) -> ExpectedError | None:
-        """The error that the plan has on all data, if there is such a thing.
-
-        A public total, if it was given, could be wrong: then there is not.
-        """
-        if not isinstance(self.plan, StrategyPlan) or self.plan.nonnegative or self.plan.total is not None:
-            return None
-        expected = self.plan.expected_error(self.asked, self.epsilon)
+        """The error that the plan has on all data, if there is such a thing."""
+        try:
+            expected = self.plan.expected_error(self.workload, self.epsilon)
+        except BadInput:
+            return None  # it depends on the data
         return expected if expected.kind in ("exact", "estimate") else None
 
     def kind(self, queries: Queries | None = None) -> Kind:
         """Whether the noise in the answers to these queries (the workload, if none are given) has one law on all data.
 
-        Where cells were merged, that holds for queries that take or leave merged cells together.
+        It has if they follow from what was measured, and nothing but linear equations was solved.
         """
-        if self.expected_error() is None:
-            return "approximate"
-        if self.groups is None or queries is None:
-            return "exact"
-        finer = workload_partition(Stack([self.workload, queries]))
-        return "exact" if finer.groups == self.groups.groups else "approximate"
+        asked = self.workload if queries is None else queries
+        return "exact" if _one_law(self.plan, self.workload, self.epsilon, asked) else "approximate"
 
     def interval(self, queries: Queries, confidence: float) -> Interval:
         """Bounds on the true answers, as wide as |error| is in that part of the simulated runs."""
@@ -152,6 +143,7 @@ class NoiseModel:
                 f"{planned:,} simulated runs, which do not tell more."
             )
         answers = np.asarray(queries @ self.estimate, dtype=np.float64)
+        beyond = not exact and self.kind() == "exact"
         floor = min(rate, _LEAST_CONFIDENCE)
         least = math.ceil(_BEYOND[exact] / (1 - floor) - 1e-9)
         batches = self.runs.errors(queries, planned, exact=exact, least=least)
@@ -159,10 +151,11 @@ class NoiseModel:
         runs = sum(map(len, made))
         if runs < least:
             endless = np.full(answers.shape, np.inf)
-            return Interval(answers, -endless, endless, rate, kind, NO_BOUNDS)
+            return Interval(answers, -endless, endless, rate, kind, beyond, NO_BOUNDS)
         told = min(rate, max(floor, math.floor(100 * _told(runs, exact)) / 100))
         radius = np.quantile(np.concatenate(made), told, axis=0, method="higher").astype(np.float64)
-        return Interval(answers, answers - radius, answers + radius, told, kind, _about_runs(runs, planned, told, rate))
+        note = _about_runs(runs, planned, told, rate)
+        return Interval(answers, answers - radius, answers + radius, told, kind, beyond, note)
 
     def expected_total(self) -> float:
         """√E‖W·x̂ − W·x‖² over some simulated runs."""
@@ -179,12 +172,17 @@ class NoiseModel:
     @cached_property
     def runs(self) -> SimulatedRuns:
         """Simulated runs of the plan."""
-        return SimulatedRuns(self.plan, self.asked, self.groups, self.epsilon, self.estimate)
+        return SimulatedRuns(self.plan, self.workload, self.epsilon, self.estimate)
 
     def _number(self, queries: Queries, exact: bool) -> int:
         """How many runs tell enough."""
         enough = max(_FEWEST_RUNS[exact], _WORK[exact] // self.estimate.size)
         return min(_MOST_RUNS[exact], enough, max(_FEWEST_RUNS[exact], _KEPT // queries.count))
+
+
+@lru_cache(maxsize=16)
+def _one_law(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
+    return plan.one_law(workload, epsilon, queries)
 
 
 def _told(runs: int, exact: bool) -> float:

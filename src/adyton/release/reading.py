@@ -110,11 +110,13 @@ def _options(plain: object, algorithm: str) -> dict[str, Any]:
 
 def _rehearse(model: NoiseModel) -> None:
     """Refuse what the algorithm would refuse, if it were run now: all of it comes before its first measurement."""
-    counts = np.zeros(model.asked.domain, dtype=np.int64)
-    model.plan.admit(Kernel.simulated(counts, epsilon=model.epsilon, seed=0).root, model.asked, model.epsilon)
-    if not isinstance(model.plan, StrategyPlan):
+    plan, workload, epsilon = model.plan, model.workload, model.epsilon
+    counts = np.zeros(workload.domain, dtype=np.int64)
+    plan.admit(Kernel.simulated(counts, epsilon=epsilon, seed=0).root, workload, epsilon)
+    if not isinstance(plan, StrategyPlan):
+        merging, poor = plan.merging(workload), Kernel.simulated(counts, epsilon=_NOTHING, seed=0).root
         with suppress(BudgetExceeded):
-            model.plan.run(Kernel.simulated(counts, epsilon=_NOTHING, seed=0).root, model.asked, model.epsilon)
+            plan.run(merging.source(poor), merging.workload, epsilon)
 
 
 def _record(plain: object, rows_per_unit: int) -> dict[str, Any]:
@@ -155,15 +157,16 @@ def _entry(plain: object, total: Fraction) -> dict[str, Any]:
     }
 
 
-def _choice(plain: object, algorithm: str, epsilon: Fraction) -> dict[str, Any]:
+def _choice(given: object, algorithm: str, epsilon: Fraction) -> dict[str, Any]:
     """The parts of a choice, each of its own type; what was looked at and what was left add up to *epsilon*."""
+    plain = _of(dict, given, "the choice")
     if _part(plain, "algorithm") != algorithm:
         raise BadInput(f"{shorten(_part(plain, 'algorithm'))} was chosen, {shorten(algorithm)} was run.")
     left = _amount(_part(plain, "left"), "what was left", most=epsilon)
     bought = [_look(one, epsilon) for one in _of(list, _part(plain, "bought"), "bought")]
     paid = left
     for one in bought:
-        paid = exact(paid + Fraction(one["epsilon"]["exact"]), "the price of the choice")
+        paid = exact(paid + Fraction(one["epsilon"]["exact"]), "the price of the choice", computed=True)
     if paid != epsilon:
         raise BadInput(f"the parts of the choice cost {shorten(paid)} a row, not {shorten(epsilon)}.")
     return {
@@ -173,6 +176,7 @@ def _choice(plain: object, algorithm: str, epsilon: Fraction) -> dict[str, Any]:
         "regrets": _figures(_part(plain, "regrets"), "regrets"),
         "errors": _figures(_part(plain, "errors"), "errors"),
         "notes": [_text(note, "a note") for note in _of(list, _part(plain, "notes"), "notes")],
+        "finished": _of(bool, plain.get("finished", bool(bought)), "finished"),  # what does not say it may have been
     }
 
 
@@ -221,7 +225,7 @@ def _real(value: object, name: str) -> float:
 
 def _amount(plain: object, name: str, *, most: Fraction, zero: bool = False) -> Fraction:
     """An exact part of a budget."""
-    number = exact(_part(plain, "exact"), name)
+    number = exact(_part(plain, "exact"), name, computed=True)
     if not 0 <= number <= most or (number == 0 and not zero):
         least = "at least" if zero else "greater than"
         raise BadInput(f"{name} must be {least} 0 and at most {float(most):g}, given {shorten(number)}.")

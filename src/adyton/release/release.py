@@ -7,14 +7,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.exact import display, exact
-from adyton.plans.base import ExpectedError
+from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Marginals, Queries
 from adyton.queries.base import Reals
@@ -25,7 +24,9 @@ from adyton.release.presentation import around, shown
 from adyton.release.saving import REPLACEABLE
 from adyton.release.staging import staged
 from adyton.release.tables import Look
+from adyton.remembered import cached_property
 from adyton.schema import Schema
+from adyton.selection.chosen import Chosen
 from adyton.tasks import Task, as_queries
 
 if TYPE_CHECKING:
@@ -99,10 +100,14 @@ class Release:
         row_epsilon = (
             self.epsilon / self.rows_per_unit if self.choice is None else Fraction(self.choice["left"]["exact"])
         )
-        options = {name: value for name, value in self.options.items() if name != "reduce"}
-        plan = plan_named(self.algorithm, **options)
-        merge = bool(self.options.get("reduce", plan.reduce))
-        return NoiseModel(replace(plan, reduce=False), self.workload, row_epsilon, self.estimate, merge)
+        return NoiseModel(self._plan, self.workload, row_epsilon, self.estimate)
+
+    @property
+    def _plan(self) -> Plan:
+        """What was run, with all that followed it."""
+        if self.choice is None:
+            return plan_named(self.algorithm, **self.options)
+        return Chosen.named(self.algorithm, finished=self.choice["finished"], **self.options)
 
     @property
     def rows_per_unit(self) -> int:

@@ -14,10 +14,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from adyton.partitions import lift
 from adyton.plans.base import Plan
 from adyton.plans.simulation import simulate
-from adyton.queries import Partition, Queries, Reduction
+from adyton.queries import Queries
 from adyton.queries.base import Reals
 from adyton.release.presentation import shown
 
@@ -42,10 +41,7 @@ class SimulatedRuns:
     """Runs of a plan on an empty table where the noise has one law for all data, else on the published estimate."""
 
     plan: Plan
-    asked: Queries
-    """What the plan is asked: the workload, on merged cells if some are merged."""
-    groups: Partition | None
-    """The cells that are merged."""
+    workload: Queries
     epsilon: Fraction
     estimate: Reals
     _kept: dict[bool, list[Batch]] = field(default_factory=lambda: {True: [], False: []})
@@ -113,11 +109,7 @@ class SimulatedRuns:
     def _batch(self, exact: bool, seed: int, trials: int) -> Batch:
         data = np.zeros(self.estimate.shape, dtype=np.int64) if exact else self._stand_in(seed)
         plan = replace(self.plan, total=None if self.plan.total is None else int(data.sum()))
-        seen = data if self.groups is None else np.asarray(Reduction(self.groups) @ data.reshape(-1))
-        cells = simulate(plan, seen, self.asked, self.epsilon, seed=seed, trials=trials)
-        if self.groups is not None:
-            cells = lift(cells, self.groups).reshape(trials, *data.shape)
-        return data, cells
+        return data, simulate(plan, data, self.workload, self.epsilon, seed=seed, trials=trials)
 
     def _stand_in(self, seed: int) -> npt.NDArray[np.int64]:
         """Counts such as the data might have: the estimate is smoother than they are, so that chance is added again."""

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
+from adyton.remembered import cached_property
 from adyton.reproduce import published
 from adyton.reproduce.records import GROUPS, Record
 from adyton.selection import criteria

@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten
+from adyton.remembered import cached_property
 from adyton.schema.checks import real_number, whole_number, writable
 
 Level: TypeAlias = str | int | bool

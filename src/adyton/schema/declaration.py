@@ -26,11 +26,12 @@ class Schema:
     ((120, 2), 240)
     """
 
-    __slots__ = ("_attributes", "_rows_per_unit")
+    __slots__ = ("_attributes", "_multiline", "_rows_per_unit")
     _attributes: Mapping[str, Attribute]
+    _multiline: bool
     _rows_per_unit: int
 
-    def __init__(self, attributes: Mapping[str, Attribute], rows_per_unit: int = 1) -> None:
+    def __init__(self, attributes: Mapping[str, Attribute], rows_per_unit: int = 1, *, multiline: bool = False) -> None:
         if not isinstance(attributes, Mapping):
             raise SchemaError(f"attributes must map names to attributes, given {shorten(attributes)}.")
         if not attributes:
@@ -46,7 +47,10 @@ class Schema:
         rows = whole_number(rows_per_unit, "rows_per_unit")
         if rows < 1:
             raise SchemaError(f"rows_per_unit must be at least 1, given {rows}: it is the most rows one person has.")
+        if not isinstance(multiline, bool):
+            raise SchemaError(f"multiline must be true or false, given {shorten(multiline)}.")
         object.__setattr__(self, "_attributes", MappingProxyType(dict(attributes)))
+        object.__setattr__(self, "_multiline", multiline)
         object.__setattr__(self, "_rows_per_unit", rows)
 
     @property
@@ -58,6 +62,11 @@ class Schema:
     def rows_per_unit(self) -> int:
         """The most rows that one privacy unit (a person) contributes."""
         return self._rows_per_unit
+
+    @property
+    def multiline(self) -> bool:
+        """Whether a quoted field of a CSV file may hold line ends; else a line end always ends a row."""
+        return self._multiline
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +92,7 @@ class Schema:
     def select(self, names: str | Sequence[str]) -> Schema:
         """The schema of some of the attributes, in the order given."""
         chosen = self.check_names(names)
-        return Schema({name: self._attributes[name] for name in chosen}, self._rows_per_unit)
+        return self._with({name: self._attributes[name] for name in chosen})
 
     def grouped(self, keys: str | Sequence[str], count_name: str, max_count: int) -> Schema:
         """The schema of a group-by: the keys, and a count from 1 to *max_count* into which larger ones are clamped."""
@@ -95,7 +104,10 @@ class Schema:
         if most < 1:
             raise SchemaError(f"max_count must be at least 1, given {most}.")
         count = Integer(1, most, outside="clamp")
-        return Schema({**{name: self._attributes[name] for name in chosen}, count_name: count}, self._rows_per_unit)
+        return self._with({**{name: self._attributes[name] for name in chosen}, count_name: count})
+
+    def _with(self, attributes: Mapping[str, Attribute]) -> Schema:
+        return Schema(attributes, self._rows_per_unit, multiline=self._multiline)
 
     def check_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
         """The names as a tuple; an error if one is unknown, or given twice, or if there are none."""
@@ -112,7 +124,8 @@ class Schema:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Schema:
         """Build from the content of a schema file."""
-        return cls(*attributes_from_dict(content))
+        attributes, keys = attributes_from_dict(content)
+        return cls(attributes, **keys)
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Schema:
@@ -129,16 +142,18 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """The content of a schema file; :meth:`from_dict` reads it back."""
         attributes = {name: attribute_to_dict(attribute) for name, attribute in self._attributes.items()}
-        return {"rows_per_unit": self._rows_per_unit, "attributes": attributes}
+        multiline = {"multiline": True} if self._multiline else {}
+        return {"rows_per_unit": self._rows_per_unit, **multiline, "attributes": attributes}
 
     def to_toml(self) -> str:
-        """The text of a schema file; :meth:`from_toml` reads it back."""
+        """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text."""
         return write_toml(self.to_dict())
 
     def __repr__(self) -> str:
         parts = [f"{name}: {_describe(attribute)}" for name, attribute in self._attributes.items()]
         rows = f"; rows_per_unit={self._rows_per_unit}" if self._rows_per_unit != 1 else ""
-        return f"Schema({', '.join(parts)}{rows})"
+        multiline = "; multiline" if self._multiline else ""
+        return f"Schema({', '.join(parts)}{rows}{multiline})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
@@ -149,7 +164,7 @@ class Schema:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        return (tuple(self._attributes.items()), self._rows_per_unit)
+        return (tuple(self._attributes.items()), self._rows_per_unit, self._multiline)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Schema cannot be changed. Build a new one.")
@@ -158,7 +173,7 @@ class Schema:
         raise AttributeError("a Schema cannot be changed. Build a new one.")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Schema, (dict(self._attributes), self._rows_per_unit)
+        return Schema.from_dict, (self.to_dict(),)
 
 
 def _check_name(name: object) -> None:

@@ -15,6 +15,8 @@ from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
 _TYPES: dict[str, type[Attribute]] = {
     attribute.kind: attribute for attribute in (Categorical, Boolean, Integer, Numeric, Identifier)
 }
+_WHOLE = ("rows_per_unit", "multiline")
+"""What a schema says about the table as a whole."""
 _POLICIES = ("nulls", "outside")
 _KEYS: dict[str, tuple[str, ...]] = {
     "categorical": ("levels", *_POLICIES),
@@ -61,15 +63,16 @@ def _read_text(path: Path) -> str:
     raise SchemaError(f"the schema file {str(path)!r} {problem}. Give the path of a TOML file.")
 
 
-def attributes_from_dict(content: Mapping[str, Any]) -> tuple[dict[str, Attribute], int]:
-    """The attributes and rows_per_unit in the content of a schema file."""
+def attributes_from_dict(content: Mapping[str, Any]) -> tuple[dict[str, Attribute], dict[str, Any]]:
+    """The attributes in the content of a schema file, and what else it says."""
     if not isinstance(content, Mapping):
         raise SchemaError(f"the content of a schema must be a mapping, given {shorten(content)}.")
-    _check_keys(content, ("rows_per_unit", "attributes"), "the schema")
+    _check_keys(content, (*_WHOLE, "attributes"), "the schema")
     tables = content.get("attributes", {})
     if not isinstance(tables, Mapping):
         raise SchemaError(f"attributes must be tables like [attributes.age], given {shorten(tables)}.")
-    return {name: _attribute(name, table) for name, table in tables.items()}, content.get("rows_per_unit", 1)
+    attributes = {name: _attribute(name, table) for name, table in tables.items()}
+    return attributes, {key: content[key] for key in _WHOLE if key in content}
 
 
 def _attribute(name: object, table: object) -> Attribute:
@@ -119,7 +122,7 @@ def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
 
 def write_toml(content: Mapping[str, Any]) -> str:
     """TOML text of what :func:`attributes_from_dict` reads."""
-    lines = [f"rows_per_unit = {content['rows_per_unit']}"]
+    lines = [f"{key} = {_value(content[key])}" for key in _WHOLE if key in content]
     for name, entries in content["attributes"].items():
         lines += ["", f"[attributes.{toml_key(name)}]"]
         lines += [f"{key} = {_value(value)}" for key, value in entries.items()]

@@ -9,8 +9,7 @@ from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
-from adyton.partitions import lift
-from adyton.plans.base import Estimate, Plan, Tasks, reduction
+from adyton.plans.base import Estimate, Plan, Tasks
 from adyton.plans.registry import plan_named, register
 from adyton.queries import Queries
 from adyton.queries.base import Reals
@@ -43,37 +42,36 @@ class Pythia(Plan):
     def check(self, workload: Queries) -> None:
         """Refuse a selector that does not fit."""
         super().check(workload)
-        _, workload = reduction(self, workload)
+        workload = self.merging(workload).workload
         if self.selector is not None and not isinstance(self.selector, Selector):
             raise BadInput(f"selector must be a Selector, such as Selector.load(path), given {shorten(self.selector)}.")
         if self.rows is not None:
             raise BadInput("pythia buys the number of rows itself, if it pays. Leave rows out, or give a public total.")
-        self._selector(workload).check(workload)
+        self.selector_for(workload).check(workload)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, then run the choice."""
-        choice = self._selector(workload).choose(x, workload, epsilon, self.total)
+        choice = self.selector_for(workload).choose(x, workload, epsilon, self.total)
         return self._run(x, workload, choice)
 
     def choose(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Choice:
         """Choose an algorithm, spending on features what the choice says; the rest is for the algorithm."""
         amount = self.admit(x, workload, epsilon)
-        groups, reduced = reduction(self, workload)
-        return self._selector(reduced).choose(x if groups is None else x.reduce(groups), reduced, amount, self.total)
+        merging = self.merging(workload)
+        return self.selector_for(merging.workload).choose(merging.source(x), merging.workload, amount, self.total)
 
     def follow(self, x: VectorSource, workload: Queries, choice: Choice) -> Estimate:
         """Run what was chosen with what is left of the budget."""
-        groups, reduced = reduction(self, workload)
-        if groups is None:
-            return self._finish(self._run(x, workload, choice)).reshape(workload.domain)
-        cells = lift(self._run(x.reduce(groups), reduced, choice), groups)
+        merging = self.merging(workload)
+        cells = merging.lift(self._run(merging.source(x), merging.workload, choice))
         return self._finish(cells).reshape(workload.domain)
 
     def _run(self, x: VectorSource, workload: Queries, choice: Choice) -> Reals:
         plan = plan_named(choice.algorithm, total=self.total, rows=choice.total)
         cells = plan.estimate(x, workload, choice.left).reshape(-1)
-        return self._selector(workload).finish(cells, choice, workload)
+        return self.selector_for(workload).finish(cells, choice, workload)
 
-    def _selector(self, workload: Queries) -> Selector:
+    def selector_for(self, workload: Queries) -> Selector:
+        """The one that chooses for a workload on merged cells."""
         chosen = self.selector or shipped_selector(len(workload.domain))
         return chosen if self.share is None else chosen.with_share(self.share)

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adyton.errors import BadInput
@@ -19,6 +18,7 @@ from adyton.plans.base import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms
 from adyton.queries import Measurement, Queries
 from adyton.queries.base import Reals
+from adyton.remembered import cached_property
 from adyton.selection import selector_file
 from adyton.selection.features import Bought, feature_named
 from adyton.whole import whole
@@ -73,6 +73,8 @@ class Choice:
     """For each of them the error to expect, as far as the selector predicts it: ‖W·x̂ − W·x‖₂."""
     notes: tuple[str, ...] = ()
     """Algorithms that the selector knows and the library does not have, or the other way around."""
+    finished: bool = False
+    """Whether the selector changes the estimate afterwards, by what was bought: its noise then depends on the data."""
 
     @property
     def total(self) -> Measurement | None:
@@ -98,6 +100,7 @@ class Choice:
             "regrets": {name: _finite(regret) for name, regret in self.regrets.items()},
             "errors": {name: _finite(error) for name, error in self.errors.items()},
             "notes": list(self.notes),
+            "finished": self.finished,
         }
 
     def __str__(self) -> str:
@@ -141,7 +144,7 @@ class Selector(ABC):
         """What was learnt, for people."""
 
     def finish(self, cells: Reals, choice: Choice, workload: Queries) -> Reals:
-        """Post-process the estimate by what was bought for the choice; as it is, if there is nothing to gain."""
+        """Post-process the estimate by what was bought, where the choice says so (``finished``); else leave it."""
         return cells
 
     def available(self) -> tuple[list[str], tuple[str, ...]]:
@@ -165,7 +168,7 @@ class Selector(ABC):
 
     def check(self, workload: Queries, epsilon: Rational = 1) -> Fraction:
         """Refuse a domain of another dimension, and budgets that no feature can be bought with; return the budget."""
-        amount = positive(epsilon, "epsilon")
+        amount = positive(epsilon, "epsilon", computed=True)
         if not amount >= SMALLEST_EPSILON:
             raise BadInput(f"epsilon must be at least 2^-40 to choose an algorithm, given {shorten(epsilon)}.")
         ndim = len(workload.domain)

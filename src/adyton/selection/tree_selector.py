@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -59,7 +59,9 @@ class TreeSelector(Selector):
 
         leaf, _ = walk(tree, look)
         name = leaf.algorithm if leaf.algorithm in usable else cheapest(leaf.regrets.items(), usable)
-        return Choice(name, epsilon - price * len(bought), tuple(bought), leaf.regrets, notes=notes)
+        choice = Choice(name, epsilon - price * len(bought), tuple(bought), leaf.regrets, notes=notes)
+        single = len(workload.domain) == 1 and kind_of(workload, self.trees) == "identity"
+        return replace(choice, finished=single and choice.total is not None)
 
     def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
         """Walk down the tree with noisy features, as often as asked."""
@@ -78,7 +80,7 @@ class TreeSelector(Selector):
     def finish(self, cells: Reals, choice: Choice, workload: Queries) -> Reals:
         """On a line, where single cells are asked about: the nearest estimate whose cells add up, without their signs,
         to no more than the noisy number of rows and a slack of the scale of its noise."""
-        if choice.total is None or len(workload.domain) > 1 or kind_of(workload, self.trees) != "identity":
+        if choice.total is None or not choice.finished:
             return cells
         most = float(choice.total.value) + float(1 / choice.total.epsilon)
         return project_to_ball(cells, np.maximum(0.0, most))

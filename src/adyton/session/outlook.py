@@ -6,8 +6,8 @@ All of it follows from the schema and the task, which are public: no data are to
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,13 +15,13 @@ from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import listing, shorten
-from adyton.plans.base import ExpectedError, Plan, reduction
+from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
 from adyton.schema import Schema
+from adyton.selection.chosen import Chosen
 from adyton.selection.closed_form import ClosedForm, affordable
 from adyton.selection.pythia import Pythia
-from adyton.selection.shipped import shipped_selector
 from adyton.session.preview import promised
 from adyton.tasks import Task, as_task
 
@@ -55,10 +55,10 @@ class Outlook:
     schema: Schema
     """Of the attributes that the task is about."""
     workload: Queries
-    """As the algorithms see it: on merged cells, if some are merged."""
-    names: Sequence[str]
-    """The algorithms that could run."""
-    options: Mapping[str, Any]
+    plans: Mapping[str, Plan]
+    """The algorithms that could run, as they would be run."""
+    share: Fraction = Fraction(0)
+    """The part of the budget that choosing among them may cost."""
 
     @classmethod
     def of(cls, task: Task, schema: Schema, algorithm: str = AUTO, options: Mapping[str, Any] | None = None) -> Outlook:
@@ -68,31 +68,39 @@ class Outlook:
         plan, kept = plan_of(task, algorithm, options or {})
         plan.check(workload)
         if not isinstance(plan, Pythia):
-            return cls(task, selected, workload, (algorithm,), kept)
-        _, seen = reduction(plan, workload)
-        selector = plan.selector or shipped_selector(len(seen.domain))
-        kept.pop("reduce", None)
+            return cls(task, selected, workload, {algorithm: plan})
+        seen = plan.merging(workload).workload
+        selector = plan.selector_for(seen)
         names = selector.available()[0]
         if isinstance(selector, ClosedForm):  # it passes over what takes too long to compute
             names = [name for name in names if affordable(name, seen)]
-        return cls(task, selected, seen, names, kept)
+        return cls(task, selected, workload, {name: Chosen.named(name, **kept) for name in names}, selector.share)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called."""
+        return tuple(self.plans)
 
     def errors(self, epsilon: Rational) -> dict[str, ExpectedError | None]:
-        """The error to expect of each algorithm where it has a closed form that can be computed soon; else None."""
+        """The error to expect of each algorithm where it has a closed form that can be computed soon; else None.
+
+        Where a choice comes first, it is the error with what the choice leaves of the budget at least.
+        """
         found: dict[str, ExpectedError | None] = {}
-        row_epsilon = positive(epsilon, "epsilon") / self.schema.rows_per_unit
-        for name in self.names:
+        row_epsilon = positive(epsilon, "epsilon", computed=True) / self.schema.rows_per_unit * (1 - self.share)
+        for name, plan in self.plans.items():
             found[name] = None
-            if len(self.names) == 1 or affordable(name, self.workload):
+            if len(self.plans) == 1 or affordable(name, plan.merging(self.workload).workload):
                 try:
-                    found[name] = plan_named(name, **self.options).expected_error(self.workload, row_epsilon)
+                    error = plan.expected_error(self.workload, row_epsilon)
                 except BadInput:
                     continue  # it depends on the data
+                found[name] = replace(error, kind="estimate") if self.share and error.kind == "exact" else error
         return found
 
     def epsilon_for(self, error: Rational) -> Fraction:
         """The least ε, to four digits, with which an algorithm has at most this root mean square error of an answer."""
-        target = float(positive(error, "error"))
+        target = float(positive(error, "error", computed=True))
         best = promised(self.errors(1))
         if best is None:
             raise BadInput(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from types import TracebackType
 from typing import Any
 
 from adyton.errors import BadInput, LedgerError
-from adyton.exact import Rational, display, positive
+from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.refusals import beyond
 from adyton.kernel.sources import TableSource, VectorSource
-from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.plans.base import Plan
 from adyton.queries import Measurement, Queries
@@ -37,6 +36,10 @@ class Session:
     public about it. *epsilon* is all that may ever be spent; it can be left out where a *ledger* exists. *unit* names
     what is protected, for explanations, and *rows_per_unit* is the most rows that one of them has.
 
+    A ledger remembers unit, rows_per_unit and schema, and refuses others: what was spent would no longer mean the same.
+    With the data owner's consent, the words ``"unit"``, ``"rows_per_unit"`` and ``"schema"`` in *accept* change them;
+    each change is an event in the ledger.
+
     >>> import pandas, adyton as ad
     >>> table = pandas.DataFrame({"age": [34, 51, 77]})
     >>> with ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1) as session:
@@ -55,23 +58,31 @@ class Session:
         unit: str | None = None,
         rows_per_unit: int | None = None,
         dataset: str | None = None,
+        accept: Collection[str] = (),
         noise: NoiseSource | None = None,
     ) -> None:
         declared = _with_rows(
             schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema)), rows_per_unit
-        )
-        if unit is not None and (not isinstance(unit, str) or not unit.strip()):
-            raise BadInput(f'unit must be a word for what is protected, like "patient", given {shorten(unit)}.')
-        self.unit = unit or (
-            "row" if declared.rows_per_unit == 1 else f"person with up to {declared.rows_per_unit} rows"
         )
         self.schema = declared
         self.last: Release | None = None
         """The release that was made last: should an interrupt come before it has a name, it is not lost."""
         self._own_ledger = not isinstance(ledger, Ledger)
         self._kernel: Kernel[TableSource] = Kernel(
-            data, schema=declared, epsilon=_total(epsilon, ledger), ledger=ledger, dataset=dataset, noise=noise
+            data,
+            schema=declared,
+            epsilon=_total(epsilon, ledger),
+            ledger=ledger,
+            dataset=dataset,
+            unit=unit,
+            accept=accept,
+            noise=noise,
         )
+
+    @property
+    def unit(self) -> str:
+        """What is protected, in words."""
+        return self._kernel.terms.named_unit
 
     # ---- the budget -------------------------------------------------------------------------------------------------
 
@@ -106,7 +117,7 @@ class Session:
             task=str(task),
             cells=outlook.schema.cells,
             queries=outlook.workload.count,
-            epsilon=positive(epsilon, "epsilon"),
+            epsilon=budget(epsilon, "epsilon"),
             remaining=self.remaining,
             candidates=outlook.errors(epsilon),
             chosen=algorithm in (AUTO, Pythia.name),
@@ -135,7 +146,7 @@ class Session:
         """
         schema = as_task(task).select(self.schema)
         workload = task.workload(schema)
-        amount = positive(epsilon, "epsilon")
+        amount = budget(epsilon, "epsilon")
         plan, kept = plan_of(task, algorithm, options)
         self._afford(amount)
         x = self._source(where).select(list(schema.names)).vectorize()
@@ -161,7 +172,7 @@ class Session:
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of rows, spending *epsilon*."""
-        source, amount = self._source(where), positive(epsilon, "epsilon")
+        source, amount = self._source(where), budget(epsilon, "epsilon")
         self._afford(amount)
         return source.count(amount / source.stability)
 
@@ -181,7 +192,7 @@ class Session:
     def _afford(self, amount: Fraction) -> None:
         """Refuse what is more than is left, in the person's own terms and not in those of a row."""
         if amount > self.remaining:
-            raise beyond(amount, self.remaining, self.total)
+            raise beyond(amount, self.remaining, self.total, path=self.ledger.path)
 
     def _source(self, where: str | None) -> TableSource:
         return self._kernel.root if where is None else self._kernel.root.where(where)
@@ -212,7 +223,7 @@ def _with_rows(schema: Schema, rows_per_unit: int | None) -> Schema:
 def _total(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | None) -> Fraction:
     """What may be spent in all: what was given, or what the ledger holds."""
     if epsilon is not None:
-        return positive(epsilon, "epsilon")
+        return budget(epsilon, "epsilon")
     if isinstance(ledger, Ledger):
         return ledger.total
     if ledger is None or not os.path.exists(ledger):

@@ -34,11 +34,21 @@ class Strategy:
         from adyton.kernel.mechanisms import VectorLaplace
 
         noise = VectorLaplace.weighted(self.queries, self.weights)
-        return np.asarray(noise.variances(positive(epsilon, "epsilon")))
+        return np.asarray(noise.variances(positive(epsilon, "epsilon", computed=True)))
 
     def solver(self, epsilon: Rational) -> Solver:
         """Least squares for such answers, prepared once for each epsilon."""
-        return _prepare(self, positive(epsilon, "epsilon"))
+        return _prepare(self, positive(epsilon, "epsilon", computed=True))
+
+    def determines(self, queries: Queries, epsilon: Rational) -> bool:
+        """Whether least squares leave nothing but noise in the answers to these queries."""
+        return _determines(self, positive(epsilon, "epsilon"), queries)
+
+    def measures(self, queries: Queries) -> bool:
+        """Whether it shows that they are among the measured ones, or sums of them."""
+        from adyton.inference.determined import among
+
+        return among(self.queries, queries)
 
 
 @lru_cache(maxsize=64)
@@ -46,3 +56,10 @@ def _prepare(strategy: Strategy, epsilon: Fraction) -> Solver:
     from adyton.inference.solvers import solver
 
     return solver(strategy.queries, strategy.variances(epsilon))
+
+
+@lru_cache(maxsize=64)
+def _determines(strategy: Strategy, epsilon: Fraction, queries: Queries) -> bool:
+    from adyton.inference.determined import determined
+
+    return determined(strategy.queries, strategy.solver(epsilon), queries)

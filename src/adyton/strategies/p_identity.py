@@ -20,13 +20,13 @@ and goes on with their halves: this is faster than to start with all cells, and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.queries.base import Reals
+from adyton.remembered import cached_property
 
 Places = npt.NDArray[np.int64]
 

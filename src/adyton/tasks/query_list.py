@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries import Queries
+from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.tasks.base import Task
 from adyton.tasks.named import check_axes

@@ -7,7 +7,7 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from selection_laws import permute_and_flip_law
+from scipy.stats import chisquare
 
 from adyton.audit.enumeration import enumerate_distribution
 from adyton.audit.pairs import Pair, vector_pairs
@@ -15,11 +15,12 @@ from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, BucketBoundaries
-from adyton.kernel.mechanisms.bucket_boundaries import LARGEST_SUM, BucketCosts
+from adyton.kernel.mechanisms.bucket_boundaries import GRID, LARGEST_SUM
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
+from adyton.noise.coins import COIN_BITS, enclose
 
 
 def squared_error(counts):
@@ -28,18 +29,35 @@ def squared_error(counts):
     return sum((count - mean) ** 2 for count in counts)
 
 
-def least_costs(counts, buckets, longest, grid):
-    """The plain dynamic program: {(j, q): least cost of the first q cells in j buckets}."""
-    least = {(0, 0): 0}
-    for bucket, end in itertools.product(range(1, buckets), range(1, len(counts) + 1)):
-        ways = [
-            least[bucket - 1, start] + math.ceil(grid * squared_error(counts[start:end]))
-            for start in range(max(0, end - longest), end)
-            if (bucket - 1, start) in least
-        ]
-        if ways:
-            least[bucket, end] = min(ways)
-    return least
+def every_partition(cells, buckets, longest, step=1):
+    """The boundaries of every partition, as tuples from 0 to the number of cells."""
+    inner = range(step, cells, step)
+    for chosen in itertools.combinations(inner, buckets - 1):
+        bounds = (0, *chosen, cells)
+        if all(-(-(end - start) // step) <= longest for start, end in itertools.pairwise(bounds)):
+            yield bounds
+
+
+def costs_of(counts, mechanism):
+    """What every partition costs, in fractions, rounded up bucket by bucket."""
+    clipped = [max(0, min(mechanism.clip, int(count))) for count in counts]
+    return {
+        bounds: sum(math.ceil(GRID * squared_error(clipped[start:end])) for start, end in itertools.pairwise(bounds))
+        for bounds in every_partition(len(counts), mechanism.buckets, mechanism.longest, mechanism.step)
+    }
+
+
+def law_of(counts, mechanism, epsilon):
+    """P(B) ∝ exp(−ε·cost/(2·GRID·clip)), with the least cost taken out of the exponents."""
+    costs = costs_of(counts, mechanism)
+    least = min(costs.values())
+    rate = epsilon / (2 * GRID * mechanism.clip)
+    weights = {bounds: math.exp(-float(rate * (cost - least))) for bounds, cost in costs.items()}
+    return {bounds: weight / sum(weights.values()) for bounds, weight in weights.items()}
+
+
+def bounds_of(labels):
+    return (0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels))
 
 
 def step_pairs(cells, high):
@@ -49,37 +67,6 @@ def step_pairs(cells, high):
         right = left.copy()
         right[place] += 1
         yield Pair(f"step at {place} from {start}", left[::mirror].copy(), right[::mirror].copy())
-
-
-def test_least_costs_are_those_of_fractions():
-    random = np.random.default_rng(0)
-    kinds = set()
-    for _ in range(40):
-        cells = int(random.integers(2, 24))
-        buckets = int(random.integers(2, cells + 1))
-        longest = int(random.integers(-(-cells // buckets), cells + 1))
-        clip = int(random.choice([1, 3, 50, 30_000, LARGEST_SUM // cells]))
-        counts = random.integers(0, clip + 1, cells) * (random.random(cells) < 0.7)
-        selection = BucketBoundaries(buckets, clip, longest)
-        selection.check(VectorShape((cells,)))
-        costs = BucketCosts(counts, selection._grid(cells))
-        table = costs.least(buckets, longest, clip)
-        kinds.add((table.dtype, costs.grid))
-        expected = least_costs(counts.tolist(), buckets, longest, costs.grid)
-        for bucket, end in itertools.product(range(1, buckets), range(1, cells)):
-            left = buckets - bucket
-            if left <= cells - end <= left * longest and (bucket, end) in expected:
-                assert table[end, bucket] == expected[bucket, end]
-    assert {(np.dtype(np.int32), 16), (np.dtype(np.int64), 1)} <= kinds
-
-
-def test_the_largest_counts_do_not_wrap():
-    cells = 64
-    clip = LARGEST_SUM // cells
-    counts = np.arange(cells) % 2 * clip
-    table = BucketCosts(counts, 1).least(2, cells, clip)
-    for end in (1, 2, 33, 63):
-        assert table[end, 1] == math.ceil(squared_error(counts[:end].tolist()))
 
 
 def test_one_row_raises_every_score_by_at_most_twice_the_clip():
@@ -97,7 +84,7 @@ def test_one_row_raises_every_score_by_at_most_twice_the_clip():
 @pytest.mark.parametrize("case", BucketBoundaries.audit_cases(), ids=lambda case: case.name)
 @pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)], ids=str)
 def test_exact_loss_is_at_most_epsilon(case, epsilon):
-    pairs = [*vector_pairs(case.domain, count=24), *step_pairs(*case.domain, case.mechanism.clip)]
+    pairs = [*vector_pairs(case.domain, count=12), *step_pairs(*case.domain, case.mechanism.clip)]
     loss, _ = selection_loss(case, epsilon, pairs)
     assert loss <= float(epsilon) + 1e-9
 
@@ -167,29 +154,68 @@ def test_mutants_lose_more(mutant, cells, pairs):
 # ---- the law --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("longest", [3, 5])
-def test_the_law_of_three_buckets(longest):
-    counts, clip, epsilon = [0, 9, 4, 4, 0], 6, F(2)
-    clipped = [min(clip, count) for count in counts]
-    mechanism = BucketBoundaries(3, clip, longest)
-    grid = mechanism._grid(5)
-    sharpness = float(epsilon / 2 / (2 * clip * grid))
-    least = least_costs(clipped, 3, longest, grid)
-
-    def ways(before, end):
-        starts = [start for start in range(max(before, end - longest), end) if (before, start) in least]
-        scores = [-least[before, start] - math.ceil(grid * squared_error(clipped[start:end])) for start in starts]
-        return zip(starts, permute_and_flip_law(scores, sharpness), strict=True)
-
-    expected = {(first, second): chance * pick for second, chance in ways(2, 5) for first, pick in ways(1, second)}
-
-    def run(source):
-        return tuple(np.flatnonzero(np.diff(mechanism.choose(np.array(counts), epsilon, source))) + 1)
-
-    found = enumerate_distribution(run)
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        BucketBoundaries(3, 6, 5),
+        BucketBoundaries(3, 6, 3),
+        BucketBoundaries(2, 1, 6),
+        BucketBoundaries(6, 4, 2),
+        BucketBoundaries(3, 6, 2, 2),
+        BucketBoundaries(2, 2**20, 5),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("epsilon", [F(1, 10), F(2), F(40)], ids=str)
+def test_the_law_is_the_claim(mechanism, epsilon):
+    """Enumerated through the sampler's own code, against all partitions in fractions."""
+    counts = np.array([0, 9, 4, 4, -3, 7])
+    expected = law_of(counts, mechanism, epsilon)
+    found = enumerate_distribution(lambda source: bounds_of(mechanism.choose(counts, epsilon, source)))
     assert found.keys() == expected.keys()
-    for starts, chance in expected.items():
-        assert found[starts] == pytest.approx(chance, rel=1e-9)
+    for bounds, chance in expected.items():
+        assert found[bounds] == pytest.approx(chance, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("noise", [ExactNoise(), SimulatedNoise(3)], ids=["exact", "simulated"])
+def test_draws_follow_the_law(noise):
+    """1000 draws; chi-squared at a false-alarm rate of 10⁻⁶."""
+    mechanism, counts = BucketBoundaries(3, 9, 4), np.array([3, 3, 9, 9, 0, 1, 0])
+    expected = law_of(counts, mechanism, F(1, 2))
+    draws = [bounds_of(mechanism.choose(counts, F(1, 2), noise)) for _ in range(1000)]
+    chances = np.array(list(expected.values())) * len(draws)
+    assert chances.min() > 5
+    assert chisquare([draws.count(bounds) for bounds in expected], chances).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [F(1, 100), F(1), F(10**9)], ids=str)
+@pytest.mark.parametrize("top", [1, 40, 2**22], ids=str)
+def test_double_precision_encloses_the_truth(epsilon, top):
+    """Every pair of bounds holds the probability that many digits give, and is narrow."""
+    random = np.random.default_rng(top)
+    counts = random.integers(0, top + 1, 30) * (random.random(30) < 0.6)
+    weights = BucketBoundaries(9, top, 8)._weights(counts, epsilon)
+    bits = 150
+    for before, end in ((8, 30), (7, 25), (4, 17), (2, 9), (1, 8)):
+        bucket = weights.last_bucket(before, end)
+        for middle in range(1, bucket.starts.size):
+            lower, upper = (int(bound[0]) for bound in bucket.bounds(0, middle, bucket.starts.size))
+            low, high = enclose(*bucket.refine(0, middle, bucket.starts.size, 60), bits)
+            assert lower << (bits - COIN_BITS) <= low + 1
+            assert high - 1 <= upper << (bits - COIN_BITS)
+            assert (upper - lower) / 2**COIN_BITS < 1e-4
+
+
+def test_a_wide_line_has_weights_beyond_the_range_of_doubles():
+    """Sums over more than e^1000 partitions, and weights below e^-10000."""
+    counts = np.where(np.arange(2048) % 2, 400, 0)
+    weights = BucketBoundaries(512, 400, 16)._weights(counts, F(1))
+    spread = weights._exponents[weights._mantissas > 0]
+    assert np.isfinite(weights._mantissas).all()
+    assert weights.error < 1e-6
+    assert spread.min() < -10_000
+    flat = BucketBoundaries(512, 400, 16)._weights(np.zeros(2048, dtype=np.int64), F(1))
+    assert flat._exponents.max() > 1100
 
 
 @pytest.mark.parametrize("noise", [SimulatedNoise(0), ExactNoise()], ids=["simulated", "exact"])
@@ -231,6 +257,8 @@ def test_clear_steps_are_found():
         ((2, 1, 1), "longest"),
         ((2, 1, 5), "longest"),
         ((2, 1, None), "longest"),
+        ((2, 1, 2, 0), "step"),
+        ((3, 1, 2, 2), "buckets"),
     ],
 )
 def test_bad_fields_are_refused_and_nothing_is_spent(fields, name):
@@ -243,10 +271,16 @@ def test_bad_fields_are_refused_and_nothing_is_spent(fields, name):
 
 
 def test_a_table_that_is_too_large_is_refused():
-    with pytest.raises(BadInput, match="buckets must be at most 128"):
-        BucketBoundaries(2000, 1, 2**20).check(VectorShape((2**20,)))
+    line = VectorShape((2**20,))
+    with pytest.raises(BadInput, match="buckets must be at most 8"):
+        BucketBoundaries(2000, 1, 2**20).check(line)
+    with pytest.raises(BadInput, match="longest must be at most 1024"):
+        BucketBoundaries(2048, 1, 1025, 2**8).check(line)
+    with pytest.raises(BadInput, match="larger step"):
+        BucketBoundaries(2, 1, 2**24).check(VectorShape((2**24,)))
+    BucketBoundaries(256, 1, 64, 2**8).check(line)
 
 
 def test_the_wire_brings_back_the_same():
-    mechanism = BucketBoundaries(3, 20, 9)
+    mechanism = BucketBoundaries(3, 20, 9, 2)
     assert decode(encode(mechanism)) == mechanism

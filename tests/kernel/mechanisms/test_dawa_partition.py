@@ -14,7 +14,8 @@ from adyton.audit.pairs import vector_pairs
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition, dawa_costs, dawa_partition
-from adyton.kernel.mechanisms.dawa_costs import LeastCost, window_costs
+from adyton.kernel.mechanisms.dawa_costs import LeastCost, rows_in, window_costs
+from adyton.kernel.mechanisms.window_medians import median_costs
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
@@ -31,6 +32,11 @@ def deviation(x, first, end):
     cells = [F(int(value)) for value in x[first:end]]
     mean = sum(cells) / len(cells)
     return sum(abs(value - mean) for value in cells)
+
+
+def median_deviation(x, first, end):
+    window = sorted(F(int(value)) for value in x[first:end])
+    return sum(abs(value - window[len(window) // 2]) for value in window)
 
 
 def costs_in_fractions(x, lengths, grid):
@@ -66,6 +72,17 @@ def test_deviations_are_exact(cells, lengths):
             assert all(cost.denominator == 1 for cost in exact)
 
 
+@pytest.mark.parametrize("cells", [1, 2, 3, 17, 40])
+def test_distances_from_the_median_are_exact(cells):
+    sizes = np.arange(1, cells + 1)
+    for name, x in data(cells):
+        expected = np.zeros((cells, cells), dtype=object)
+        for length, end in itertools.combinations_with_replacement(range(1, cells + 1), 2):
+            window = sorted(int(value) for value in x[end - length : end])
+            expected[length - 1, end - 1] = 7 * sum(abs(value - window[length // 2]) for value in window)
+        assert (median_costs(x, sizes, 7, rows_in(x)) == expected).all(), name
+
+
 def test_many_distinct_counts_and_long_jumps_of_the_mean():
     random = np.random.default_rng(0)
     for x in (random.permutation(3000), np.where(np.arange(3000) % 97, random.integers(0, 9, 3000), 10**6)):
@@ -76,18 +93,20 @@ def test_many_distinct_counts_and_long_jumps_of_the_mean():
             assert row[size - 1 :].tolist() == [(1 << 11) * excess // size for excess in excesses]
 
 
+@pytest.mark.parametrize("centre", ["mean", "median"])
 @pytest.mark.parametrize("lengths", ["powers", "all"])
-def test_one_row_moves_a_cost_by_at_most_its_sensitivity(lengths):
+def test_one_row_moves_a_cost_by_at_most_its_sensitivity(lengths, centre):
     random = np.random.default_rng(1)
-    selection = DawaPartition(lengths=lengths)
+    selection = DawaPartition(lengths=lengths, centre=centre)
     sizes = selection.sizes(13)
     moves, grid = selection.sensitivities(sizes), selection.grid(sizes)
     attained = np.zeros(sizes.size, dtype=np.int64)
-    for _ in range(300):
-        x = random.integers(0, random.choice([1, 3, 30]) + 1, 13)
+    for top in (0, *[1, 3, 30] * 100):
+        x = random.choice([1, -1]) * random.integers(0, top + 1, 13)
         y = x.copy()
         y[random.integers(13)] += 1
-        attained = np.maximum(attained, np.abs(window_costs(x, sizes, grid) - window_costs(y, sizes, grid)).max(axis=1))
+        left, right = (selection._deviations(side, sizes, grid) for side in (x, y))
+        attained = np.maximum(attained, np.abs(left - right).max(axis=1))
     assert (attained <= moves).all()
     assert (attained >= moves - 1).all()
 
@@ -138,13 +157,13 @@ def test_the_least_noisy_cost_wins_and_ties_go_to_short_last_buckets(scale, leng
 
 
 def noisy_law(cost, scale, reach, clamped):
-    """P(cost + noise = z) for z in -reach … reach."""
+    """P(cost + noise = z) for z in -reach … reach: never above cost + ⌊scale⌋, geometric below it."""
     places = np.arange(-reach, reach + 1)
+    top = cost + math.floor(scale)
     if scale == 0:
         law = (places == cost).astype(float)
     else:
-        ratio = math.exp(-1 / scale)
-        law = (1 - ratio) / (1 + ratio) * np.exp(-np.abs(places - cost) / scale)
+        law = np.where(places <= top, (1 - math.exp(-1 / scale)) * np.exp(np.minimum(0, places - top) / scale), 0.0)
     if clamped:
         law[reach] += law[:reach].sum()
         law[:reach] = 0
@@ -222,6 +241,8 @@ def honest(scales):
 
 
 def test_scales_are_those_of_the_claim(coarse):
+    by_median = DawaPartition(centre="median")
+    assert scales_of(by_median, 8, F(3)) == [F(4, 3), F(8, 3), F(8, 3), F(8, 3)]  # G/ε and 2G/ε with G = 4
     assert scales_of(pairs_only(1), 5, F(1, 2)) == [2, 4]  # (Δ_2 + Δ_1)/ε and (Δ_2 + Δ_2)/ε with Δ_1 = 0, Δ_2 = 1
     assert scales_of(DawaPartition(), 8, F(3)) == [F(7, 3), F(11, 3), F(13, 3), F(14, 3)]  # 7, 4 + 7, 6 + 7, 7 + 7
     assert scales_of(DawaPartition(lengths="all"), 3, F(1)) == [2, 3, 4]  # ⌈2(1 − 1/L)⌉ = 0, 1, 2
@@ -242,14 +263,14 @@ def test_what_is_published_loses_twice_what_it_claims_already_on_pairs(coarse):
     assert largest_loss(lambda scales: [0, scales[1] / 2], F(1), clamped=True, count=12) > 1.99
 
 
-def quad_law(x, scales, grid, extra, *, clamped=False, tail=24):
+def quad_law(x, scales, grid, extra, *, clamped=False, tail=24, distance=deviation):
     """The law on four cells with buckets of 1, 2 and 4: the chain of :func:`pair_law` with the least cost itself."""
     reach = math.ceil(tail * max(float(scale) for scale in scales)) + int(grid * 2 * sum(map(int, x))) + extra
     places = np.arange(-reach, reach + 1)
     far = 4 * reach
 
     def law(length, end):
-        cost = int(grid * deviation(x, end - length, end))
+        cost = int(grid * distance(x, end - length, end))
         shifted = np.zeros(places.size)
         kept = noisy_law(cost, float(scales[length.bit_length() - 1]), reach, clamped)
         shifted[extra:] = kept[: places.size - extra]
@@ -285,10 +306,10 @@ def quad_law(x, scales, grid, extra, *, clamped=False, tail=24):
     return result
 
 
-def quad_loss(spoil, pairs, *, clamped=False, extra=4):
+def quad_loss(spoil, pairs, *, clamped=False, extra=4, distance=deviation):
     scales = spoil(scales_of(DawaPartition(), 4, F(3)))
     return max(
-        loss_between(*(quad_law(x, scales, 2, extra, clamped=clamped) for x in (left, right))) / 3
+        loss_between(*(quad_law(x, scales, 2, extra, clamped=clamped, distance=distance) for x in (left, right))) / 3
         for left, right in pairs
     )  # fmt: skip
 
@@ -307,9 +328,27 @@ def test_exact_loss_with_buckets_of_four(coarse):
     assert 0.5 < quad_loss(honest, QUADS) <= 1 + 1e-6
 
 
+def noise_of_the_median(_):
+    return scales_of(DawaPartition(centre="median"), 4, F(3))
+
+
+def test_exact_loss_with_medians(coarse):
+    """It reaches ε, so nothing is to spare: half of the noise loses twice as much."""
+    assert 0.99 < quad_loss(noise_of_the_median, QUADS, extra=6, distance=median_deviation) <= 1 + 1e-6
+
+    def half(scales):
+        return [scale / 2 for scale in noise_of_the_median(scales)]
+
+    assert quad_loss(half, QUADS, extra=6, distance=median_deviation) > 1.9
+
+
+def test_the_mean_with_the_noise_of_the_median_is_caught(coarse):
+    assert quad_loss(noise_of_the_median, QUADS, extra=6) > 1.25
+
+
 def test_no_noise_on_single_cells_is_caught(coarse):
-    """One row moves the costs of two pairs and of the four, all in favour of single cells: 2·(2/5) + 3/6 > 1."""
-    assert quad_loss(lambda scales: [0, *scales[1:]], QUADS) > 1.25
+    """A pair of equal cells never costs more than two free ones; one row more, and it may."""
+    assert quad_loss(lambda scales: [0, *scales[1:]], QUADS, extra=2) > 1.25
 
 
 def test_clamped_costs_are_caught(coarse):
@@ -327,7 +366,7 @@ def tally(selection, x, epsilon, noise, trials, partitions):
     return np.array([counted.pop(int(labels_of(parts) @ powers), 0) for parts in partitions]), counted
 
 
-def agree(selection, x, epsilon, law, noise, trials=200_000):
+def agree(selection, x, epsilon, law, noise, trials=100_000):
     observed, strange = tally(selection, x, epsilon, noise, trials, list(law))
     expected = np.array(list(law.values())) * trials
     common = expected > 20
@@ -345,8 +384,10 @@ def test_samples_follow_the_law(coarse, noise):
         law = pair_law(x, scales_of(pairs_only(cost), len(x), epsilon), 1, cost)
         assert sum(law.values()) == pytest.approx(1, abs=1e-12)
         assert agree(pairs_only(cost), x, epsilon, law, noise) > FALSE_ALARM
-    law = quad_law([0, 2, 1, 0], scales_of(DawaPartition(), 4, F(3)), 2, 4)
-    assert agree(DawaPartition(F(2)), [0, 2, 1, 0], F(3), law, noise) > FALSE_ALARM
+    for centre, distance in (("mean", deviation), ("median", median_deviation)):
+        selection = DawaPartition(F(2), centre=centre)
+        law = quad_law([0, 2, 1, 0], scales_of(selection, 4, F(3)), 2, 4, distance=distance)
+        assert agree(selection, [0, 2, 1, 0], F(3), law, noise) > FALSE_ALARM
 
 
 def test_a_sampler_with_other_noise_does_not_follow_the_law(coarse, monkeypatch):
@@ -400,7 +441,11 @@ def test_the_audit_catches_a_quarter_of_the_noise():
 # ---- what goes in and comes out -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("selection", [DawaPartition(), DawaPartition(lengths="all"), DawaPartition(longest=1)])
+@pytest.mark.parametrize(
+    "selection",
+    [DawaPartition(), DawaPartition(lengths="all"), DawaPartition(longest=1), DawaPartition(centre="median")],
+    ids=str,
+)
 @pytest.mark.parametrize("epsilon", [F(1, 10**6), F(1), F(1000), F(1, 10**30)])
 def test_every_domain_and_budget(selection, epsilon):
     for cells in (1, 2, 3, 5, 64, 65):
@@ -441,6 +486,7 @@ def test_from_the_kernel():
         (DawaPartition(1), (4,), "bucket_cost must be a Fraction"),
         (DawaPartition(F(-1)), (4,), "bucket_cost must be a Fraction of at least 0"),
         (DawaPartition(lengths="some"), (4,), "'powers' or 'all'"),
+        (DawaPartition(centre="mode"), (4,), "'mean' or 'median'"),
         (DawaPartition(longest=0), (4,), "longest must be"),
         (DawaPartition(longest=True), (4,), "longest must be"),
         (DawaPartition(), (2, 2), "cells in a line"),
@@ -454,5 +500,5 @@ def test_bad_input(selection, shape, message):
 
 
 def test_wire():
-    for selection in (DawaPartition(), DawaPartition(F(4, 3), "all", 12)):
+    for selection in (DawaPartition(), DawaPartition(F(4, 3), "all", 12, "median")):
         assert decode(encode(selection)) == selection

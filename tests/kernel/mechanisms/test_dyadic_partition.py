@@ -15,7 +15,8 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, DyadicPartition, dyadic_partition
 from adyton.kernel.mechanisms.dyadic_partition import GRID, deviations
-from adyton.kernel.mechanisms.partition_weights import PartitionWeights
+from adyton.kernel.mechanisms.partition_weights import SLACK, PartitionWeights
+from adyton.kernel.mechanisms.partition_weights_compiled import enclose_level
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
@@ -155,7 +156,7 @@ def test_deviations_are_exact(size, largest):
         assert level.tolist() == expected
 
 
-@pytest.mark.parametrize("domain", [(37,), (64,), (5, 6), (8, 8)])
+@pytest.mark.parametrize("domain", [(37,), (64,), (5, 6), (8, 8), (2,) * 7])
 @pytest.mark.parametrize("rate", [F(1, 1000), F(1, 3), F(40)])
 def test_double_precision_encloses_the_truth(domain, rate):
     """Every pair of bounds holds the probability that many digits give, and is narrow."""
@@ -178,6 +179,18 @@ def test_double_precision_encloses_the_truth(domain, rate):
         blocks = np.arange(costs[level].size)
         for block, lower, upper in zip(blocks, *weights.cut_bounds(k, level, blocks), strict=True):
             check(int(lower), int(upper), weights.refine_cut(k, level, int(block), 60))
+
+
+def test_the_slack_grows_with_the_number_of_parts():
+    """Along ten axes a block has 1024 parts: additions that all round in one direction stay within the bound."""
+    number, tiny = 1024, 0.9 * 2.0**-54
+    below = np.full(number, tiny)
+    logs, errors, _, _ = enclose_level(
+        np.array([0, number]), np.array([0.0]), np.array([1.0]), below, np.zeros(number), -1000.0, 0.0, SLACK
+    )
+    off = F(number) * F(tiny) - 1 - F(float(logs[0]))
+    assert off > 2 * SLACK  # what was lost, more than a few roundings
+    assert off <= errors[0]
 
 
 def test_digits_are_digits():

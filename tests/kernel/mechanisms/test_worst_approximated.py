@@ -46,21 +46,28 @@ class FactorTwoDropped(WorstApproximated):
     """Claim. None. Proof. None: as if scores moved in one direction. ∎"""
 
     def choose(self, values, epsilon, noise):
-        return np.array([noise.permute_and_flip(self.scores(values), epsilon / self.sensitivity())])
+        return np.array([noise.permute_and_flip(self.scores(values), 2 * epsilon / self.spread())])
 
 
 class DenominatorForgotten(WorstApproximated):
     """Claim. None. Proof. None: sensitivity in rows, scores on the grid. ∎"""
 
-    def sensitivity(self):
-        return self.queries.largest_coefficient()
+    def spread(self):
+        return self.queries.largest_pair()
 
 
 class CoefficientsForgotten(WorstApproximated):
     """Claim. None. Proof. None: as if all coefficients were 0 or 1. ∎"""
 
-    def sensitivity(self):
-        return self.denominator
+    def spread(self):
+        return 2 * self.denominator
+
+
+class OneCoefficientOnly(WorstApproximated):
+    """Claim. None. Proof. None: as if only one score could move. ∎"""
+
+    def spread(self):
+        return self.denominator * self.queries.largest_coefficient()
 
 
 class GuessScaledByTheTrueTotal(WorstApproximated):
@@ -78,6 +85,8 @@ class GuessScaledByTheTrueTotal(WorstApproximated):
         (DenominatorForgotten, Prefix(6), [3, 1, 4, 1, 5, 9], 4),
         (DenominatorForgotten, Identity(4), [1, 0, 4, 2], 3),
         (CoefficientsForgotten, MIXED, [5, 5, 5, 5], 2),
+        (OneCoefficientOnly, Haar(4), [0, 7, 0, 0], 3),
+        (OneCoefficientOnly, MIXED, [5, 5, 5, 5], 2),
         (GuessScaledByTheTrueTotal, Identity(4), [1, 0, 4, 2], 1),
     ],
 )
@@ -137,7 +146,7 @@ def test_the_law_is_that_of_permute_and_flip_on_independent_scores(epsilon):
     scores = [
         abs(sum(F(int(q)) * (int(v) - F(g, 2)) for q, v, g in zip(row, x, [5, 2, 7, 1], strict=True))) for row in rows
     ]
-    expected = permute_and_flip_law(scores, epsilon / 6)
+    expected = permute_and_flip_law(scores, epsilon / 4)  # 3 + 1 in the last column
     law = enumerate_distribution(lambda source: int(selection.choose(x, epsilon, source)[0]))
     np.testing.assert_allclose([law[q] for q in range(4)], expected, rtol=1e-9)
 

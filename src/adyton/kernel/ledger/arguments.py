@@ -8,13 +8,14 @@ from fractions import Fraction
 
 from adyton.errors import BadInput
 from adyton.exact import display
+from adyton.grid import rounded_up
 from adyton.kernel.ledger.records import fits
 
 WORDS = ("total", "dataset")
 
 
 def amount(amount: object) -> Fraction:
-    """A debit: exact, and never a refund."""
+    """A debit: exact, never a refund, and a whole number of steps of the grid of budgets."""
     if isinstance(amount, bool) or not isinstance(amount, int | Fraction):
         raise BadInput(f"a debit must be a Fraction or an int, given {type(amount).__name__}.")
     exactly = Fraction(amount)
@@ -22,7 +23,7 @@ def amount(amount: object) -> Fraction:
         raise BadInput("a debit has too many digits. Write it with fewer.")
     if exactly < 0:
         raise BadInput(f"a debit must not be negative, given {display(exactly)}.")
-    return exactly
+    return rounded_up(exactly)
 
 
 def lineage(lineage: object) -> list[str]:

@@ -14,11 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from adyton.errors import LedgerError
-from adyton.kernel.ledger.records import TABLES
+from adyton.kernel.ledger.records import MIGRATION, TABLES
 
 APPLICATION = 0x41445954
 """SQLite's application_id of a ledger: the letters ADYT."""
-FORMAT = 1
+FORMAT = 2
+"""The present format. The first one had no terms and no grid; it is brought up to date when it is opened."""
 BUSY_SECONDS = 30.0
 """How long to wait for another process before giving up."""
 
@@ -50,6 +51,15 @@ def write_first(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connecti
         connection.execute(table)
     fill(connection)
     connection.execute("COMMIT")
+
+
+def bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Turn a ledger of the first format into one of the present format, within the transaction that is under way."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT:
+        return
+    for statement in MIGRATION:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> None:

@@ -1,11 +1,13 @@
 """The ledger's file: connecting to it, and telling plainly what is wrong with it.
 
-Three properties of SQLite shape this module.
+Four properties of SQLite shape this module.
 
 *   POSIX drops a process's locks on a file as soon as the process closes *any* descriptor of that file, so a ledger is
     looked at through SQLite and ``stat`` only, never with ``open``.
 *   A connection must not cross a fork: the child would believe in locks that only the parent holds. Every connection is
     closed just before a fork, and both sides connect again when they next need to.
+*   A connection has one transaction at a time. A signal handler runs in the thread that it interrupts, where no lock
+    keeps it out: it could undo or commit what it interrupted. So a transaction refuses re-entry by its own thread.
 *   An empty file is a valid database. A truncated ledger must not pass for a new one, so an empty file is refused.
 """
 
@@ -13,17 +15,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import stat
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from adyton.errors import LedgerError
-from adyton.kernel.ledger.creation import APPLICATION, FORMAT, connect, create, reason, write_first
-from adyton.kernel.ledger.records import DamagedError
+from adyton.kernel.ledger.creation import APPLICATION, FORMAT, connect, create, write_first
+from adyton.kernel.ledger.place import examine, state
+from adyton.kernel.ledger.records import DamagedError, DisturbedError
 from adyton.kernel.process import this_process
 
 _in_use = threading.RLock()
@@ -51,6 +52,7 @@ class LedgerFile:
         self._identity: tuple[int, int] | None = None
         self._process = this_process()
         self._closed = False
+        self._under_way = threading.Lock()  # held within a transaction
         self.name = "the ledger in memory" if path is None else path
 
     def open(self, fill: Callable[[sqlite3.Connection], None]) -> None:
@@ -69,15 +71,26 @@ class LedgerFile:
     def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
         """One transaction: durable when the block ends, undone when it raises. Writers queue, across processes too."""
         with _in_use, self._plainly():
-            connection = self._connected()
-            try:
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            self._refuse_reentry()
+            with self._under_way:
+                connection = self._connected()
+                try:
+                    connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+
+    def _refuse_reentry(self) -> None:
+        """An error if a transaction on this ledger is under way: whoever holds the lock can only be its own thread."""
+        here = [other for other in _files if self._absolute is not None and other._absolute == self._absolute]
+        if any(file.under_way for file in (self, *here)):
+            raise LedgerError(
+                f"{self.name} is being used in this very thread, which a signal handler must have interrupted. "
+                "Nothing was spent; ask again when the handler has returned."
+            )
 
     @contextmanager
     def look(self) -> Iterator[sqlite3.Connection]:
@@ -88,7 +101,7 @@ class LedgerFile:
         """
         assert self._absolute is not None
         with _in_use, self._plainly():
-            before = _state(examine(self._absolute, self.name))
+            before = state(examine(self._absolute, self.name))
             quiet = not os.path.exists(self._absolute + "-wal")
             connection = connect(f"{Path(self._absolute).as_uri()}?mode=ro{'&immutable=1' if quiet else ''}")
             try:
@@ -104,7 +117,7 @@ class LedgerFile:
 
     def _insist_unchanged(self, quiet: bool, before: tuple[int, ...]) -> None:
         assert self._absolute is not None
-        if quiet and (before != _state(examine(self._absolute, self.name)) or os.path.exists(self._absolute + "-wal")):
+        if quiet and (before != state(examine(self._absolute, self.name)) or os.path.exists(self._absolute + "-wal")):
             raise ChangedError from None
 
     def close(self) -> None:
@@ -112,6 +125,11 @@ class LedgerFile:
         with _in_use:
             self._closed = True
             self.disconnect()
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a transaction is under way."""
+        return self._under_way.locked()
 
     @property
     def closed(self) -> bool:
@@ -165,6 +183,8 @@ class LedgerFile:
             yield
         except DamagedError as damage:
             raise LedgerError(f"{self.name} is damaged: {damage}. Restore it from a copy.") from None
+        except DisturbedError:
+            raise LedgerError(f"{self.name} was changed by somebody else meanwhile. Nothing was spent.") from None
         except sqlite3.Error as error:
             for sign, sentence in _CAUSES:
                 if sign in str(error):
@@ -174,55 +194,6 @@ class LedgerFile:
 
 class ChangedError(Exception):
     """A writer came while a quiet ledger was being read: read again."""
-
-
-def examine(path: str, name: str) -> os.stat_result:
-    """The file's ``stat``, once it is known to be a regular file with something in it."""
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        raise LedgerError(f"{name} does not exist. Check the path of the ledger.") from None
-    except OSError as error:
-        raise LedgerError(f"{name} cannot be reached: {reason(error)}. Check its path and permissions.") from None
-    if stat.S_ISDIR(found.st_mode):
-        raise LedgerError(f"{name} is a directory. Give the path of a file.")
-    if not stat.S_ISREG(found.st_mode):
-        raise LedgerError(f"{name} is not a regular file. Give the path of a file on disk.")
-    if found.st_nlink > 1 and not _alone_soon(path):
-        raise LedgerError(
-            f"{name} has a second name (a hard link), under which others could spend unseen. Remove all names but one."
-        )
-    if _is_mount_point(path):
-        raise LedgerError(
-            f"{name} is mounted here by itself, so others could spend under its first name unseen. Mount its directory."
-        )
-    if found.st_size == 0:
-        raise LedgerError(f"{name} is empty, so it is not a ledger. Restore it, or remove it if it never was one.")
-    return found
-
-
-def _alone_soon(path: str) -> bool:
-    """Whether a file comes to have one name only: while a ledger is created, it has two for a moment."""
-    for _ in range(100):
-        with suppress(OSError):
-            if os.stat(path).st_nlink <= 1:
-                return True
-        time.sleep(0.01)
-    return False
-
-
-def _is_mount_point(path: str) -> bool:
-    """Whether a file is a mount point: SQLite would keep a write-ahead log beside each of its names."""
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
-            points = [line.split()[4] for line in mounts]
-    except (OSError, IndexError):
-        return os.path.ismount(path)
-    return path.replace(" ", "\\040") in points
-
-
-def _state(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _check_kind(connection: sqlite3.Connection, name: str) -> None:
@@ -235,7 +206,7 @@ def _check_kind(connection: sqlite3.Connection, name: str) -> None:
         raise LedgerError(
             f"{name} has ledger format {version}, and this version of Adyton knows format {FORMAT}. Upgrade Adyton."
         )
-    if version != FORMAT:
+    if version < 1:
         raise DamagedError("its format number is missing")
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise DamagedError("its pages are inconsistent")
@@ -244,7 +215,7 @@ def _check_kind(connection: sqlite3.Connection, name: str) -> None:
 def _before_fork() -> None:
     _in_use.acquire()
     for file in list(_files):
-        if file.path is not None:
+        if file.path is not None and not file.under_way:  # else a handler forks, and the transaction goes on after it
             file.disconnect()
 
 

@@ -15,28 +15,20 @@ from fractions import Fraction
 from types import TracebackType
 from typing import NoReturn, TypeVar, get_args
 
-from adyton.errors import BadInput, LedgerError, LedgerMismatch
-from adyton.exact import Rational, display, positive
+from adyton.errors import BadInput, LedgerError
+from adyton.exact import Rational, budget, display
 from adyton.kernel.ledger import arguments
+from adyton.kernel.ledger.changes import accept_terms, raise_total, reconcile
+from adyton.kernel.ledger.creation import bring_up_to_date
 from adyton.kernel.ledger.file import ChangedError, LedgerFile
-from adyton.kernel.ledger.records import (
-    Account,
-    Entry,
-    Event,
-    LedgerReport,
-    Settled,
-    fits,
-    now,
-    read_account,
-    read_entries,
-    read_report,
-    to_text,
-)
+from adyton.kernel.ledger.records import Account, Entry, Event, Settled, now, read_account, read_entries, to_text
+from adyton.kernel.ledger.report import LedgerReport, read_report
+from adyton.kernel.ledger.terms import Terms, accepted_parts, differences, given_terms, read_terms, take_on
+from adyton.kernel.ledger.writing import write
 
-__all__ = ["Entry", "Event", "Ledger", "LedgerReport"]
+__all__ = ["Entry", "Event", "Ledger", "LedgerReport", "Terms"]
 
 _ATTEMPTS = 100
-_ROWS_IN_NOTEBOOK = 10
 _T = TypeVar("_T")
 
 
@@ -65,16 +57,18 @@ class Ledger:
         """Open the ledger at *path*, or create it; ``None`` keeps it in memory, for this process alone.
 
         An existing ledger must have the same *total* and *dataset*. The data owner may change them with an explicit
-        word, ``accept={"total"}`` or ``accept={"dataset"}``; the change is recorded in the ledger as an event.
+        word, ``accept={"total"}`` or ``accept={"dataset"}``; the change is recorded in the ledger as an event. A total
+        is raised more plainly with :meth:`raise_total`.
         """
-        terms = Account(arguments.text(dataset, "dataset"), positive(total, "total"), Fraction(0))
+        terms = Account(arguments.text(dataset, "dataset"), budget(total, "total"), Fraction(0))
         words = arguments.accepted(accept)
         file = LedgerFile(None if path is None else arguments.file_name(path))
         file.open(lambda connection: _write_account(connection, terms))
         try:
             with file.transaction(write=True) as connection:
+                bring_up_to_date(connection)
                 report = read_report(connection, file.path)
-                _reconcile(connection, file.name, report, terms, words)
+                reconcile(connection, file.name, report, terms, words)
         except BaseException:
             file.close()
             raise
@@ -118,10 +112,17 @@ class Ledger:
         """What may still be spent."""
         return self._account().remaining
 
-    def debit(self, amount: Fraction, *, lineage: Sequence[str], operator: str) -> int:
+    @property
+    def terms(self) -> Terms | None:
+        """Whom the budget protects: what the first debit said; None before it."""
+        return self._read(read_terms)
+
+    def debit(self, amount: Fraction, *, lineage: Sequence[str], operator: str, terms: Terms | None = None) -> int:
         """Spend *amount*, durably, and return the number of the entry; a refused debit changes nothing.
 
-        Zero is allowed: in a partition, a child that stays below its most-charged sibling costs nothing more.
+        Zero is allowed: in a partition, a child that stays below its most-charged sibling costs nothing more. What lies
+        between two steps of the grid of budgets is rounded up; what a kernel asks for lies on it. Other *terms* than
+        the ledger's are refused.
         """
         asked = arguments.amount(amount)
         names = json.dumps(arguments.lineage(lineage))
@@ -130,17 +131,40 @@ class Ledger:
             account = read_account(connection)
             spent = account.spent + asked
             if spent > account.total:
-                account.refuse(asked, self._file.name if self.path is None else os.path.basename(self.path))
-            if not fits(spent):
-                raise BadInput("the budget asked for cannot be added exactly. Write it with fewer digits.")
-            number = connection.execute(
+                account.refuse(asked, None if self.path is None else os.path.basename(self.path))
+            number = write(
+                connection,
                 "INSERT INTO entries (time, amount, spent_after, lineage, operator, status, process)"
                 " VALUES (?, ?, ?, ?, ?, 'debited', ?)",
                 (now(), to_text(asked), to_text(spent), names, operator, os.getpid()),
-            ).lastrowid
-            connection.execute("UPDATE ledger SET spent = ?", (to_text(spent),))
+            )
+            if terms is not None:
+                take_on(connection, self._file.name, terms, used=number != 1)
+            write(
+                connection,
+                "UPDATE ledger SET spent = ? WHERE spent = ? AND total = ?",
+                (to_text(spent), to_text(account.spent), to_text(account.total)),
+            )
         assert number is not None
         return number
+
+    def agree(self, terms: Terms, accept: Collection[str] = ()) -> Terms:
+        """Compare *terms* with the ledger's own, and return those in force. Others need a word, and are recorded.
+
+        A ledger that has none takes them on with its first debit.
+        """
+        words = accepted_parts(accept)
+        kept = self.terms
+        if kept is not None and any(differences(kept, terms)):
+            with self._file.transaction(write=True) as connection:
+                accept_terms(connection, self._file.name, terms, words)
+        return given_terms(kept, terms)
+
+    def raise_total(self, total: Rational, *, consent: str) -> None:
+        """Raise the total, with the data owner's consent: a name, or words, that the ledger records with the change."""
+        words, allowed = arguments.text(consent, "consent"), budget(total, "total")
+        with self._file.transaction(write=True) as connection:
+            raise_total(connection, self._file.name, allowed, words)
 
     def settle(self, entry: int, status: Settled) -> None:
         """Say what became of a debit. What was spent stays spent either way."""
@@ -156,7 +180,7 @@ class Ledger:
                 raise BadInput(f"{self._file.name} has no entry {entry}.")
             if row[0] != "debited":
                 raise BadInput(f"entry {entry} of {self._file.name} was already settled as {row[0]!r}.")
-            connection.execute("UPDATE entries SET status = ? WHERE number = ?", (status, entry))
+            write(connection, "UPDATE entries SET status = ? WHERE number = ? AND status = 'debited'", (status, entry))
 
     def entries(self) -> list[Entry]:
         """Every debit, oldest first."""
@@ -194,23 +218,9 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         try:
-            report = self.report()
+            return self.report()._repr_html_()
         except LedgerError:
             return f"<code>{html.escape(repr(self))}</code>"
-        shown = report.entries[-_ROWS_IN_NOTEBOOK:]
-        rows = "".join(
-            f"<tr><td>{entry.number}</td><td>{display(entry.amount)}</td><td>{display(entry.spent_after)}</td>"
-            f"<td>{html.escape(entry.operator)}</td><td>{entry.status}</td></tr>"
-            for entry in shown
-        )
-        left = f"{display(report.remaining)} of {display(report.total)} left"
-        hidden = len(report.entries) - len(shown)
-        return (
-            f"<table><caption>Ledger of {html.escape(report.dataset)}: {left}"
-            f"{f', {hidden} earlier entries not shown' if hidden else ''}</caption>"
-            "<thead><tr><th>entry</th><th>ε</th><th>spent after</th><th>operator</th><th>status</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-        )
 
     def _read(self, what: Callable[[sqlite3.Connection], _T]) -> _T:
         with self._file.transaction(write=False) as connection:
@@ -221,37 +231,8 @@ class Ledger:
 
 
 def _write_account(connection: sqlite3.Connection, terms: Account) -> None:
-    connection.execute(
+    write(
+        connection,
         "INSERT INTO ledger (id, dataset, total, spent, created) VALUES (1, ?, ?, ?, ?)",
         (terms.dataset, to_text(terms.total), to_text(terms.spent), now()),
     )
-
-
-def _reconcile(
-    connection: sqlite3.Connection, name: str, found: LedgerReport, asked: Account, accept: frozenset[str]
-) -> None:
-    """Compare the terms in the file with those asked for; change them only where a word allows it."""
-    # Writing the row, even unchanged, shows now rather than at the first debit whether the ledger can be written.
-    connection.execute("UPDATE ledger SET dataset = ?, total = ?", (asked.dataset, to_text(asked.total)))
-    terms = (
-        ("total", display(found.total), display(asked.total), "a total of", found.total != asked.total),
-        ("dataset", found.dataset, asked.dataset, "the data set", found.dataset != asked.dataset),
-    )
-    for word, old, new, phrase, differs in terms:
-        if not differs:
-            continue
-        if word not in accept:
-            raise LedgerMismatch(
-                f"{name} was made for {phrase} {old}, and was opened for {phrase} {new}. Open it with what it has, or "
-                "use another ledger. (In Python, and with the data owner's consent, "
-                f'Ledger.open(…, accept={{"{word}"}}) changes and records it.)'
-            )
-        if word == "total" and asked.total < found.spent:
-            raise LedgerMismatch(
-                f"{name} cannot have a total of {new}, because {display(found.spent)} is spent already. "
-                f"Open it with its total of {old}."
-            )
-        connection.execute(
-            "INSERT INTO events (time, changed, old, new, process) VALUES (?, ?, ?, ?, ?)",
-            (now(), word, old, new, os.getpid()),
-        )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +21,8 @@ Settled: TypeAlias = Literal["answered", "failed"]
 Status: TypeAlias = Literal["debited", "answered", "failed"]
 
 LARGEST_BITS = 8192
-"""The longest numerator or denominator a ledger keeps; it bounds the work that one strange request can cause."""
+"""The longest numerator or denominator that is taken. Debits are whole steps of a grid, so that sums stay below 300
+bits; ledgers of the first format had no grid, and may hold sums that are longer."""
 
 TABLES = (
     """CREATE TABLE ledger (
@@ -32,10 +34,22 @@ TABLES = (
         operator TEXT NOT NULL, status TEXT NOT NULL, process INTEGER NOT NULL)""",
     """CREATE TABLE events (
         number INTEGER PRIMARY KEY,
-        time TEXT NOT NULL, changed TEXT NOT NULL, old TEXT NOT NULL, new TEXT NOT NULL, process INTEGER NOT NULL)""",
+        time TEXT NOT NULL, changed TEXT NOT NULL, old TEXT NOT NULL, new TEXT NOT NULL, process INTEGER NOT NULL,
+        consent TEXT)""",
+    "CREATE TABLE terms (part TEXT PRIMARY KEY, value TEXT NOT NULL)",
 )
+MIGRATION = ("ALTER TABLE events ADD COLUMN consent TEXT", TABLES[-1])
+"""What the first format lacks."""
 
-_FRACTION = re.compile(r"([0-9]{1,2500})/([0-9]{1,2500})", re.ASCII)
+_FRACTION = re.compile(r"([0-9]{1,2700})/([0-9]{1,2700})", re.ASCII)
+
+
+def what_to_do(left: Fraction, file: str | None, here: str = "") -> str:
+    """The advice for a request that does not fit into what is left in a ledger's *file*, or in memory."""
+    way = "open the data with a larger total, with the data owner's consent"
+    if file is not None:
+        way = f"raise the total with the data owner's consent (adyton ledger raise {shlex.quote(file)} --total …)"
+    return f"Ask for at most {display(left)}{here}, or {way}." if left else f"{way[0].upper()}{way[1:]}."
 
 
 @dataclass(frozen=True)
@@ -51,13 +65,12 @@ class Account:
         """What may still be spent."""
         return self.total - self.spent
 
-    def refuse(self, asked: Fraction, name: str) -> NoReturn:
+    def refuse(self, asked: Fraction, file: str | None, name: str = "the ledger in memory") -> NoReturn:
         """The error for a debit that does not fit."""
-        left = display(self.remaining)
-        advice = "Open" if self.remaining == 0 else f"Ask for at most {left}, or open"
+        left = f"{display(self.remaining)} of {display(self.total)}"
         raise BudgetExceeded(
-            f"this request asks for ε = {display(asked)}, but {left} of {display(self.total)} is left in {name}. "
-            f"{advice} a new ledger with the data owner's consent.",
+            f"this request asks for ε = {display(asked)}, but {left} is left in {file or name}. "
+            f"{what_to_do(self.remaining, file)}",
             asked=asked,
             left=self.remaining,
             total=self.total,
@@ -80,7 +93,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Event:
-    """A change of the ledger's own terms (its total or its data set), made with an explicit word."""
+    """A change of the ledger's own terms, such as its total or its data set, made with an explicit word."""
 
     number: int
     time: str
@@ -88,19 +101,16 @@ class Event:
     old: str
     new: str
     process: int
-
-
-@dataclass(frozen=True)
-class LedgerReport(Account):
-    """A ledger at one moment; ``path`` is None for a ledger in memory."""
-
-    path: str | None
-    entries: tuple[Entry, ...]
-    events: tuple[Event, ...]
+    consent: str | None = None
+    """The data owner's consent, in the words that were given; None where none were asked for."""
 
 
 class DamagedError(Exception):
     """The contents are not what a ledger writes. Turned into a LedgerError with the file's name where it is known."""
+
+
+class DisturbedError(Exception):
+    """Somebody else has written since the writer looked. Turned into a LedgerError; nothing is written."""
 
 
 def now() -> str:
@@ -130,7 +140,7 @@ def to_fraction(text: object) -> Fraction:
 
 
 def fits(value: Fraction) -> bool:
-    """Whether a ledger can keep *value*."""
+    """Whether a debit is of a sensible length. (What is debited of it is rounded up to the grid, and short.)"""
     return max(value.numerator.bit_length(), value.denominator.bit_length()) <= LARGEST_BITS
 
 
@@ -151,17 +161,10 @@ def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
 
 def read_events(connection: sqlite3.Connection) -> tuple[Event, ...]:
     """Every change of terms, oldest first."""
-    columns = "number, time, changed, old, new, process"
+    known = [row[1] for row in connection.execute("PRAGMA table_info(events)")]
+    columns = "number, time, changed, old, new, process" + (", consent" if "consent" in known else "")
     rows = connection.execute(f"SELECT {columns} FROM events ORDER BY number").fetchall()
     return tuple(Event(*row) for row in rows)
-
-
-def read_report(connection: sqlite3.Connection, path: str | None) -> LedgerReport:
-    """Everything in the ledger, checked: call it inside one transaction, so that the parts belong together."""
-    account = read_account(connection)
-    entries = read_entries(connection)
-    check(account, entries)
-    return LedgerReport(account.dataset, account.total, account.spent, path, entries, read_events(connection))
 
 
 def check(account: Account, entries: tuple[Entry, ...]) -> None:

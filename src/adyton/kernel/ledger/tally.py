@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from adyton.kernel.ledger.records import Account, Settled
+from adyton.kernel.ledger.terms import Terms
 
 
 class Tally:
@@ -15,6 +16,9 @@ class Tally:
     def __init__(self, total: Fraction, dataset: str) -> None:
         self._account = Account(dataset, total, Fraction(0))
         self._debits = 0
+
+    path = None
+    """A simulation keeps no file."""
 
     @property
     def dataset(self) -> str:
@@ -36,11 +40,11 @@ class Tally:
         """What may still be spent."""
         return self._account.remaining
 
-    def debit(self, amount: Fraction, *, lineage: Sequence[str], operator: str) -> int:
+    def debit(self, amount: Fraction, *, lineage: Sequence[str], operator: str, terms: Terms | None = None) -> int:
         """Spend *amount* and return the number of the debit; a refused one changes nothing."""
         spent = self._account.spent + amount
         if spent > self._account.total:
-            self._account.refuse(amount, "this simulation")
+            self._account.refuse(amount, None, "this simulation")
         self._account = replace(self._account, spent=spent)
         self._debits += 1
         return self._debits

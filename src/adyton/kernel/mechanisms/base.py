@@ -45,6 +45,10 @@ class Mechanism(ABC):
     Every mechanism states in its docstring a ``Claim.`` (what is private, for which neighbours) and a ``Proof.``;
     a class without them cannot be defined. Its randomness comes from the noise source it is handed, and the noise is
     derived from the same *epsilon* that the kernel charged.
+
+    Claims about vectors hold for all vectors of whole numbers, negative ones too. A linear map can make cells negative,
+    and one row more can then change several cells at once, up and down: vectors at the L1 distance k are joined by k
+    steps of one row in one cell, so the loss is at most k·ε, and the vectors in between need not be counts of anything.
     """
 
     takes: ClassVar[type[TableShape] | type[VectorShape]]
@@ -58,12 +62,12 @@ class Mechanism(ABC):
     @classmethod
     def claim(cls) -> str:
         """What the mechanism promises."""
-        return _section(cls, "Claim.", "Proof.")
+        return section(cls, "Claim.", "Proof.")
 
     @classmethod
     def proof(cls) -> str:
         """Why it keeps the promise."""
-        return _section(cls, "Proof.", "∎")
+        return section(cls, "Proof.", "∎")
 
     def cost(self, epsilon: Fraction) -> Fraction:
         """What a run with *epsilon* charges its source: the ε of the claim."""
@@ -91,6 +95,7 @@ class Mechanism(ABC):
         """A short public text for the ledger."""
 
 
-def _section(cls: type, start: str, end: str) -> str:
+def section(cls: type, start: str, end: str) -> str:
+    """The text of a docstring from *start* to *end*, in one line."""
     text = inspect.cleandoc(cls.__doc__ or "")
     return " ".join(text.split(start, 1)[1].split(end, 1)[0].split())

@@ -49,13 +49,13 @@ class Bisections(Selection):
     Claim.  ε-DP for vectors at L1 distance 1.
     Proof.  One row more in cell i ∈ b, |b| = m, raises the mean of b by 1/m. If all that lies above the mean stays
     above it and k cells do so, dev(b) = Σ_{above} x − k·mean changes by 1 − k/m (i above, k ≥ 1) or −k/m (i not above,
-    k ≤ m − 1); being continuous in x_i, dev(b) so changes by at most 1 − 1/m < 1 in all. Hence ⌊g·dev(b)⌋, with g
-    grid steps a row, changes by less than g + 1, that is by at most Δ = g, and so does its sum over disjoint clusters.
-    A level with the share λ cuts each cluster by permute-and-flip with sharpness λ/(2Δ): λ-DP for the cells of this
-    cluster. The clusters are disjoint and known from the levels before, so the whole level is λ-DP (parallel
-    composition). Given the cuts, the partitions are fixed and the price does not depend on x, so the last pick with
-    sharpness (its share)/(2Δ) is DP for its share. The shares are (1 − pick_share)·ε/levels for each level and
-    pick_share·ε for the last pick: together ε (sequential composition).  ∎
+    k ≤ m − 1); being continuous in x_i, dev(b) so changes by at most 1 − 1/m < 1 in all. Hence ⌊g·dev(b)⌋, with g grid
+    steps a row, changes by less than g + 1, that is by at most Δ = g, and so does its sum over disjoint clusters. A
+    level with the share λ cuts each cluster by permute-and-flip with sharpness λ/(2Δ): by the lemma on differences of
+    scores, λ-DP for the cells of this cluster. The clusters are disjoint and known from the levels before, so the whole
+    level is λ-DP (parallel composition). Given the cuts, the partitions are fixed and the price does not depend on x,
+    so the last pick with sharpness (its share)/(2Δ) is DP for its share. The shares are (1 − pick_share)·ε/levels for
+    each level and pick_share·ε for the last pick: together ε (sequential composition).  ∎
     """
 
     levels: int
@@ -66,7 +66,7 @@ class Bisections(Selection):
         """Levels, a price and a share."""
         if whole(self.levels, "levels", 1) > source.cells:
             raise BadInput(f"levels must be at most the number of cells, {source.cells}, given {shorten(self.levels)}.")
-        positive(self.price, "price")
+        positive(self.price, "price", computed=True)
         share(self.pick_share, "pick_share")
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:

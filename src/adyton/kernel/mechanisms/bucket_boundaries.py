@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
+from adyton.kernel.mechanisms.bucket_weights import LARGEST_EXPONENT, BucketWeights, LastBucket
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
@@ -19,84 +19,86 @@ from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
 from adyton.whole import IntegerArray, whole
 
-LARGEST_SUM = 1 << 30
-"""cells · clip: squares of sums stay below 2⁶⁰."""
-LARGEST_TABLE = 1 << 27
-"""cells · buckets: what the table of least costs may hold."""
-_FINEST = 16
-_SMALL = (1 << 29) - 1
-"""Costs up to this are kept in 32 bits, with room for three times as much."""
+GRID = 16
+"""Costs are rounded up to multiples of 1/16."""
+LARGEST_SUM = 1 << 29
+"""cells · clip: GRID times the square of a sum stays below 2⁶³."""
+LARGEST_TABLE = 1 << 23
+"""steps · buckets: what the table of weights may hold."""
+LARGEST_WORK = 1 << 33
+"""steps · buckets · longest: what it may take to fill it."""
 
 
 @dataclass(frozen=True)
 class BucketBoundaries(Selection):
-    """The boundaries of ``buckets`` buckets, drawn one after the other from the right.
+    """The boundaries of ``buckets`` buckets: one draw among all partitions, by the exponential mechanism.
 
-    Counts are clipped to 0 … F, the public ``clip``. A bucket of m cells with the sum S costs ⌈g·SSE⌉ =
-    g·Σx² − ⌊g·S²/m⌋, with a public number g of grid steps; T_j(q) is the least cost of the first q cells in j buckets,
-    by dynamic programming. With the buckets right of r settled, the next one starts at q with the score
-    −(T_j(q) + cost of q … r). Buckets have at most ``longest`` cells. Xu, Zhang, Xiao, Yang, Yu and Winslett,
-    "Differentially private histogram publication", VLDB Journal 2013, with permute-and-flip in place of the
-    exponential mechanism and half of the noise.
+    Counts are clipped to 0 … F, the public ``clip``. A bucket b of m cells with the sum S costs
+    C(b) = ⌈g·SSE⌉ = g·Σx² − ⌊g·S²/m⌋, with g = 16 grid steps, and the partition B is drawn with
 
-    Claim.  ε-DP for vectors at L1 distance 1.
-    Proof.  All ways to cut the first r cells share g·Σx². Without it, the score of q is the greatest sum of ⌊g·S²/m⌋
-    over the ways that end in the bucket q … r; and a choice depends on differences of scores alone. After clipping,
-    one row more leaves x or raises one x_i ≤ F − 1 by 1. Then S²/m changes, in the bucket of cell i, by
-    (2S + 1)/m > 0, and S ≤ m·F − 1, so this is less than 2F: the whole number ⌊g·S²/m⌋ rises by 0 … 2gF, and no other
-    bucket changes. So every sum rises by 0 … Δ = 2gF, and so do the greatest of them and the score: one more row can
-    only raise the scores. Hence each of the (buckets − 1) draws, with the sharpness ε/(buckets − 1)/Δ, is DP for
-    ε/(buckets − 1), and they compose in sequence to ε. The candidates depend on earlier draws and public numbers
-    alone.  ∎
+        P(B) ∝ exp(−ρ·Σ_{b∈B} C(b)),        ρ = ε/(2gF), or less where that is more than anybody can use.
+
+    Buckets begin at multiples of ``step`` cells and have at most ``longest`` steps. Xu, Zhang, Xiao, Yang, Yu and
+    Winslett, "Differentially private histogram publication", VLDB Journal 2013, draw one boundary after the other and
+    pay for each; a partition is drawn here as a whole, and paid for once.
+
+    Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
+    Proof.  All partitions share g·Σx². Without it, the score of B is Σ_{b∈B} ⌊g·S²/m⌋. After clipping, one row more
+    leaves x or raises one x_i ≤ F − 1 by 1. Then S²/m changes, in the bucket of cell i, by (2S + 1)/m > 0, and
+    S ≤ m·F − 1, so this is less than 2F: the whole number ⌊g·S²/m⌋ rises by 0 … 2gF, and no other bucket changes. So
+    every score rises by 0 … 2gF, and by the lemma on differences of scores the draw is ε-DP with ρ ≤ ε/(2gF). The
+    weights depend on nothing else, and the coins that draw from P are exact.  ∎
     """
 
     buckets: int
     clip: int
     longest: int
+    """The most steps of a bucket."""
+    step: int = 1
+    """Buckets begin at multiples of so many cells."""
 
     def check(self, source: VectorShape) -> None:
         """As many buckets as fit, whose table and sums fit too."""
-        cells = source.cells
+        cells, steps = source.cells, -(-source.cells // whole(self.step, "step", 1))
         buckets, clip, longest = whole(self.buckets, "buckets", 1), whole(self.clip, "clip", 1), self.longest
-        if buckets > cells or cells * buckets > LARGEST_TABLE:
-            most = min(cells, LARGEST_TABLE // cells)
-            raise BadInput(f"buckets must be at most {most} for {cells} cells, given {shorten(buckets)}.")
+        if buckets > steps or steps * buckets > LARGEST_TABLE:
+            most = min(steps, LARGEST_TABLE // steps)
+            if not most:
+                raise BadInput(f"{steps:,} places for boundaries are too many. Choose a larger step than {self.step}.")
+            raise BadInput(f"buckets must be at most {most} for {steps} places, given {shorten(buckets)}.")
         if cells * clip > LARGEST_SUM:
             raise BadInput(f"clip must be at most {LARGEST_SUM // cells} for {cells} cells, given {shorten(clip)}.")
-        if whole(longest, "longest", 1) * buckets < cells or longest > cells:
-            least = -(-cells // buckets)
-            raise BadInput(f"longest must be from {least} to {cells} for {buckets} buckets, given {shorten(longest)}.")
+        if whole(longest, "longest", 1) * buckets < steps or longest > steps:
+            least = -(-steps // buckets)
+            raise BadInput(f"longest must be from {least} to {steps} for {buckets} buckets, given {shorten(longest)}.")
+        if steps * buckets * longest > LARGEST_WORK:
+            raise BadInput(
+                f"longest must be at most {LARGEST_WORK // (steps * buckets)} for {buckets} buckets of {steps} places, "
+                f"given {shorten(longest)}. Choose fewer buckets, or a larger step."
+            )
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """The bucket of every cell, numbered from the left."""
-        costs = BucketCosts(self._clipped(values), self._grid(values.size))
-        starts = []
-        if self.buckets > 1:
-            sharpness = epsilon / (self.buckets - 1) / (costs.grid * self._sensitivity())
-            starts = self._draw_starts(costs, sharpness, noise)
         labels = np.zeros(values.size, dtype=np.int64)
-        labels[starts] = 1
+        if self.buckets > 1:
+            weights = self._weights(values, epsilon)
+            end = weights.places.size - 1
+            for before in range(self.buckets - 1, 0, -1):
+                end = _draw_start(weights.last_bucket(before, end), noise)
+                labels[weights.places[end]] = 1
         return np.cumsum(labels)
 
-    def _draw_starts(self, costs: BucketCosts, sharpness: Fraction, noise: NoiseSource) -> list[int]:
-        table = costs.least(self.buckets, self.longest, self.clip)
-        starts, end = [], costs.cells
-        for before in range(self.buckets - 1, 0, -1):
-            first, last = max(before, end - self.longest), min(end - 1, before * self.longest)
-            scores = table[first : last + 1, before] + costs.of_buckets(np.arange(first, last + 1), end)
-            end = first + noise.permute_and_flip(-scores, sharpness)
-            starts.append(end)
-        return starts
+    def _weights(self, values: IntegerArray, epsilon: Fraction) -> BucketWeights:
+        clipped = self._clipped(values)
+        places = np.minimum(np.arange(-(-values.size // self.step) + 1) * self.step, values.size)
+        sums = np.concatenate([[0], np.cumsum(clipped)])[places]
+        squares = np.concatenate([[0], np.cumsum(clipped * clipped)])[places]
+        most = GRID * values.size * self.clip**2 // 4 + self.buckets  # Σ SSE ≤ n·F²/4, and rounding adds 1 a bucket
+        rate = min(epsilon / (GRID * self._sensitivity()), Fraction(LARGEST_EXPONENT, most))
+        return BucketWeights(places, sums, squares, GRID, self.buckets, self.longest, rate, most)
 
-    def _clipped(self, values: IntegerArray) -> npt.NDArray[np.int64]:
+    def _clipped(self, values: IntegerArray) -> IntegerArray:
         return np.maximum(0, np.minimum(self.clip, values)).astype(np.int64)
-
-    def _grid(self, cells: int) -> int:
-        """g: the largest power of two up to 16 with which all costs fit 32 bits, or else 1."""
-        grid = _FINEST
-        while grid > 1 and largest_cost(grid, cells, self.clip) > _SMALL:
-            grid //= 2
-        return grid
 
     def _sensitivity(self) -> int:
         """Of Σ S²/m, which one more row can only raise: 2F."""
@@ -108,12 +110,13 @@ class BucketBoundaries(Selection):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """Two, three and five buckets, low and high clips, short buckets."""
+        """Two, three and five buckets, low and high clips, short buckets, boundaries at every other cell."""
         instances = {
             "two buckets": cls(2, 20, 6),
             "three buckets": cls(3, 1, 6),
             "short buckets": cls(3, 50, 3),
             "five buckets": cls(5, 10, 6),
+            "every other cell": cls(2, 30, 3, 2),
         }
         return [
             AuditCase(f"bucket boundaries, {name}", one, (6,), PrivateVector.of, reaches_epsilon=False, enumerable=True)
@@ -124,32 +127,19 @@ class BucketBoundaries(Selection):
         return f"{self.buckets} buckets of similar counts"
 
 
-class BucketCosts:
-    """What buckets of clipped counts cost, and the least costs of cutting the first cells into buckets."""
+def _draw_start(bucket: LastBucket, noise: NoiseSource) -> int:
+    """One of the starts, by coins that halve what is left of them."""
+    first, last = 0, bucket.starts.size
+    while last - first > 1:
+        middle = (first + last) // 2
 
-    def __init__(self, clipped: npt.NDArray[np.int64], grid: int) -> None:
-        self.cells, self.grid = clipped.size, grid
-        self.sums = np.concatenate([[0], np.cumsum(clipped)])
-        self.squares = np.concatenate([[0], np.cumsum(clipped * clipped)])
+        def refine(
+            _: int, digits: int, first: int = first, middle: int = middle, last: int = last
+        ) -> tuple[Decimal, Decimal]:
+            return bucket.refine(first, middle, last, digits)
 
-    def of_buckets(self, starts: npt.NDArray[np.int64], end: int) -> npt.NDArray[np.int64]:
-        """⌈g·SSE⌉ of the buckets from *starts* to *end*."""
-        sizes = end - starts
-        sums, squares = self.sums[end] - self.sums[starts], self.squares[end] - self.squares[starts]
-        return np.asarray(self.grid * squares - self.grid * sums * sums // sizes)
-
-    def least(self, buckets: int, longest: int, clip: int) -> npt.NDArray[Any]:
-        """T_j(q) in row q and column j, for all j < *buckets* and the q from which the rest can be cut as well."""
-        from adyton.kernel.mechanisms.bucket_boundaries_compiled import least_costs
-
-        bound = largest_cost(self.grid, self.cells, clip)
-        small = bound <= _SMALL
-        table = np.full((self.cells + 1, buckets), 2 * (_SMALL if small else bound), np.int32 if small else np.int64)
-        table[0, 0] = 0
-        least_costs(self.sums, self.squares, self.grid, longest, table)
-        return table
-
-
-def largest_cost(grid: int, cells: int, clip: int) -> int:
-    """No way to cut the cells costs more: Σ SSE ≤ cells·F²/4, and rounding adds less than 1 a bucket."""
-    return grid * cells * clip**2 // 4 + cells
+        if noise.coins(*bucket.bounds(first, middle, last), refine)[0]:
+            last = middle
+        else:
+            first = middle
+    return int(bucket.starts[first])

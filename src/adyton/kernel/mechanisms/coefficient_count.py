@@ -39,14 +39,14 @@ class CoefficientCount(Selection):
     compression", ICDM 2012, on real waves instead of complex ones.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
-    Proof.  f_k(x) = √(‖K_{>k}·x‖² + c_k²) is a norm of (K_{>k}·x, c_k), and k ≥ 1. For k < l let u be the entries
-    k … l − 1 of K·x, v those from l on, and a, b the same entries of K·e_i, for which ‖a‖² + ‖b‖² ≤ Σ_{j≥1} K_ji².
-    Along e_i the slope of f_k − f_l is u·a/f_k + v·b·(1/f_k − 1/f_l). Since ‖u‖ ≤ f_k, ‖v‖ ≤ f_k and ‖v‖ ≤ f_l, it is
-    between ±(‖a‖ + ‖b‖), at most √2·(Σ_{j≥1} K_ji²)^½. So one row moves no score against another by more than R, the
-    largest of these over all cells; in whole numbers by less than R + 2, so by at most ⌈R⌉ + 1. Permute-and-flip sees
-    only differences of scores, so this is as if all scores rose, by at most ⌈R⌉ + 1, and with sharpness ε/(⌈R⌉ + 1) it
-    is ε-DP. (The general rule for scores that rise and fall would have 2·(Σ_j K_ji²)^½ in place of R.) The squares, the
-    roots and R are computed in whole numbers from the coefficients that are applied.  ∎
+    Proof.  f_k(x) = √(‖K_{>k}·x‖² + c_k²) is a norm of (K_{>k}·x, c_k), and k ≥ 1. For k < l let u be the entries k … l
+    − 1 of K·x, v those from l on, and a, b the same entries of K·e_i, for which ‖a‖² + ‖b‖² ≤ Σ_{j≥1} K_ji². Along e_i
+    the slope of f_k − f_l is u·a/f_k + v·b·(1/f_k − 1/f_l). Since ‖u‖ ≤ f_k, ‖v‖ ≤ f_k and ‖v‖ ≤ f_l, it is between
+    ±(‖a‖ + ‖b‖), at most √2·(Σ_{j≥1} K_ji²)^½. So one row moves no score against another by more than R, the largest of
+    these over all cells; in whole numbers by less than R + 2, so by at most ⌈R⌉ + 1. By the lemma on differences of
+    scores, permute-and-flip with sharpness ε/(⌈R⌉ + 1) is ε-DP. (The general rule for scores that rise and fall would
+    have 2·(Σ_j K_ji²)^½ in place of R.) The squares, the roots and R are computed in whole numbers from the
+    coefficients that are applied.  ∎
     """
 
     remaining: Fraction

@@ -44,9 +44,10 @@ class DyadicPartition(Selection):
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  A change of x_i by 1 changes Σ_i |x_i − c| by at most 1 for every c, hence its minimum dev(b) for the one
-    block of B that holds i, and no other. So every exponent moves by at most ε/2, every weight by a factor of at most
-    e^{ε/2}, and the sum of all weights too: P moves by a factor of at most e^ε. dev is a whole number (the median is
-    one), the weights depend on nothing else, and the coins that draw from P are exact.  ∎
+    block of B that holds i, and no other. So the scores −Σ_{b∈B} (dev(b) + c₀) move by at most 1, up or down, and by 2
+    against each other: by the lemma on differences of scores, the exponential mechanism with sharpness ε/2 and any
+    public prior is ε-DP, for s and B together and so for B alone. dev is a whole number (the median is one), the
+    weights depend on nothing else, and the coins that draw from P are exact.  ∎
     """
 
     domain: tuple[int, ...]

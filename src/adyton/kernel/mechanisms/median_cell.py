@@ -22,10 +22,10 @@ class MedianCell(Selection):
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  The score of a cut with L rows before it and R after it is −|L − R|. One row more or less moves L − R by
-    exactly 1, so every score by exactly Δ = 1; but up where the row joins the smaller side and down elsewhere, so the
-    factor 2 stays, and permute-and-flip with sharpness ε/(2Δ) = ε/2 is ε-DP. (It cannot be saved: L + R is the same
-    for all cuts, so −|L − R|/2 ranks them as −max(L, R) does, whose scores only fall when a row is added: Δ = 1 and
-    sharpness ε give the same choice.)  ∎
+    exactly 1, so every score by exactly 1; but up where the row joins the smaller side and down elsewhere, so scores
+    move against each other by 2, and by the lemma on differences of scores the sharpness ε/2 is ε-DP. (It cannot be
+    saved: L + R is the same for all cuts, so −|L − R|/2 ranks them as −max(L, R) does, whose scores only fall when a
+    row is added, by at most 1: sharpness ε gives the same choice.)  ∎
     """
 
     def check(self, source: VectorShape) -> None:

@@ -32,7 +32,7 @@ from adyton.whole import IntegerArray
 Reals = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
-_SLACK = 2.0**-48
+SLACK = 2.0**-48
 """A generous bound on the relative error of a few operations in double precision, exponentials and logarithms too."""
 _SPARE_DIGITS = 45
 _ENDLESS = Fraction(10) ** 300
@@ -69,14 +69,14 @@ class PartitionWeights:
         error = max(levels[0][1][0] for levels in self._logs)
         with np.errstate(over="ignore"):
             shares = [1 / np.exp(logs[k:] - logs[k]).sum() for k in range(logs.size - 1)]
-        return _on_grid(np.array(shares), np.full(len(shares), 2 * error))
+        return on_grid(np.array(shares), np.full(len(shares), 2 * error))
 
     def cut_bounds(self, k: int, level: int, blocks: Places) -> tuple[Bounds, Bounds]:
         """Bounds on the probability that each of these blocks of a level is cut, if s is the k-th of the list."""
         _, _, gap, error = self._logs[k][level]
         with np.errstate(over="ignore"):
             share = 1 / (1 + np.exp(-gap[blocks]))
-        return _on_grid(share, error[blocks])
+        return on_grid(share, error[blocks])
 
     def _enclose(self) -> list[list[tuple[Reals, Reals, Reals, Reals]]]:
         """For every s and level: λ, a bound on its error, ln(cut/whole), and a bound on the error of that."""
@@ -97,7 +97,7 @@ class PartitionWeights:
         levels = [(nothing, nothing, nothing, nothing)]
         for parts, whole, cut in zip(reversed(self.parts), reversed(whole_gaps), reversed(cut_gaps), strict=True):
             below, error, _, _ = levels[-1]
-            levels.append(enclose_level(parts, whole, cut, below, error, math.log1p(-chance), math.log(chance), _SLACK))
+            levels.append(enclose_level(parts, whole, cut, below, error, math.log1p(-chance), math.log(chance), SLACK))
         return levels[::-1]
 
     def _exponents(self, gaps: IntegerArray) -> Reals:
@@ -151,9 +151,9 @@ class PartitionWeights:
         return decimal.Context(prec=digits + spare, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 
 
-def _on_grid(share: Reals, error: Reals) -> tuple[Bounds, Bounds]:
+def on_grid(share: Reals, error: Reals) -> tuple[Bounds, Bounds]:
     """Whole numbers around share·2⁶², where the logarithm of share/(1 − share) is off by at most *error*."""
-    width = np.minimum(1.0, np.expm1(np.minimum(error + _SLACK, 1.0)))
+    width = np.minimum(1.0, np.expm1(np.minimum(error + SLACK, 1.0)))
     scale = 2.0**COIN_BITS
     lower = np.floor(share * (1 - width) * scale).astype(np.int64)
     upper = np.ceil(np.minimum(1.0, share * (1 + width)) * scale).astype(np.int64)

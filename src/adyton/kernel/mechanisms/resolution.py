@@ -34,12 +34,12 @@ class Resolution(Selection):
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  (x, c_B) ↦ √(b_B² + c_B²) is a norm, so one row in cell i moves it by at most b_B(e_i). If i is the p-th
-    cell of a block of b ≤ B, the errors are −s/b for s < p and 1 − s/b for p ≤ s ≤ b, and 0 outside the block. The
-    sum of their squares changes by 2p/b − 1 from p to p + 1, so it is largest at p = 1 or p = b, where it is
+    cell of a block of b ≤ B, the errors are −s/b for s < p and 1 − s/b for p ≤ s ≤ b, and 0 outside the block. The sum
+    of their squares changes by 2p/b − 1 from p to p + 1, so it is largest at p = 1 or p = b, where it is
     (b−1)(2b−1)/6b, which rises with b. Hence b_B moves by at most Δ_B = √((B−1)(2B−1)/6Bn), and no score moves by more
-    than R, the sum of the two largest Δ_B, against another; in whole numbers by less than R + 2, so by at most
-    ⌈R⌉ + 1. Permute-and-flip sees only differences of scores, so this is as if all scores rose, by at most ⌈R⌉ + 1,
-    and with sharpness ε/(⌈R⌉ + 1) it is ε-DP. Everything is computed in whole numbers.  ∎
+    than R, the sum of the two largest Δ_B, against another; in whole numbers by less than R + 2, so by at most ⌈R⌉ + 1.
+    By the lemma on differences of scores, permute-and-flip with sharpness ε/(⌈R⌉ + 1) is ε-DP. Everything is computed
+    in whole numbers.  ∎
     """
 
     sizes: tuple[int, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,13 @@ class WorstApproximated(Selection):
     """The number of a query with a large |q·x − q·x̂|, for the public estimate x̂ = guess / denominator.
 
     Scores are whole numbers, u_q(x) = |denominator·(q·x) − q·guess|, and the choice is made by permute-and-flip with
-    sharpness ε/(2Δ), Δ = denominator·max_{q,i} |q_i|.
+    sharpness ε/R, R = denominator·max_i (the two largest |q_i| of all queries q, added up).
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
-    Proof.  If x and x′ differ by 1 in cell i, then q·x moves by |q_i| and u_q by at most denominator·|q_i| ≤ Δ; the
-    guess, its denominator and the queries are public. Some scores rise while others fall, so permute-and-flip needs
-    the sharpness ε/(2Δ): it is then ε-DP (McKenna and Sheldon, NeurIPS 2020). Nothing is rounded, nothing wraps.  ∎
+    Proof.  If x and x′ differ by 1 in cell i, then q·x moves by |q_i| and u_q by at most denominator·|q_i|, up or down;
+    the guess, its denominator and the queries are public. So u_q moves against u_r by at most
+    denominator·(|q_i| + |r_i|) ≤ R, and by the lemma on differences of scores the choice is ε-DP. (The general rule
+    would have 2·max |q_i|: for queries that share no cell, twice as much.) Nothing is rounded, nothing wraps.  ∎
     """
 
     queries: Queries
@@ -71,9 +73,9 @@ class WorstApproximated(Selection):
         if maybe_whole(self.denominator) is None or not 1 <= self.denominator <= _LARGEST:
             raise BadInput(f"denominator must be a whole number in 1 … 2^62, given {shorten(self.denominator)}.")
 
-    def sensitivity(self) -> int:
-        """Δ = denominator·max |q_i|: how far one row can move a score."""
-        return self.denominator * max(1, self.queries.largest_coefficient())
+    def spread(self) -> int:
+        """R: how far one row can move a score against another."""
+        return self.denominator * max(1, _largest_pair(self.queries))
 
     def scores(self, values: IntegerArray) -> IntegerArray:
         """|q·(denominator·x − guess)| for every query, exactly."""
@@ -83,7 +85,7 @@ class WorstApproximated(Selection):
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """Permute-and-flip on the scores."""
-        return np.array([noise.permute_and_flip(self.scores(values), epsilon / (2 * self.sensitivity()))])
+        return np.array([noise.permute_and_flip(self.scores(values), epsilon / self.spread())])
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
         """The number of the query."""
@@ -114,3 +116,9 @@ class WorstApproximated(Selection):
 
     def __str__(self) -> str:
         return f"the worst approximated of {self.queries}"
+
+
+@lru_cache(maxsize=16)
+def _largest_pair(queries: Queries) -> int:
+    """A choice is made round after round among the same queries."""
+    return queries.largest_pair()

@@ -1,14 +1,20 @@
-"""Columns as the kernel sees them: how the value of an attribute is read from an engine's column, without ever failing.
+"""How the value of an attribute is read from an engine's column, without ever failing. This is the one place for it.
 
-After opening, a column is one of: a signed integer of at most 64 bits, a double, a text, a boolean; an identifier may
-be of any type. Not-a-number counts as missing everywhere.
+Opening brings every column into one of a few types: a signed integer of at most 64 bits, a double, a text, a boolean;
+an identifier may be of any type. The schema says what a value is read as, not the type of the column: a text is read as
+a number where the schema wants numbers, a number as a text where it wants texts. What cannot be read is missing (for a
+boolean: outside). Not-a-number counts as missing everywhere.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from adyton.schema import Attribute, Boolean, Categorical
+from adyton.errors import SchemaError
+from adyton.kernel.tables.readers import Column
+from adyton.schema import Attribute, Boolean, Categorical, Identifier
+
+_EXACT = float(1 << 53)
 
 
 def is_missing(column: Any) -> Any:
@@ -26,15 +32,6 @@ def value_of(column: Any, attribute: Attribute) -> Any:
     return column.nullif(float("nan")) if column.type().is_floating() else column
 
 
-def read_text(column: Any, kind: str) -> Any:
-    """A text read as a number or a boolean; null if it is neither.
-
-    Stripping is not only for blanks: DuckDB moves a bare conversion into its CSV reader, which leaves out the whole
-    line when the conversion fails.
-    """
-    return column.strip().try_cast(kind)
-
-
 def holds_booleans(attribute: Attribute) -> bool:
     """Whether the values of an attribute are false and true."""
     return isinstance(attribute, Boolean) or holds_levels(attribute, bool)
@@ -43,6 +40,89 @@ def holds_booleans(attribute: Attribute) -> bool:
 def holds_levels(attribute: Attribute, level_type: type) -> bool:
     """Whether an attribute is categorical with levels of that type."""
     return isinstance(attribute, Categorical) and type(attribute.levels[0]) is level_type
+
+
+def check_type(column: Column, attribute: Attribute, tries: bool) -> None:
+    """An error unless values of the column's type can be read as the attribute says.
+
+    Where types are inferred from rows, as in a frame, every type of single values will do: one odd row makes a column
+    of numbers one of texts, and whether a table can be opened must not tell. *tries* says that the engine can read a
+    text as a number without ever failing.
+    """
+    kind = column.type
+    number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
+    plain = number or kind.is_boolean()
+    if column.inferred:
+        fits, need = plain or _is_single(kind), "a column of texts, numbers or dates"
+    elif isinstance(attribute, Identifier):
+        fits, need = plain or kind.is_string() or kind.is_uuid(), "texts or numbers"
+    elif holds_booleans(attribute):
+        fits, need = plain or (tries and kind.is_string()), "a boolean column, or one of 0 and 1"
+    elif holds_levels(attribute, str):
+        fits, need = kind.is_string() or (tries and plain), "a text column"
+    else:
+        fits, need = number or (tries and kind.is_string()), "a column of numbers"
+    if fits:
+        return
+    advice = "Change the type in the schema, or convert the column."
+    if kind.is_temporal():
+        advice = "Turn dates and times into a number first, such as the year or the days since a fixed day."
+    raise SchemaError(
+        f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "
+        f"which needs {need}. {advice}"
+    )
+
+
+def _is_single(kind: Any) -> bool:
+    """Whether values of this type have a plain text, or none at all."""
+    times = kind.is_temporal() or kind.is_interval()
+    return bool(kind.is_string() or times or kind.is_uuid() or kind.is_null() or kind.is_binary())
+
+
+def prepared(column: Any, attribute: Attribute) -> Any:
+    """The column in one of the few types that the kernel computes with, by conversions that cannot fail."""
+    import ibis
+
+    if isinstance(attribute, Identifier):
+        return column
+    if not column.type().is_string() and _is_single(column.type()):  # of a table in memory, whose types were inferred
+        column = column.cast("string") if column.type().is_temporal() else ibis.null("string")
+    kind = column.type()
+    if kind.is_decimal() or kind.is_uint64() or (kind.is_floating() and not kind.is_float64()):
+        column = column.cast("float64")
+    elif kind.is_unsigned_integer():
+        column = column.cast("int64")
+    if holds_booleans(attribute):
+        return column
+    if holds_levels(attribute, str):
+        return _as_text(column, attribute)
+    if kind.is_string():
+        return read_text(column, "float64")
+    return ibis.null("float64") if kind.is_boolean() else column
+
+
+def read_text(column: Any, kind: str) -> Any:
+    """A text read as a number or a boolean; null if it is neither."""
+    return column.strip().try_cast(kind)
+
+
+def _as_text(column: Any, attribute: Attribute) -> Any:
+    """Numbers as people write them, 1 and not 1.0; booleans as the levels spell them."""
+    import ibis
+
+    kind = column.type()
+    if kind.is_boolean():
+        levels = attribute.levels if isinstance(attribute, Categorical) else ()
+        true, false = (next((level for level in levels if str(level).lower() == word), word) for word in _BOOLEANS)
+        return ibis.cases((column, true), (~column, false), else_=ibis.null("string"))
+    if kind.is_floating():
+        whole = column.try_cast("int64")
+        is_whole = (whole.cast("float64") == column) & column.between(-_EXACT, _EXACT)
+        return ibis.cases((is_whole, whole.cast("string")), (column.notnull() & ~column.isnan(), column.cast("string")))
+    return column.cast("string") if kind.is_integer() else column
+
+
+_BOOLEANS = ("true", "false")
 
 
 def _boolean(column: Any) -> Any:

@@ -1,74 +1,149 @@
-"""CSV files, read so that nothing in them can raise an error."""
+"""CSV files: one line, one row, and nothing in them can raise an error.
+
+The file is read in blocks of whole lines, and the blocks are cut into fields side by side. Everything is text: how a
+text becomes a number is the business of :mod:`adyton.kernel.tables.columns`.
+"""
 
 from __future__ import annotations
 
-import csv
-import gzip
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
+from itertools import chain
+from typing import IO, Any
 
-from adyton.errors import SchemaError
-from adyton.kernel.tables.readers import Column, Reader, connect, sql_path, sql_text, take, view
+import numpy as np
 
-_LONGEST_HEADER = 1 << 20
-_LONGEST_LINE = 1 << 23
+from adyton.kernel.tables.csv_header import looks_like_data, open_bytes, read_header
+from adyton.kernel.tables.csv_records import cut_records
+from adyton.kernel.tables.engine import Stream
+from adyton.kernel.tables.readers import Column, Reader
+
+LONGEST_LINE = 1 << 18
+"""Longer lines are read as empty ones: what it takes to read a line must not stand out among the others."""
+_BLOCK = 1 << 22
+_WORTH_COMPILING = 1 << 17
+_MOST_THREADS = 4
 
 
 class CsvReader(Reader):
     """A CSV file in which nothing can be wrong: whatever cannot be read is missing.
 
-    Columns are taken from the header line; all values are read as text. Lines with too few fields are filled with
-    missing values, surplus fields are ignored, lines longer than 8 MB are left out, and so are lines that are not UTF-8
-    in a column that is asked about. An empty field is missing, quoted or not.
+    Columns are taken from the header line; all values are read as text. A line end ends a row, whatever the line holds,
+    unless *multiline* allows it inside quotes. Lines with too few fields are filled with missing values, surplus fields
+    are ignored. In a line with an open quote, with more than blanks after a closing quote, or of more than 256 KiB, all
+    is missing. Bytes that are not UTF-8 are replaced by U+FFFD. An empty field is missing, quoted or not.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, multiline: bool = False) -> None:
         import ibis
 
-        self.path = path
-        self.compressed = path.lower().endswith(".gz")
-        header = self._header_line()
-        tabs = path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-        candidates = "\t,;|" if tabs else ",;\t|"
-        self.delimiter = max(candidates, key=header.count)
-        names = next(csv.reader(header.splitlines(keepends=True), delimiter=self.delimiter), [])
+        self.path = os.path.abspath(path)  # it is read later, when the working directory may be another
+        self.multiline = multiline
+        names, self.delimiter = read_header(path)
         text = ibis.dtype("string")
-        self.columns = [Column(name.strip(), "text", text, from_text=True) for name in names]
-
-    def _header_line(self) -> str:
-        problem, raw = "", b""
-        try:
-            with gzip.open(self.path, "rb") if self.compressed else open(self.path, "rb") as file:
-                raw = file.readline(_LONGEST_HEADER).split(b"\r")[0]
-        except PermissionError:
-            problem = "cannot be read: permission denied. Ask for the right to read it."
-        except (OSError, EOFError, ValueError):
-            problem = "cannot be read. Check that the file is complete."
-        text = _decoded(raw)
-        if not problem and text is None:
-            problem = "is not UTF-8 text. Convert it first, for example with iconv -f latin1 -t utf-8."
-        elif not problem and (not (text or "").strip() or raw.count(b'"') % 2 or len(raw) >= _LONGEST_HEADER - 1):
-            problem = "does not begin with a header: the first line of a CSV file names the columns."
-        if problem or text is None:
-            raise SchemaError(f"{self.path!r} {problem}")
-        return text
+        self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in names]
+        self.doubtful = looks_like_data(names)
 
     def read(self, wanted: Sequence[int]) -> Any:
-        """A view over DuckDB's reader in its most forgiving mode; one thread, for quoted line ends to be understood."""
-        columns = ", ".join(f"'f{index}': 'VARCHAR'" for index in range(len(self.columns)))
-        query = (
-            f"select * from read_csv({sql_path(self.path)}, auto_detect=false, header=true, columns={{{columns}}}, "
-            f"delim={sql_text(self.delimiter)}, quote='\"', escape='\"', ignore_errors=true, strict_mode=false, "
-            f"null_padding=true, parallel=false, max_line_size={_LONGEST_LINE}, "
-            f"compression='{'gzip' if self.compressed else 'none'}')"
-        )
-        table = view(connect(), query, f"{self.path!r} cannot be read as CSV.")
-        return take(table, [f"f{index}" for index in wanted])
+        """The wanted columns as texts, read when they are counted."""
+        import pyarrow
+
+        return Stream([pyarrow.string()] * len(wanted), partial(self._batches, tuple(wanted))).table()
+
+    def _batches(self, wanted: tuple[int, ...]) -> Iterator[Any]:
+        slots = np.full(len(self.columns), -1)
+        slots[list(wanted)] = range(len(wanted))
+        with open_bytes(self.path) as file:
+            file.readline()
+            blocks = _blocks(file)
+            first = next(blocks, b"")
+            loop = _compiled_loop() if len(first) > _WORTH_COMPILING else cut_records
+            cut = partial(_cut, multiline=self.multiline, delimiter=ord(self.delimiter), slots=slots, loop=loop)
+            in_turn = _one_after_another if self.multiline else _side_by_side
+            yield from in_turn(chain([first], blocks), cut)
 
 
-def _decoded(raw: bytes) -> str | None:
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    """Whole lines, about *_BLOCK* bytes at a time; a line that is too long may come without its middle."""
+    rest = b""
+    while block := file.read(_BLOCK):
+        if _is_too_long(rest):  # nothing counts any more but its end
+            end = block.find(b"\n")
+            block = block[end:] if end >= 0 else b""
+        block = rest + block
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield _as_text(block[:end])
+        rest = block[end : end + LONGEST_LINE + 2]
+    if rest:
+        yield _as_text(rest + b"\n")
+
+
+def _is_too_long(rest: bytes) -> bool:
+    """Whether a line whose beginning this is must be too long, be it with a carriage return at its end."""
+    return len(rest) > LONGEST_LINE + 1
+
+
+def _side_by_side(blocks: Iterator[bytes], cut: Callable[[bytes, bool], tuple[Any, int]]) -> Iterator[Any]:
+    """The batches of all blocks in their order, cut by a few threads a few blocks ahead."""
+    threads = min(_MOST_THREADS, os.cpu_count() or 1)
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[tuple[Any, int]]] = deque()
+        for block in blocks:
+            waiting.append(pool.submit(cut, block, True))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()[0]
+        while waiting:
+            yield waiting.popleft().result()[0]
+
+
+def _one_after_another(blocks: Iterator[bytes], cut: Callable[[bytes, bool], tuple[Any, int]]) -> Iterator[Any]:
+    """The batches where a row may go on in the next line, so that only reading finds where it ends."""
+    rest = b""
+    for block in blocks:
+        text = rest + block
+        batch, taken = cut(text, False)
+        rest = text[taken:]
+        yield batch
+    if rest:
+        yield cut(rest, True)[0]
+
+
+def _cut(
+    block: bytes, final: bool, *, multiline: bool, delimiter: int, slots: Any, loop: Callable[..., tuple[int, int]]
+) -> tuple[Any, int]:
+    """The records of a block as an Arrow batch, and how many of its bytes they are."""
+    import pyarrow
+
+    width, most = int(slots.max()) + 1, block.count(b"\n")
+    data = np.empty((width, len(block)), np.uint8)
+    ends = np.zeros((width, most + 1), np.int32)
+    filled = np.zeros((width, most), np.uint8)
+    raw = block if loop is cut_records else np.frombuffer(block, np.uint8)
+    records, taken = loop(raw, final, multiline, LONGEST_LINE, delimiter, slots, data, ends, filled)
+    columns = []
+    for slot in range(width):
+        known = pyarrow.py_buffer(np.packbits(filled[slot, :records], bitorder="little"))
+        offsets = pyarrow.py_buffer(ends[slot, : records + 1])
+        texts = pyarrow.py_buffer(data[slot, : ends[slot, records]])
+        columns.append(pyarrow.StringArray.from_buffers(records, offsets, texts, known))
+    return pyarrow.record_batch(columns, [f"c{slot}" for slot in range(width)]), taken
+
+
+def _as_text(block: bytes) -> bytes:
+    """The same where it is UTF-8; other bytes become U+FFFD, which never touches a line end, a quote or a delimiter."""
     try:
-        text = raw.decode("utf-8-sig")
+        block.decode()
     except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
+        return block.decode("utf-8", "replace").encode()
+    return block
+
+
+@cache
+def _compiled_loop() -> Callable[..., tuple[int, int]]:
+    from adyton.compiling import compiled
+
+    return compiled(cut_records)

@@ -28,10 +28,11 @@ _BODIES = {
 }
 
 
-def draft_schema(data: Any) -> str:
+def draft_schema(data: Any, *, header: bool = False) -> str:
     """TOML that lists the columns of a table and leaves bounds and levels as comments. It never reads a value.
 
-    *data* is anything that can be opened as a table; of a CSV file only the header line is read.
+    *data* is anything that can be opened as a table; of a CSV file only the first line is read. If that line looks like
+    a row and not like names, it is not shown, unless you say with *header* that it does name the columns.
 
     >>> import pyarrow
     >>> print(draft_schema(pyarrow.table({"age": [34]})))  # doctest: +ELLIPSIS
@@ -44,7 +45,13 @@ def draft_schema(data: Any) -> str:
     """
     from adyton.kernel.tables.readers import reader_for
 
-    columns = reader_for(data).columns
+    reader = reader_for(data)
+    if reader.doubtful and not header:
+        raise SchemaError(
+            "the first line of the file looks like a row of data, which a draft would publish. If it does name the "
+            "columns, say so with --header (in Python header=True); if not, write such a line at the top of the file."
+        )
+    columns = reader.columns
     names = [column.name for column in columns]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

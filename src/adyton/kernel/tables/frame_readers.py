@@ -1,26 +1,28 @@
-"""Tables in memory (pandas, polars, Arrow) and on other engines (Ibis).
+"""Tables in memory: pandas, polars and Arrow.
 
-Frames become Arrow, column by column and only the wanted ones. Columns of Python objects, whose values may be of any
-type, are read as text, like a CSV file: what has no plain text is missing. No library is imported unless the caller
-has done so already.
+A frame's types were inferred from its rows by whoever made it, so that every type of single values can be opened: one
+odd row makes a column of numbers one of texts or of objects. Columns become Arrow when they are first counted, the
+wanted ones only; a lazy frame is collected then. No library is imported unless the caller has done so already.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from decimal import Decimal
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from adyton.errors import SchemaError
 from adyton.kernel.sealed import quietly
-from adyton.kernel.tables.readers import Column, Reader, TableReader, connect, take
+from adyton.kernel.tables.engine import Stream
+from adyton.kernel.tables.plain_columns import plain, plain_type, texts
+from adyton.kernel.tables.readers import Column, Reader
 from adyton.messages import shorten
 
-_IN_PLACE = ("duckdb", "postgres", "pyspark")
-_UNREADABLE = "the frame cannot be read as a table. Convert it to an Arrow table yourself, then open that."
+_ROWS_AT_A_TIME = 122_880
 
 
 def frame_reader(data: Any) -> Reader | None:
@@ -34,145 +36,144 @@ def frame_reader(data: Any) -> Reader | None:
     if pyarrow is not None and isinstance(data, pyarrow.Table):
         return ArrowReader(data)
     if ibis is not None and isinstance(data, ibis.Table):
-        return _engine_reader(data)
+        from adyton.kernel.tables.expressions import ExpressionReader
+
+        return ExpressionReader(data)
     return None
 
 
-def _engine_reader(table: Any) -> Reader:
-    """Run where the table is; an expression over data in memory alone runs in our own engine."""
-    backends, has_unbound = table._find_backends()
-    names = sorted({backend.name for backend in backends})
-    if has_unbound:
-        raise SchemaError("the Ibis table is bound to no data. Give a table of a connection.")
-    if any(name not in _IN_PLACE for name in names) or len(backends) > 1:
-        raise SchemaError(
-            f"tables on {' and '.join(names)} cannot be opened, those of one connection to {', '.join(_IN_PLACE)} can. "
-            "Write the table to a Parquet file, or turn it into an Arrow table."
-        )
-    return TableReader(table)
+class FrameReader(Reader):
+    """What the three kinds of frames share: plain types are known at once, plain columns are made when counted."""
+
+    kinds: list[Any]
+    """The plain Arrow type of every column; None where there is none."""
+
+    def read(self, wanted: Sequence[int]) -> Any:
+        """A stream of the wanted columns, which are converted once."""
+        import pyarrow
+
+        @cache
+        def table() -> Any:
+            arrays = self.arrays(wanted)
+            return pyarrow.table({f"c{place}": array for place, array in enumerate(arrays)})
+
+        def batches() -> Iterator[Any]:
+            yield from table().to_batches(max_chunksize=_ROWS_AT_A_TIME)
+
+        return Stream([self.kinds[index] for index in wanted], batches).table()
+
+    @abstractmethod
+    def arrays(self, wanted: Sequence[int]) -> list[Any]:
+        """The wanted columns in their plain types."""
 
 
-class ArrowReader(Reader):
+class ArrowReader(FrameReader):
     """An Arrow table."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
-        self.columns = [_arrow_column(field.name, field.type) for field in table.schema]
+        self.kinds = [plain_type(field.type) for field in table.schema]
+        self.columns = [_column(field.name, field.type, str(field.type)) for field in table.schema]
 
-    def read(self, wanted: Sequence[int]) -> Any:
-        """The wanted columns, registered without a copy."""
-        return register([_plain(self.table.column(index)) for index in wanted])
+    def arrays(self, wanted: Sequence[int]) -> list[Any]:
+        """Without a copy where the type is plain."""
+        return [plain(self.table.column(index), self.kinds[index]) for index in wanted]
 
 
-class PolarsReader(Reader):
-    """A polars frame; a lazy one is collected when it is opened, the wanted columns only."""
+class PolarsReader(FrameReader):
+    """A polars frame. The schema of a lazy one is resolved at opening; it is collected once, when it is counted."""
 
     def __init__(self, frame: Any) -> None:
         import polars
+        import pyarrow
 
         self.frame = frame
-        types = frame.collect_schema()
-        self.columns = []
-        for name, kind in types.items():
-            empty = polars.DataFrame(schema={"x": kind})
+        schema = quietly(frame.collect_schema)
+        if schema is None:
+            raise SchemaError("polars cannot tell the columns of the lazy frame. Collect it yourself, then open that.")
+        self.kinds, self.columns = [], []
+        for name, dtype in schema.items():
+            empty = polars.DataFrame(schema={"x": dtype})
             arrow = quietly(lambda empty=empty: empty.to_arrow().schema.field("x").type)  # type: ignore[misc]
-            self.columns.append(_arrow_column(name, arrow, str(kind)))
+            arrow = pyarrow.string() if arrow is None or dtype == polars.Object else arrow
+            self.kinds.append(plain_type(arrow))
+            self.columns.append(_column(name, arrow, str(dtype)))
 
-    def read(self, wanted: Sequence[int]) -> Any:
-        """The wanted columns as Arrow."""
-        names = [self.columns[index].name for index in wanted]
-        arrays = quietly(
-            lambda: [_plain(column) for column in self.frame.lazy().select(names).collect().to_arrow().columns]
-        )
-        if arrays is None:
-            raise SchemaError(_UNREADABLE)
-        return register(arrays)
+    def arrays(self, wanted: Sequence[int]) -> list[Any]:
+        """Column by column; where polars cannot make Arrow of one, through Python's values."""
+        import polars
+
+        frame = self.frame.lazy().select([self.columns[index].name for index in wanted]).collect()
+        found = []
+        for index, series in zip(wanted, frame.get_columns(), strict=True):
+            arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
+            kind = self.kinds[index]
+            found.append(texts(series.to_list, kind) if arrow is None else plain(arrow, kind))
+        return found
 
 
-class PandasReader(Reader):
-    """A pandas frame. The types are those of its columns, found on an empty slice."""
+class PandasReader(FrameReader):
+    """A pandas frame. Columns of Python objects, which may hold anything, are read as text, like a CSV file."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
-        self.columns = [self._look(index) for index in range(frame.shape[1])]
+        self.kinds, self.columns = [], []
+        for index in range(frame.shape[1]):
+            kind = _pandas_type(frame.iloc[:0, index])
+            self.kinds.append(_text_type() if kind is None else plain_type(kind))
+            shown = str(frame.dtypes.iloc[index])
+            self.columns.append(_column(str(frame.columns[index]), kind, shown, objects=kind is None))
 
-    def _look(self, index: int) -> Column:
-        import ibis
+    def arrays(self, wanted: Sequence[int]) -> list[Any]:
+        """Not-a-number becomes missing."""
+        return [self._array(self.frame.iloc[:, index], self.kinds[index]) for index in wanted]
+
+    def _array(self, values: Any, kind: Any) -> Any:
         import pyarrow
 
-        name, series = str(self.frame.columns[index]), self.frame.iloc[:0, index]
-        values = series.dtype.categories if str(series.dtype) == "category" else series
-        if values.dtype == object:
-            return Column(name, "object", ibis.dtype("string"), from_text=True)
-        arrow = quietly(lambda: pyarrow.array(values[:0], from_pandas=True).type)
-        return _arrow_column(name, arrow, str(series.dtype))
-
-    def read(self, wanted: Sequence[int]) -> Any:
-        """The wanted columns as Arrow; not-a-number becomes missing."""
-        arrays = quietly(lambda: [self._column(index) for index in wanted])
-        if arrays is None:
-            raise SchemaError(_UNREADABLE)
-        return register(arrays)
-
-    def _column(self, index: int) -> Any:
-        import pyarrow
-
-        series = self.frame.iloc[:, index]
-        if self.columns[index].from_text or getattr(series.dtype, "storage", "") == "python":
-            return pyarrow.array([_text(value) for value in series], pyarrow.large_string())
-        return _plain(pyarrow.array(series, from_pandas=True))
+        if hasattr(values.dtype, "categories"):
+            codes = values.cat.codes.to_numpy()
+            return self._array(values.cat.categories.to_series(), kind).take(pyarrow.array(codes, mask=codes < 0))
+        if _pandas_type(values.iloc[:0]) is None:
+            return texts(lambda: values, kind)
+        values = _dense(values)
+        arrow = quietly(lambda: pyarrow.array(values, from_pandas=True))
+        return texts(lambda: values, kind) if arrow is None else plain(arrow, kind)
 
 
-def register(columns: Sequence[Any]) -> Any:
-    """Arrow columns as an Ibis table of our own engine."""
+def _pandas_type(values: Any) -> Any | None:
+    """The Arrow type of an empty series, found without its rows; None if its values are read as Python objects."""
     import pyarrow
 
-    connection = connect()
-    connection.con.register("source", pyarrow.table({f"c{index}": column for index, column in enumerate(columns)}))
-    return take(connection.table("source"), [f"c{index}" for index in range(len(columns))])
+    dtype = values.dtype
+    if hasattr(dtype, "categories"):
+        return _pandas_type(dtype.categories[:0].to_series())
+    if str(dtype) == "object" or getattr(dtype, "storage", "") == "python":
+        return None
+    kind = quietly(lambda: pyarrow.array(_dense(values), from_pandas=True).type)
+    return None if kind is None or isinstance(kind, pyarrow.BaseExtensionType) or plain_type(kind) is None else kind
 
 
-def _plain(column: Any) -> Any:
-    """Dictionaries spelt out; types the engine does not know turned into those it does."""
+def _dense(values: Any) -> Any:
+    return np.asarray(values) if hasattr(values, "sparse") and str(values.dtype).startswith("Sparse") else values
+
+
+def _text_type() -> Any:
     import pyarrow
-    from pyarrow import types
 
-    kind = column.type
-    if types.is_dictionary(kind):
-        return _plain(column.cast(kind.value_type))
-    if types.is_float16(kind):
-        return column.cast(pyarrow.float32())
-    if types.is_null(kind):
-        return column.cast(pyarrow.string())
-    return column
+    return pyarrow.large_string()
 
 
-def _arrow_column(name: str, kind: Any, shown: str | None = None) -> Column:
+def _column(name: str, kind: Any, shown: str, *, objects: bool = False) -> Column:
+    """What is public about a column of a frame; of a dictionary, the type of what it spells."""
     from ibis.expr import datatypes
     from pyarrow import types
 
-    value = kind.value_type if kind is not None and types.is_dictionary(kind) else kind
-    found = quietly(lambda: datatypes.DataType.from_pyarrow(value))
-    empty = found is not None and found.is_null()
-    return Column(name, shorten(shown or str(kind)).strip("'"), found or datatypes.unknown, from_text=empty)
-
-
-def _text(value: object) -> str | None:
-    """The plain text of a Python value, as a CSV file would have it; None for what has none."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, bytes) or value is None:
-        return None
-    if type(value).__name__ in ("bool", "bool_"):
-        return "true" if value else "false"
-    if isinstance(value, int | float | Decimal | np.integer | np.floating):
-        return _number_text(value)
-    return None
-
-
-def _number_text(value: Any) -> str | None:
-    try:
-        text = str(int(value)) if isinstance(value, int) and abs(value) < 2**1000 else repr(float(value))
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return None if text == "nan" else text
+    while kind is not None and (types.is_dictionary(kind) or types.is_run_end_encoded(kind)):
+        kind = kind.value_type
+    found = datatypes.string if objects else quietly(lambda: datatypes.DataType.from_pyarrow(kind))
+    if found is None or isinstance(found, datatypes.Unknown):
+        single = kind is not None and plain_type(kind) is not None
+        found = datatypes.binary if single else datatypes.unknown
+    name_of_type = shorten(shown).strip("'")
+    return Column(name, name_of_type, found, from_text=objects or found.is_null(), inferred=True)

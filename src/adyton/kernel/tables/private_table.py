@@ -6,6 +6,7 @@ comes back is one number, or at most one number per cell of the declared domain.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -16,17 +17,28 @@ import numpy.typing as npt
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table, same_bytes
-from adyton.kernel.tables.columns import is_missing, read_text, value_of
+from adyton.kernel.tables.columns import check_type, is_missing, prepared, value_of
+from adyton.kernel.tables.engine import connect
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
-from adyton.kernel.tables.readers import Column, connect, reader_for, wanted_columns
+from adyton.kernel.tables.readers import reader_for, wanted_columns
 from adyton.queries import Partition
-from adyton.schema import Attribute, Categorical, Identifier, Schema
+from adyton.schema import Schema
 
 _one_at_a_time = threading.RLock()
-"""Tables may share a connection, and a connection runs one query at a time."""
+"""Tables may share a connection, and a connection runs one query at a time. A forked child gets a lock of its own: the
+thread that held this one while the process forked does not exist there."""
 LARGEST_DOMAIN = 1 << 27
 """A vector of a gigabyte."""
 _FEW_RUNS = 8
+
+
+def _renew_lock() -> None:
+    global _one_at_a_time
+    _one_at_a_time = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def open_table(data: Any, schema: Schema) -> PrivateTable:
@@ -41,15 +53,14 @@ def open_table(data: Any, schema: Schema) -> PrivateTable:
     """
     if not isinstance(schema, Schema):
         raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
-    reader = reader_for(data)
+    reader = reader_for(data, multiline=schema.multiline)
     wanted = wanted_columns(reader, schema.names)
-    chosen = [reader.columns[index] for index in wanted]
-    for column, attribute in zip(chosen, schema.attributes.values(), strict=True):
-        _check_type(column, attribute)
+    for index, attribute in zip(wanted, schema.attributes.values(), strict=True):
+        check_type(reader.columns[index], attribute, reader.tries)
     table = reader.read(wanted)
-    pairs = zip(chosen, schema.attributes.values(), strict=True)
-    prepared = {f"c{i}": _prepared(table[f"c{i}"], column, attribute) for i, (column, attribute) in enumerate(pairs)}
-    return PrivateTable(table.select(**prepared), schema, {name: f"c{i}" for i, name in enumerate(schema.names)})
+    columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
+    rows = table.select(**{columns[name]: prepared(table[columns[name]], schema.attributes[name]) for name in columns})
+    return PrivateTable(rows, schema, columns)
 
 
 def check_domain(schema: Schema) -> None:
@@ -172,46 +183,3 @@ def _among(cell: Any, cells: Sequence[int]) -> Any:
     for first, last in runs:
         condition = condition | cell.between(first, last)
     return condition
-
-
-def _check_type(column: Column, attribute: Attribute) -> None:
-    """An error unless the type of the column can hold what the attribute declares."""
-    kind = column.type
-    if column.from_text:
-        return
-    number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
-    if isinstance(attribute, Identifier):
-        fits, need = number or kind.is_string() or kind.is_uuid() or kind.is_boolean(), "texts or numbers"
-    elif isinstance(attribute, Categorical):
-        level = type(attribute.levels[0])
-        fits = {str: kind.is_string(), int: number, bool: kind.is_boolean()}[level]
-        need = {str: "a text column", int: "a column of numbers", bool: "a boolean column"}[level]
-    elif attribute.kind == "boolean":
-        fits, need = kind.is_boolean() or number, "a boolean column, or one of 0 and 1"
-    else:
-        fits, need = number, "a column of numbers"
-    if fits:
-        return
-    advice = "Change the type in the schema, or convert the column."
-    if kind.is_string() and need == "a column of numbers":
-        advice += " (In pandas: pandas.to_numeric(column, errors='coerce').)"
-    if kind.is_temporal():
-        advice = "Turn dates and times into a number first, such as the year or the days since a fixed day."
-    raise SchemaError(
-        f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "
-        f"which needs {need}. {advice}"
-    )
-
-
-def _prepared(column: Any, source: Column, attribute: Attribute) -> Any:
-    """The column in one of the few types that the kernel computes with, by conversions that cannot fail."""
-    if isinstance(attribute, Identifier):
-        return column
-    kind = column.type()
-    if source.from_text:
-        numeric = attribute.kind in ("integer", "numeric")
-        numeric = numeric or (isinstance(attribute, Categorical) and type(attribute.levels[0]) is int)
-        return read_text(column, "float64") if numeric else column
-    if kind.is_decimal() or kind.is_floating() or kind.is_uint64():
-        return column if kind.is_float64() else column.cast("float64")
-    return column.cast("int64") if kind.is_unsigned_integer() else column

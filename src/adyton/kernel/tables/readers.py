@@ -15,6 +15,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.sealed import quietly
+from adyton.kernel.tables.engine import connect, sql_path, sql_text, take, view
 from adyton.messages import listing, shorten, suggestion
 
 _CSV = (".csv", ".tsv", ".tab", ".txt")
@@ -27,12 +28,16 @@ _ADVICE = "Give a CSV, Parquet or DuckDB file, a pandas or polars frame, an Arro
 
 @dataclass(frozen=True)
 class Column:
-    """What is public about a column: its name, the engine's type, Ibis's type, and whether values come from text."""
+    """What is public about a column: its name, the engine's type and Ibis's; and where the type comes from.
+
+    Values of any kind may stand in it *from_text*; its type may have been *inferred* from rows.
+    """
 
     name: str
     engine_type: str
     type: Any
     from_text: bool = False
+    inferred: bool = False
 
     @property
     def kind(self) -> str:
@@ -54,16 +59,20 @@ class Reader(ABC):
     """A table that can be looked at and then read."""
 
     columns: Sequence[Column]
+    doubtful: bool = False
+    """Whether the names of the columns look like values: then they are not shown."""
+    tries: bool = True
+    """Whether the engine has conversions that never fail."""
 
     @abstractmethod
     def read(self, wanted: Sequence[int]) -> Any:
         """An Ibis table of the wanted columns, named c0, c1, …"""
 
 
-def reader_for(data: Any) -> Reader:
-    """The reader of any kind of table that can be opened."""
+def reader_for(data: Any, *, multiline: bool = False) -> Reader:
+    """The reader of any kind of table that can be opened; *multiline* allows line ends inside the quotes of CSV."""
     if isinstance(data, str | os.PathLike):
-        return _file_reader(os.fsdecode(data))
+        return _file_reader(os.fsdecode(data), multiline)
     from adyton.kernel.tables.frame_readers import frame_reader
 
     reader = frame_reader(data)
@@ -72,7 +81,7 @@ def reader_for(data: Any) -> Reader:
     return reader
 
 
-def _file_reader(text: str) -> Reader:
+def _file_reader(text: str, multiline: bool) -> Reader:
     base, _, table = text.rpartition("#")
     if base.lower().endswith(_DATABASE):
         return DatabaseReader(base, table)
@@ -96,7 +105,7 @@ def _file_reader(text: str) -> Reader:
     if name.endswith(_CSV):
         from adyton.kernel.tables.csv_reader import CsvReader
 
-        return CsvReader(text)
+        return CsvReader(text, multiline=multiline)
     if name.endswith(_PARQUET):
         return ParquetReader([text], text)
     if name.endswith(_DATABASE):
@@ -117,53 +126,12 @@ def _matching(pattern: str) -> list[str]:
     return sorted(glob.glob(pattern, recursive=True))
 
 
-def connect() -> Any:
-    """A fresh engine in memory that writes nothing to disk, installs nothing and looks at none of our variables."""
-    import ibis
-
-    connection = ibis.duckdb.connect(
-        ":memory:",
-        temp_directory="",
-        autoinstall_known_extensions=False,
-        autoload_known_extensions=False,
-        allow_community_extensions=False,
-        python_enable_replacements=False,
-    )
-    connection.con.execute("set enable_progress_bar = false")
-    return connection
-
-
-def view(connection: Any, query: str, complaint: str) -> Any:
-    """A view in our own engine; *complaint* is the message if the engine refuses, whatever it says."""
-    if quietly(lambda: connection.con.execute(f"create temp view source as {query}")) is None:
-        raise SchemaError(complaint)
-    return connection.table("source")
-
-
-def sql_text(text: str) -> str:
-    """A text as a literal of SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def sql_path(path: str) -> str:
-    """A path as a literal of SQL, for functions that expand patterns: its brackets and stars stand for themselves.
-
-    It is made absolute, because the engine reads the file later, when the working directory may be another.
-    """
-    return sql_text("".join(f"[{sign}]" if sign in "*?[" else sign for sign in os.path.abspath(path)))
-
-
-def take(table: Any, names: Sequence[str]) -> Any:
-    """Those columns of an Ibis table, as c0, c1, …"""
-    return table.select(**{f"c{index}": table[name] for index, name in enumerate(names)})
-
-
 class TableReader(Reader):
     """An Ibis table whose types are known."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, *, inferred: bool = False) -> None:
         self.table = table
-        self.columns = [Column(name, str(kind), kind) for name, kind in table.schema().items()]
+        self.columns = [Column(name, str(kind), kind, inferred=inferred) for name, kind in table.schema().items()]
 
     def read(self, wanted: Sequence[int]) -> Any:
         """A projection."""
@@ -199,9 +167,11 @@ class ParquetReader(TableReader):
 
 
 class DatabaseReader(TableReader):
-    """A table of a DuckDB file, which is opened for reading only."""
+    """A stored table of a DuckDB file, which is opened for reading only."""
 
     def __init__(self, path: str, table: str) -> None:
+        from adyton.kernel.tables.expressions import check_stored
+
         if not _exists(path):
             raise SchemaError(f"the file {path!r} does not exist. {_ADVICE}.")
         connection = connect()
@@ -215,6 +185,7 @@ class DatabaseReader(TableReader):
         if table not in tables:
             asked = f"no table {table!r}" if table else "not exactly one table"
             raise SchemaError(f"{path!r} has {asked}. It has {listing(tables) or 'none'}. Write {path + '#table'!r}.")
+        check_stored(connection.con, table, "stored", "main")
         name = table.replace('"', '""')
         super().__init__(
             view(connection, f'select * from stored.main."{name}"', f"{table!r} of {path!r} cannot be read.")
@@ -222,7 +193,7 @@ class DatabaseReader(TableReader):
 
 
 def _attach(connection: Any, path: str) -> list[str]:
-    """Attach a database file for reading, and list its tables."""
+    """Attach a database file for reading, and list its tables and views."""
     connection.con.execute(f"attach {sql_text(path)} as stored (read_only)")
     found = connection.con.execute(
         "select table_name from information_schema.tables where table_catalog = 'stored' and table_schema = 'main'"
@@ -231,13 +202,21 @@ def _attach(connection: Any, path: str) -> list[str]:
 
 
 def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
-    """Where the named columns are; an error that lists the columns there are if one is missing or there twice."""
+    """Where the named columns are; an error that lists the columns there are if one is missing or there twice.
+
+    Names that look like values are not listed, nor those of a CSV file that has none of the schema's: its first line
+    may be a row.
+    """
     present = [column.name for column in reader.columns]
     headed = all(column.engine_type == "text" for column in reader.columns)
-    if headed and not set(names) & set(present):  # this may be the first row of a file without a header: do not show it
+    missing = [name for name in names if name not in present]
+    none = len(missing) == len(names)
+    if headed and (none or (missing and reader.doubtful)):
+        which = f"none of the schema's attributes ({listing(names)})" if none else f"no attribute {listing(missing)}"
+        looks = " It looks like a row of data." if reader.doubtful else ""
         raise SchemaError(
-            f"none of the schema's attributes ({listing(names)}) is a column of the table. Check the names, and that "
-            "the first line of a CSV file names the columns."
+            f"the first line of the file names {which}.{looks} Check the names, and that the first line of the CSV "
+            "file names the columns; if it does not, write such a line at the top."
         )
     for name in names:
         times = present.count(name)

@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
 from adyton.queries.base import Reals
+from adyton.remembered import cached_property
 from adyton.selection.corpus.histograms import regrid
 from adyton.selection.corpus.made_up import made_up
 from adyton.selection.corpus.public_files import ENDINGS, Named, read_file, read_table

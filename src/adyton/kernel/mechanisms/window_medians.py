@@ -1,0 +1,78 @@
+"""How far every window of a line is from its median, in whole numbers.
+
+min_c Σ_{i ∈ b} |x_i − c| is attained at the median: it is the sum of the upper half of the cells less that of the lower
+half. Of L cells with the sum S let h = ⌊L/2⌋, ℓ the sum of the h smallest and m the next larger one: then it is S − 2ℓ
+for an even L and S − m − 2ℓ for an odd one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.whole import SAFE, IntegerArray, narrow
+
+Integers = npt.NDArray[np.int64]
+
+
+def median_costs(values: IntegerArray, lengths: Integers, grid: int, rows: int) -> IntegerArray:
+    """*grid* times the distance from the median of the window of each length that ends at each cell; 0 where there is
+    none. *rows* is Σ |x_i|, which shows whether 64 bits suffice."""
+    roomy = values.astype(np.int64 if 2 * grid * rows < SAFE else object)
+    distinct, ranks = np.unique(roomy, return_inverse=True)
+    costs = np.zeros((lengths.size, values.size), dtype=roomy.dtype)
+    fill = _windows(roomy.dtype == object)
+    for row, length in zip(costs, lengths.tolist(), strict=True):
+        numbers, sums = np.zeros((2, distinct.size + 1), dtype=roomy.dtype)
+        fill(roomy, ranks.reshape(-1), distinct, length, grid, numbers, sums, row)
+    return narrow(costs)
+
+
+def median_windows(
+    values: Any, ranks: Any, distinct: Any, length: int, grid: int, numbers: Any, sums: Any, costs: Any
+) -> None:
+    """Fill *costs* for one length; compiled for 64-bit arrays, else as it stands.
+
+    *numbers* and *sums* are Fenwick trees, at first zero, over the ranks: how many cells of the window have a rank
+    below some rank, and their sum.
+    """
+    size, half = len(distinct), length // 2
+    highest = 1
+    while 2 * highest <= size:
+        highest *= 2
+    total = 0 * values[0]
+    for end in range(len(values)):
+        for way in range(2):
+            cell = end - way * length
+            if cell < 0:
+                break
+            change = 1 - 2 * way
+            total += change * values[cell]
+            node = ranks[cell] + 1
+            while node <= size:
+                numbers[node] += change
+                sums[node] += change * values[cell]
+                node += node & -node
+        if end < length - 1:
+            continue
+        place, below, lower, step = 0, 0, 0 * values[0], highest
+        while step > 0:  # the most ranks that hold no more than half of the cells
+            if place + step <= size and below + numbers[place + step] <= half:
+                place += step
+                below += numbers[place]
+                lower += sums[place]
+            step //= 2
+        middle = distinct[place]
+        lower += (half - below) * middle
+        costs[end] = grid * (total - 2 * lower - (length - 2 * half) * middle)
+
+
+def _windows(huge: bool) -> Callable[..., None]:
+    if huge:
+        return median_windows
+    from adyton.kernel.mechanisms.window_medians_compiled import median_windows as compiled_windows
+
+    return compiled_windows

@@ -1,0 +1,211 @@
+"""Ibis tables: an expression is opened only if one row of the stored table makes at most one row, from itself alone.
+
+The expression is walked, and what is not on the list below is refused: joins, aggregates, windows, samples, the clock,
+random numbers, functions and texts of SQL, whatever could fail on a row. Stored tables are the leaves; views are
+refused, because their text is not ours to judge.
+
+Claim.  If :func:`check_expression` accepts an expression, each of its rows is a function of one stored row, the same
+function in every run, and no stored row makes the engine fail.
+Proof.  Relations on the list map rows one by one, or leave some out. Values on the list are total, deterministic
+functions of fields of the same row and of literals.  ∎
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adyton.errors import SchemaError
+from adyton.kernel.sealed import quietly
+from adyton.kernel.tables.engine import sql_text
+from adyton.kernel.tables.readers import TableReader
+from adyton.messages import listing, shorten
+
+_IN_PLACE = ("duckdb", "postgres", "pyspark")
+_RELATIONS = "DatabaseTable InMemoryTable Project Filter DropColumns DropNull Sort SortKey SelfReference Field Literal"
+_VALUES = "Alias And Or Not Xor IsNull NotNull"
+_OF_ONE_TYPE = (
+    "Equals NotEquals Less LessEqual Greater GreaterEqual Between IdenticalTo NullIf Coalesce Greatest Least IfElse "
+    "SimpleCase SearchedCase InValues Clip"
+)
+"""Total where nothing must be converted first: next to a number, an engine reads a text as one, and fails."""
+_OURS = (
+    "IsNan IsInf TryCast ExtractYear ExtractMonth ExtractDay ExtractQuarter ExtractDayOfYear ExtractWeekOfYear "
+    "ExtractHour ExtractMinute ExtractSecond DayOfWeekIndex Date Lowercase Uppercase Strip LStrip RStrip StringLength "
+    "StringConcat StringContains StartsWith EndsWith StringReplace Divide"
+)
+"""Total in DuckDB; other engines fail on some values."""
+_REAL = ("Add", "Subtract", "Multiply", "Negate", "Abs")
+"""Total on doubles in DuckDB; integers overflow."""
+_FAR = 1 << 31
+_NAMES = {
+    "RandomScalar": "ibis.random()",
+    "RandomUUID": "ibis.uuid()",
+    "TimestampNow": "ibis.now()",
+    "DateNow": "ibis.today()",
+    "WindowFunction": "a window function, or an aggregate beside single rows",
+    "JoinChain": "a join",
+    "Aggregate": "an aggregation",
+    "Distinct": "distinct()",
+    "Limit": "limit()",
+    "Sample": "sample()",
+    "Union": "a union",
+    "Intersection": "an intersection",
+    "Difference": "a difference",
+    "SQLQueryResult": "SQL text",
+    "SQLStringView": "SQL text",
+    "InSubquery": "a subquery",
+    "ExistsSubquery": "a subquery",
+    "ScalarSubquery": "a subquery",
+}
+_ALLOWED = (
+    "An Ibis table may choose columns and rows of one stored table, compare, replace nulls, convert with try_cast, "
+    "compute with float64 and take parts of dates and texts"
+)
+
+
+class ExpressionReader(TableReader):
+    """An Ibis table, counted where it is; one over data in memory alone is counted in an engine of our own."""
+
+    def __init__(self, table: Any) -> None:
+        check_expression(table)
+        engines = _engines(table)
+        super().__init__(table, inferred=not engines)
+        self.tries = engines in ([], ["duckdb"])
+
+
+def check_expression(table: Any) -> None:
+    """An error unless an Ibis table is a plain view, row by row, of one stored table on an engine that is known."""
+    from ibis.expr import operations
+
+    backends, has_unbound = table._find_backends()
+    names = _engines(table)
+    if has_unbound:
+        raise SchemaError("the Ibis table is bound to no data. Give a table of a connection.")
+    if any(name not in _IN_PLACE for name in names) or len(backends) > 1:
+        raise SchemaError(
+            f"tables on {' and '.join(names)} cannot be opened, those of one connection to {', '.join(_IN_PLACE)} can. "
+            "Write the table to a Parquet file, or turn it into an Arrow table."
+        )
+    ours = names in ([], ["duckdb"])
+    for node in table.op().find(operations.Node):
+        problem = _problem(node, ours)
+        if problem:
+            raise SchemaError(
+                f"the Ibis table holds {problem}, so that a row might end up in several places or make the engine "
+                f"fail. {_ALLOWED}; for anything else, store the result as a table of its own and open that."
+            )
+    for node in table.op().find(operations.DatabaseTable):
+        if node.source.name == "duckdb":
+            check_stored(node.source.con, node.name, node.namespace.catalog, node.namespace.database)
+
+
+def _engines(table: Any) -> list[str]:
+    return sorted({backend.name for backend in table._find_backends()[0]})
+
+
+def _problem(node: Any, ours: bool) -> str:
+    """What is wrong with a node by itself; an empty text if nothing is."""
+    from ibis.expr import operations
+
+    kind = type(node).__name__
+    if isinstance(node, operations.ScalarUDF | operations.AggUDF):
+        return f"the function {shorten(kind)}, whose text is not known"
+    if kind in _RELATIONS.split() or kind in _VALUES.split() or (ours and kind in _OURS.split()):
+        total, problem = True, ""
+    elif kind in _OF_ONE_TYPE.split():
+        total = all(_is_alike(parts) for parts in _compared(node))
+        problem = f"{kind.lower()} on different types (cast to one first)"
+    elif kind in _REAL:
+        total = ours and any(_is_real(part) for part in node.args)
+        problem = f"{kind.lower()} on {node.dtype}, which can overflow (cast to float64 first)"
+    elif kind == "Substring":
+        total = ours and all(_is_near(part) for part in (node.start, node.length) if part is not None)
+        problem = "a part of a text whose place differs from row to row (one that is far off makes the engine fail)"
+    elif kind == "Cast":
+        total = _is_total(node.arg.dtype, node.to, ours)
+        advice = " (try_cast cannot)" if ours else ""
+        problem = f"a cast from {node.arg.dtype} to {node.to}, which can fail on a row{advice}"
+    else:
+        total, problem = False, _NAMES.get(kind, f"the operation {kind}")
+    return "" if total and type(node) is getattr(operations, kind, None) else problem or f"the operation {kind}"
+
+
+def _compared(node: Any) -> list[list[Any]]:
+    """The operands of a node, in groups that the engine brings to one type."""
+    match type(node).__name__:
+        case "IfElse":
+            return [[node.true_expr, node.false_null_expr]]
+        case "SearchedCase":
+            return [[*node.results, node.default]]
+        case "SimpleCase":
+            return [[node.base, *node.cases], [*node.results, node.default]]
+        case "InValues":
+            return [[node.value, *node.options]]
+        case "Coalesce" | "Greatest" | "Least":
+            return [list(node.arg)]
+    return [[part for part in node.args if part is not None]]
+
+
+def _is_alike(parts: list[Any]) -> bool:
+    """Whether the engine converts none of the operands in a way that can fail."""
+    kinds = [part.dtype for part in parts if not part.dtype.is_null()]
+    if len(set(kinds)) <= 1:
+        return True
+    if not all(kind.is_integer() or kind.is_floating() for kind in kinds):
+        families = {"string" if kind.is_string() else str(kind.copy(nullable=True)) for kind in kinds}
+        return len(families) == 1
+    return any(map(_is_real, parts)) or not any(kind.is_floating() for kind in kinds)
+
+
+def _is_real(part: Any) -> bool:
+    """Whether an operand makes the engine compute with doubles; a literal is a decimal to it."""
+    from ibis.expr import operations
+
+    return bool(part.dtype.is_floating() and not isinstance(part, operations.Literal))
+
+
+def _is_near(place: Any) -> bool:
+    """Whether a place in a text is a literal within the engine's reach."""
+    from ibis.expr import operations
+
+    return isinstance(place, operations.Literal) and abs(place.value or 0) < _FAR
+
+
+def _is_total(source: Any, target: Any, ours: bool) -> bool:
+    """Whether every value of one type has one of the other."""
+    if target.is_float64():
+        return bool(source.is_integer() or source.is_boolean() or source.is_floating() or source.is_decimal())
+    if target.is_integer():
+        wider = source.is_integer() and target.bounds.lower <= source.bounds.lower
+        return bool(source.is_boolean() or (wider and source.bounds.upper <= target.bounds.upper))
+    if target.is_string():
+        return bool(ours and (source.is_numeric() or source.is_boolean() or source.is_temporal()))
+    return bool(ours and target.is_date() and source.is_timestamp())
+
+
+def check_stored(connection: Any, name: str, catalog: str | None, database: str | None) -> None:
+    """An error unless a name of a DuckDB stands for a stored table, all of whose columns are stored."""
+
+    def found(columns: str, source: str, place: str) -> list[Any] | None:
+        where = [f"lower({place}) = {sql_text(name.lower())}"]
+        where += [f"{part} = {sql_text(given)}" for part, given in parts[source] if given]
+        return quietly(
+            lambda: list(connection.execute(f"select {columns} from {source} where {' and '.join(where)}").fetchall())
+        )
+
+    in_duckdb = [("database_name", catalog), ("schema_name", database)]
+    in_standard = [("table_catalog", catalog), ("table_schema", database), ("is_generated", "ALWAYS")]
+    parts = {"duckdb_tables()": in_duckdb, "duckdb_views()": in_duckdb, "information_schema.columns": in_standard}
+    stored = found("1", "duckdb_tables()", "table_name")
+    viewed = found("1", "duckdb_views()", "view_name")
+    if not stored or viewed or viewed is None:
+        raise SchemaError(
+            f"{name!r} is a view, not a stored table: its text could do anything to the rows. Store what it shows with "
+            "create table … as select; or, if it stands for a file or a frame, open that."
+        )
+    computed = found("column_name", "information_schema.columns", "table_name")
+    if computed or computed is None:
+        raise SchemaError(
+            f"{name!r} has columns that are computed whenever they are read "
+            f"({listing(row[0] for row in computed or [])}). Store the table again with create table … as select."
+        )

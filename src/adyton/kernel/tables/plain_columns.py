@@ -1,0 +1,110 @@
+"""Columns of frames in plain types: whatever a value is, it becomes a number, a boolean or a text, or it is missing.
+
+The plain type follows from the column's type alone. Conversions cannot fail: what has no plain text is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import date, time
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from adyton.kernel.sealed import quietly
+
+_EXACT = 1 << 53
+
+
+def plain_type(kind: Any) -> Any | None:
+    """The type, known to the engine, in which a column of an Arrow type is read; None for lists and structures."""
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return plain_type(kind.value_type)
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        return pyarrow.string() if types.is_fixed_size_binary(kind.storage_type) else plain_type(kind.storage_type)
+    if types.is_nested(kind) or types.is_union(kind):
+        return None
+    if types.is_boolean(kind) or types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind):
+        return kind
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return pyarrow.float64()
+    return pyarrow.large_string()
+
+
+def plain(column: Any, kind: Any) -> Any:
+    """An Arrow column in its plain type."""
+    import pyarrow
+    from pyarrow import types
+
+    if isinstance(column, pyarrow.ChunkedArray):
+        return pyarrow.chunked_array([plain(chunk, kind) for chunk in column.chunks], kind)
+    if column.type == kind and _is_valid(column):
+        return column
+    if types.is_dictionary(column.type):
+        return plain(column.dictionary, kind).take(column.indices)
+    if types.is_duration(column.type) or types.is_interval(column.type):
+        return pyarrow.nulls(len(column), kind)
+    convert = _times if types.is_temporal(column.type) else _unchanged
+    found = quietly(lambda: convert(column).cast(kind))
+    if found is not None and _is_valid(found):
+        return found
+    is_text = types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type)
+    return texts((column.cast(pyarrow.large_binary()) if is_text else column).to_pylist, kind)
+
+
+def texts(values: Callable[[], Iterable[object]], kind: Any) -> Any:
+    """The texts of values that may be anything at all; where there is no way to list them, there are none."""
+    import pyarrow
+
+    return pyarrow.array([text_of(value) for value in values()], pyarrow.string()).cast(kind)
+
+
+def _is_valid(column: Any) -> bool:
+    """Whether an array is what it says it is: texts that are no UTF-8 would make the engine fail."""
+    return quietly(lambda: column.validate(full=True) is None) is True
+
+
+def _unchanged(column: Any) -> Any:
+    return column
+
+
+def _times(column: Any) -> Any:
+    """Dates and times as Python would write them: without a fraction of zero."""
+    from pyarrow import compute, string
+
+    return compute.replace_substring_regex(column.cast(string()), r"\.0+(Z?)$", r"\1")
+
+
+def text_of(value: object) -> str | None:
+    """The plain text of a Python value, as a CSV file would have it; None for what has none."""
+    return quietly(lambda: _text(value))
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, int | float | Decimal | np.integer | np.floating):
+        return _number_text(value)
+    if isinstance(value, date | time | UUID):
+        text = str(value)
+        return None if text == "NaT" else text
+    return None
+
+
+def _number_text(value: Any) -> str | None:
+    """Digits alone for a whole number, whatever its type; None for what is not a number or is beyond any double."""
+    if isinstance(value, int | np.integer):
+        return str(int(value)) if abs(int(value)) < 2**1000 else repr(float(value))
+    number = float(value)
+    if number.is_integer() and abs(number) <= _EXACT:
+        return str(int(number))
+    return None if number != number else repr(number)  # noqa: PLR0124 (only not-a-number differs from itself)

@@ -1,0 +1,96 @@
+"""Merging is decided once: before spending and afterwards the same figure, and it is the one that releases show."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import adyton as ad
+from adyton.noise import SimulatedNoise
+from adyton.plans import algorithms, plan_named, simulate
+from adyton.plans.base import StrategyPlan
+from adyton.plans.merging import Merging
+from adyton.queries import Identity, Partition, Ranges
+
+SIDE = 12
+TRIALS = 2000
+
+
+def boxes(ndim):
+    """A dozen boxes that leave most neighbours together, and the task that asks for them."""
+    random = np.random.default_rng(ndim)
+    ends = np.sort(random.integers(0, SIDE, (12 if ndim > 1 else 3, ndim, 2)), axis=-1)
+    asked = [{name: tuple(map(int, pair)) for name, pair in zip("ab", box, strict=False)} for box in ends]
+    return ad.QueryList(asked)
+
+
+@pytest.fixture(scope="module")
+def session():
+    random = np.random.default_rng(1)
+    rows = (SIDE * random.beta(0.5, 2, (3000, 2))).astype(int)
+    schema = ad.Schema({name: ad.Integer(0, SIDE - 1) for name in "ab"})
+    return ad.Session(pd.DataFrame(rows, columns=["a", "b"]), schema=schema, epsilon=100, noise=SimulatedNoise(7))
+
+
+def plans():
+    """Those with one error on all data, and the dimensions they are tried in: merged cells of a map stand in a line."""
+    for name in algorithms(1):
+        if isinstance(plan_named(name), StrategyPlan) and plan_named(name).linear:
+            yield name, 1
+            if plan_named(name).serves.serves(2):
+                yield name, 2
+
+
+@pytest.mark.parametrize(("name", "ndim"), plans())
+def test_preview_and_release_agree_with_each_other_and_with_the_truth(session, name, ndim):
+    """2,000 simulated runs of twelve answers: 10% are at least five deviations (√(kurtosis/2,000) of one squared)."""
+    task = boxes(ndim)
+    before = session.preview(task, 1, algorithm=name, reduce=True).candidates[name]
+    release = session.release(task, 1, algorithm=name, reduce=True)
+    assert plan_named(name, reduce=True).merging(release.workload).groups is not None
+    if name == "uniform":
+        assert before.kind == "noise only"
+        assert release.expected_error.kind == "resampled"
+        return
+    assert before.kind == "exact"
+    assert release.expected_error == before
+    x = np.arange(release.estimate.size).reshape(release.estimate.shape)
+    runs = simulate(name, x, release.workload, 1, seed=3, trials=TRIALS, reduce=True)
+    measured = np.sqrt(np.square(release.workload @ (runs - x)).sum(axis=-1).mean())
+    assert measured == pytest.approx(before.total, rel=0.1)
+
+
+def test_what_was_chosen_agrees_with_its_preview(session):
+    """The budget that features cost is taken off before: an error is never promised that is too small."""
+    task = boxes(2)
+    release = session.release(task, 1)
+    known = session.preview(task, 1).candidates
+    assert release.choice is not None
+    if release.expected_error.kind in ("exact", "estimate"):
+        assert release.expected_error.total <= known[release.algorithm].total
+    assert all(error is None or error.kind != "exact" for error in known.values())  # what features cost is not known
+
+
+@pytest.mark.parametrize("reduce", [False, True])
+def test_an_algorithm_that_merges_by_itself_does_so_inside_a_choice(reduce):
+    """Pythia's merging comes first, the algorithm's own second."""
+    from adyton.selection.chosen import Chosen
+
+    workload = Ranges((8, 8), [[0, 0], [2, 4]], [[5, 7], [7, 7]])
+    chosen = Chosen.named("greedy-h", reduce=reduce)
+    x = np.arange(64).reshape(8, 8)
+    runs = simulate(chosen, x, workload, 1, seed=0, trials=TRIALS)
+    measured = np.sqrt(np.square(workload @ (runs - x)).sum(axis=-1).mean())
+    assert measured == pytest.approx(chosen.expected_error(workload, 1).total, rel=0.1)
+    assert chosen.one_law(workload, 1, workload)
+    assert not chosen.one_law(workload, 1, Identity((8, 8)))
+
+
+def test_queries_on_groups():
+    merging = Merging.of(Ranges(4, [[0]], [[1]]), Partition([0, 0, 1, 1]))
+    assert merging.on_groups(Identity(4)) is None
+    np.testing.assert_array_equal(merging.on_groups(Ranges(4, [[2]], [[3]])) @ [5, 6], [6])
+    np.testing.assert_array_equal(merging.counts([[1, 2], [3, 4]]), [3, 7])
+    np.testing.assert_array_equal(merging.lift(np.array([2.0, 6.0])), [1, 1, 3, 3])
+    alone = Merging.of(Identity(4), Partition(range(4)))
+    assert alone.on_groups(Identity(4)).count == 4
+    np.testing.assert_array_equal(alone.lift(np.arange(4.0)), range(4))
