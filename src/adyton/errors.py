@@ -57,5 +57,9 @@ class KernelFailure(AdytonError):
         return KernelFailure, ()
 
 
+class LargeBudget(UserWarning):
+    """A total or a release whose ε protects little. It is done all the same."""
+
+
 def _rebuild_budget_exceeded(message: str, asked: Fraction, left: Fraction, total: Fraction) -> BudgetExceeded:
     return BudgetExceeded(message, asked=asked, left=left, total=total)

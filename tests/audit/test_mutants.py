@@ -266,6 +266,16 @@ def test_group_by_charged_once_is_caught(monkeypatch, tmp_path):
     assert not audit_group_by().passed
 
 
+def test_rows_counted_under_two_reasons(monkeypatch):
+    from adyton.audit.accounting import audit_misfits
+    from adyton.kernel.tables import private_table
+
+    assert audit_misfits().passed
+    once = private_table.misfit_table
+    monkeypatch.setattr(private_table, "misfit_table", lambda *a, **k: once(*a, **k).union(once(*a, **k)))
+    assert not audit_misfits().passed
+
+
 # ---- ledger
 
 

@@ -1,6 +1,7 @@
 """``adyton plan``: errors against ε from the schema alone."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -26,15 +27,22 @@ def test_errors_fall_as_epsilon_grows():
     assert len(lines[0][-1]) > len(lines[1][-1]) > len(lines[2][-1])
     assert "The least ε with a typical error of at most 10 is 0.7054." in done.stdout
     assert "staged-hierarchy" in done.stderr
+    assert "1/50 of every ε counts the rows that do not fit the schema" in done.stderr
+    assert "age takes a whole number like 68 between 0 and 109" in done.stderr
+    spared = run("--ranges", "age", "--epsilon", "1", "--error", "10", "--no-misfits")
+    assert "The least ε with a typical error of at most 10 is 0.6984." in spared.stdout
     assert run("--ranges", "age", "--epsilon", "1", "--quiet").stderr == ""
 
 
 def test_figures_are_the_closed_forms():
     plain = json.loads(run("--cdf", "age", "--algorithm", "hb", "--epsilon", "0.5", "--error", "20", "--json").stdout)
-    expected = plan_named("hb").expected_error(ad.workloads.Prefix(110), "0.5")
+    expected = plan_named("hb").expected_error(ad.workloads.Prefix(110), "0.49")  # 1/50 counts misfits
     (errors,) = plain["errors"]
     assert errors["algorithms"] == {"hb": {"per_query": expected.per_query, "kind": "exact"}}
-    least = plan_named("hb").expected_error(ad.workloads.Prefix(110), plain["least_epsilon"]["exact"])
+    assert plain["misfits"]["exact"] == "1/50"
+    assert plain["accepts"]["age"].startswith("a whole number like 68 between 0 and 109")
+    enough = Fraction(plain["least_epsilon"]["exact"]) * Fraction(49, 50)
+    least = plan_named("hb").expected_error(ad.workloads.Prefix(110), enough)
     assert 19.9 < least.per_query <= 20
 
 

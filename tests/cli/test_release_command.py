@@ -36,7 +36,8 @@ def test_histogram_as_json(tmp_path):
     record = release["record"]
     assert record["private"] is True
     assert [record[name]["exact"] for name in ("total", "spent", "remaining")] == ["2", "1/2", "3/2"]
-    assert [entry["epsilon"]["exact"] for entry in record["entries"]] == ["1/2"]
+    assert [entry["epsilon"]["exact"] for entry in record["entries"]] == ["1/100", "49/100"]
+    assert release["misfits"]["epsilon"]["exact"] == "1/100"
     assert ad.Ledger.read(ledger).spent == 0.5
 
 
@@ -99,8 +100,8 @@ def test_attributes_may_be_called_like_columns(tmp_path):
         '[attributes.count]\ntype = "categorical"\nlevels = ["x", "y"]\n'
         '[attributes.lower]\ntype = "integer"\nmin = 3\nmax = 4\n'
     )
-    ask = (str(tmp_path / "t.csv"), "--schema", str(tmp_path / "t.toml"), "--epsilon", "300", "--algorithm", "identity",
-           "--quiet")  # fmt: skip
+    ask = (str(tmp_path / "t.csv"), "--schema", str(tmp_path / "t.toml"), "--epsilon", "300", "--yes",
+           "--algorithm", "identity", "--quiet")  # fmt: skip
     for words in (("--histogram", "count,lower"), ("--marginals", "1"), ("--cdf", "lower"), ("--histogram", "count")):
         done = run(*ask, *words)
         assert done.exit_code == 0, done.output
@@ -137,7 +138,7 @@ def test_an_interrupt_before_there_is_an_answer_leaves_a_valid_ledger_and_no_out
 
     monkeypatch.setattr("adyton.kernel.kernel._run", interrupt)
     done = run(DATA, "--schema", SCHEMA, "--histogram", "sex", "--ledger", str(tmp_path / "a.ledger"), "--total", "1",
-               "--epsilon", "0.5", "--algorithm", "identity", "--out", str(tmp_path / "out"))  # fmt: skip
+               "--no-misfits", "--epsilon", "0.5", "--algorithm", "identity", "--out", f"{tmp_path}/out")  # fmt: skip
     assert done.exit_code == 130
     assert "interrupted; ε = 0.5 was charged already" in done.stderr
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("a.ledger")] == []
@@ -192,7 +193,7 @@ def test_whole_numbers_lie_in_their_own_intervals(tmp_path, words):
         '[attributes.sex]\ntype = "categorical"\nlevels = ["F", "M"]\n'
     )
     done = run(str(tmp_path / "t.csv"), "--schema", str(tmp_path / "t.toml"), *words, "--epsilon", "100", "--algorithm",
-               "identity", "--option", "total=77", "--integer", "--nonnegative", "--quiet", "--out",
+               "identity", "--option", "total=77", "--yes", "--integer", "--nonnegative", "--quiet", "--out",
                str(tmp_path / "out"))  # fmt: skip
     assert done.exit_code == 0, done.output
     lines = [line.replace(",", "").split() for line in done.stdout.splitlines() if " to " in line]
@@ -208,7 +209,7 @@ def test_two_processes_cannot_spend_the_same_budget(tmp_path):
     """Both ask for 0.6 of 1 at the same time: one is answered, the other is refused and writes nothing."""
     program = Path(sys.executable).parent / "adyton"
     words = [program, "release", DATA, "--schema", SCHEMA, "--histogram", "sex", "--ledger", tmp_path / "a.ledger",
-             "--total", "1", "--epsilon", "0.6", "--algorithm", "identity", "--quiet"]  # fmt: skip
+             "--total", "1", "--epsilon", "0.6", "--algorithm", "identity", "--no-misfits", "--quiet"]  # fmt: skip
     folders = [tmp_path / "one", tmp_path / "two"]
     both = [subprocess.Popen([*words, "--out", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for folder in folders]  # fmt: skip

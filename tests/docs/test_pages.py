@@ -30,7 +30,7 @@ SAID = {
     "docs/choosing.md": ("1/2", "similar-inputs selector"),
     "docs/privacy.md": ("but 0 of 1 is left",),
     "docs/intervals.md": ("cardiology", "in 100 have the true count", "exact"),
-    "docs/schema.md": ("rows_per_unit = 2",),
+    "docs/schema.md": ("rows_per_unit = 2", "1/50 of what this release cost", "cost unreadable left out"),
 }
 SHOWN = [page for page in page_blocks.PAGES if any(b.language in ("python", "bash") for b in page_blocks.blocks(page))]
 

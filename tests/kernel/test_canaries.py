@@ -53,6 +53,7 @@ def sources(kernel):
     yield vector.reduce(Partition(np.arange(30) % 3))
     yield from vector.split(Partition(np.arange(30) % 2))
     yield vector.map(Identity(30))
+    yield kernel.root.misfits(["city"], ["income"])
 
 
 def clean(text):

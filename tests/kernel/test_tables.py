@@ -46,6 +46,8 @@ def cell_of(attribute, value):
 
 def base_cell(attribute, value):  # noqa: PLR0911
     if isinstance(attribute, Categorical):
+        if isinstance(value, str) and all(level == level.strip(" ") for level in attribute.levels):
+            value = value.strip(" ")
         return attribute.levels.index(value) if value in attribute.levels else None
     if isinstance(attribute, Boolean):
         return int(value) if value in (0, 1) else None
@@ -106,8 +108,8 @@ def columns(draw, rows):
         return draw(st.lists(st.none() | strategy, min_size=rows, max_size=rows))
 
     if kind == "string":
-        levels = draw(st.lists(st.sampled_from(["a", "b", "", "é", "it's", "A"]), min_size=1, unique=True))
-        found = values(st.sampled_from(["a", "b", "", "é", "it's", "A", "zz"]))
+        levels = draw(st.lists(st.sampled_from(["a", "b", "", "é", "it's", "A", " a"]), min_size=1, unique=True))
+        found = values(st.sampled_from(["a", "b", "", "é", "it's", "A", "zz", " a", "é  ", "  "]))
         return pyarrow.array(found, pyarrow.string()), found, Categorical(levels, **policies)
     if kind == "bool":
         found = values(st.booleans())

@@ -26,6 +26,7 @@ from adyton.kernel.mechanisms import (
 )  # fmt: skip
 from adyton.kernel.transforms import (
     TRANSFORMS,
+    CountMisfits,
     GroupBy,
     LinearMap,
     Reduce,
@@ -65,6 +66,8 @@ EXAMPLES = [
     SplitTable("age"),
     SplitTable("age", Partition([0, 1, -1])),
     Vectorize(),
+    CountMisfits(("age",), ("sex",)),
+    CountMisfits(("age", "sex")),
     Reduce(Partition([0, 0, 1])),
     SplitVector(Partition([0, 1, 1])),
     LinearMap(Explicit.from_rows([[1, -2, 0]])),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from adyton.audit.accounting import audit_accounting, audit_group_by
+from adyton.audit.accounting import audit_accounting, audit_group_by, audit_misfits
 from adyton.audit.certificates import audit_certificates, cases
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.findings import Finding
@@ -115,6 +115,7 @@ def checks(profile: str) -> list[Check]:
     records = [
         Check("accounting", size.sequences, lambda advance: audit_accounting(size.sequences, advance=advance)),
         Check("group-by", 1, lambda _: audit_group_by()),
+        Check("misfits", 1, lambda _: audit_misfits()),
         Check("exactness", 1, lambda _: audit_exactness()),
     ]
     if hasattr(os, "fork"):

@@ -122,6 +122,7 @@ class Walk:
             self.group_by,
             self.vectorize,
             self.vectorize,
+            self.misfits,
             self.count,
             self.nonsense,
         )
@@ -200,6 +201,13 @@ class Walk:
         selected = node.handle.select(name)
         child = self._derive(node, selected, node.matrix, 1)
         self._derive(child, selected.vectorize(), sums, 1)
+
+    def misfits(self, node: Node) -> None:
+        """Count those that fit, which here are all, and those that do not."""
+        counts = node.handle.misfits([self._attribute(node)])
+        matrix = np.zeros((counts.cells, CELLS), dtype=object)
+        matrix[0] = node.matrix.sum(axis=0)
+        self._derive(node, counts, matrix, 1)
 
     def count(self, node: Node) -> None:
         """How many rows?"""

@@ -35,6 +35,15 @@ Algorithm = Annotated[
 ]
 Option = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the algorithm.")]
 
+Misfits = Annotated[
+    bool | None,
+    typer.Option(
+        "--misfits/--no-misfits",
+        help="Count the rows that do not fit the schema, for 1/50 of the budget; by default for CSV files.",
+        show_default=False,
+    ),
+]
+
 TASKS = "--histogram, --ranges, --cdf, --marginals or --queries"
 
 

@@ -10,12 +10,16 @@ import json
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adyton.errors import AdytonError, BadInput
+from adyton import odds
+from adyton.cli.instead import instead_of
+from adyton.errors import AdytonError, BadInput, LargeBudget
 from adyton.interrupts import Terminated
 
 if TYPE_CHECKING:
@@ -91,6 +95,17 @@ def complain(message: str) -> None:
     sys.stderr.write(f"adyton: {printable(' '.join(message.split()))}\n")
 
 
+def accept_large(epsilon: Fraction, what: str, *, yes: bool, quiet: bool = False) -> None:
+    """Say on standard error that a budget is large; refuse one that is very large unless *yes* was said."""
+    words = odds.remark(epsilon, what)
+    if words is None:
+        return
+    if epsilon > odds.VERY_LARGE and not yes:
+        raise BadInput(f"{words} Ask for less, or add --yes if that is meant.")
+    if not quiet:
+        notes().print(printable(f"Remark: {words}"), soft_wrap=True)
+
+
 def exit_code(error: AdytonError) -> int:
     """The exit code that tells a script what kind of error this was."""
     if isinstance(error, InterruptedRelease):
@@ -104,7 +119,9 @@ def guard(run: Callable[[], Any]) -> int:
     An error that nobody foresaw is a defect and keeps its traceback.
     """
     try:
-        code = run()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LargeBudget)  # the command line has words of its own for it
+            code = run()
         sys.stdout.flush()
     except AdytonError as error:
         complain(str(error))
@@ -124,7 +141,9 @@ def guard(run: Callable[[], Any]) -> int:
         if not hasattr(error, "format_message"):
             raise
         context = getattr(error, "ctx", None)
-        complain(f"{error.format_message().rstrip('.')}. Try {context.command_path if context else 'adyton'} --help.")
+        way = instead_of(getattr(error, "option_name", None) or "")
+        advice = f"Instead: {way}." if way else f"Try {context.command_path if context else 'adyton'} --help."
+        complain(f"{error.format_message().rstrip('.')}. {advice}")
         return BAD_INPUT
     if code == INTERRUPTED:
         complain("interrupted.")

@@ -54,8 +54,7 @@ def deliver(
         print_json(release.to_dict())
     else:
         _print(found)
-    if not quiet and not as_json:
-        _remark(release, found, place)
+    _remark(release, found, place, quiet=quiet or as_json)
     for problem in problems:
         notes().print(printable(problem), soft_wrap=True)
 
@@ -140,13 +139,18 @@ def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
-def _remark(release: Release, found: TableSet, place: Place | None) -> None:
+def _remark(release: Release, found: TableSet, place: Place | None, *, quiet: bool) -> None:
+    """On standard error: what nobody should overlook and, unless *quiet*, everything else there is to say."""
+    from adyton.release.explanation import misfits_in_words
     from adyton.release.saving import REPORT
 
+    warnings, _ = misfits_in_words(release)
+    for paragraph in warnings if quiet else release.explain().paragraphs[1:]:
+        notes().print(printable(paragraph), soft_wrap=True, style="bold red" if paragraph in warnings else None)
+    if quiet:
+        return
     if found.tables[0].note:
         notes().print(printable(found.tables[0].note), soft_wrap=True)
-    for paragraph in release.explain().paragraphs[1:]:
-        notes().print(printable(paragraph), soft_wrap=True)
     if place is not None:
         whole = (place.folder / REPORT).exists()
         said = f"Everything is in {place.given}; begin with {REPORT}." if whole else f"The counts are in {place.given}."

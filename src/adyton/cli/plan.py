@@ -35,6 +35,7 @@ def command(
     ] = None,
     algorithm: asked.Algorithm = "auto",
     option: asked.Option = None,
+    misfits: asked.Misfits = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error against ε: a .svg, .png or .pdf file.")
     ] = None,
@@ -43,13 +44,18 @@ def command(
 ) -> None:
     """Show the error to expect of a release against ε. Needs the schema only: no data are read, nothing is spent."""
     from adyton.schema import Schema
+    from adyton.schema.accepting import accepts
     from adyton.session import Outlook
+    from adyton.session.misfits import misfits_share
 
     task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
     if task is None:
         raise BadInput(f"say what you would release: {asked.TASKS}.")
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)
-    outlook = Outlook.of(task, Schema.from_toml(schema), algorithm, asked.options_of(option))
+    declared = Schema.from_toml(schema)
+    part = misfits_share(misfits, from_text=True)  # the data are not known: as for a CSV file, which needs most
+    outlook = Outlook.of(task, declared, algorithm, asked.options_of(option), part)
+    accepted = {name: accepts(one) for name, one in outlook.schema.attributes.items()}
     with progress("computing errors", quiet=quiet or as_json):
         found = {budget: outlook.errors(budget) for budget in budgets}
         least = None if error is None else outlook.epsilon_for(error)
@@ -58,13 +64,18 @@ def command(
 
         draw(str(task), found, picture)
     if as_json:
-        print_json(_as_json(str(task), found, error, least))
+        print_json({**_as_json(str(task), found, error, least), "misfits": as_number(part), "accepts": accepted})
         return
     _print(str(task), found)
     if least is not None:
         out().print(f"The least ε with a typical error of at most {error} is {display(least)}.")
     if not quiet:
         _remark(found, picture)
+        if part:
+            words = f"{part} of every ε counts the rows that do not fit the schema; --no-misfits leaves that out."
+            notes().print(words, soft_wrap=True)
+        for name, words in accepted.items():
+            notes().print(printable(f"{name} takes {words}."), soft_wrap=True)
 
 
 def _as_json(
@@ -88,22 +99,24 @@ def _as_json(
 
 
 def _print(task: str, found: dict[Fraction, dict[str, ExpectedError | None]]) -> None:
-    """A line for each ε: the least error that can be promised, by which algorithm, and a bar."""
-    from adyton.session.preview import promised
+    """A line for each ε: the least error that is known beforehand, by which algorithm, and a bar."""
+    from adyton.session.preview import MEANINGS, UNKNOWN, promised
 
     table = plain_table()
     table.title, table.title_justify = printable(f"{task}: typical error of an answer"), "left"
-    for title in ("ε", "error", "algorithm", "promise"):
+    for title in ("ε", "error", "algorithm", "what the error is"):
         table.add_column(title, justify="right" if title in {"ε", "error"} else "left")
     table.add_column("")
     best = {budget: promised(errors) for budget, errors in found.items()}
     sizes = [one[1].per_query for one in best.values() if one and one[1].per_query > 0]
     for budget, one in best.items():
         if one is None:
-            table.add_row(display(budget), "–", "depends on the data", "", "")
+            table.add_row(display(budget), "–", UNKNOWN, "", "")
             continue
         name, error = one
-        table.add_row(display(budget), f"{error.per_query:,.4g}", printable(name), error.kind, _bar(error, sizes))
+        table.add_row(
+            display(budget), f"{error.per_query:,.4g}", printable(name), MEANINGS[error.kind], _bar(error, sizes)
+        )
     out().print(table)
 
 
@@ -116,7 +129,13 @@ def _bar(error: ExpectedError, sizes: list[float]) -> str:
 
 
 def _remark(found: dict[Fraction, dict[str, ExpectedError | None]], picture: Path | None) -> None:
+    from adyton.plans.registry import what_it_does
+    from adyton.session.preview import promised
+
     errors = next(iter(found.values()))
+    for name in dict.fromkeys(best[0] for best in map(promised, found.values()) if best):
+        notes().print(printable(f"{name}: {what_it_does(name)}."), soft_wrap=True)
+    notes().print("The error is how far off one answer typically is, in rows.", soft_wrap=True)
     if any(error is None for error in errors.values()):
         names = [name for name, error in errors.items() if error is None or error.kind == "upper mark"]
         notes().print(

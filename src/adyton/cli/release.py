@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from adyton.cli import asked
-from adyton.cli.console import InterruptedRelease, notes, out, print_json, progress
+from adyton.cli.console import InterruptedRelease, accept_large, notes, out, print_json, progress
 from adyton.cli.delivery import deliver
 from adyton.errors import AdytonError, BadInput, LedgerError
 from adyton.exact import as_number, budget, display
@@ -41,6 +41,7 @@ def command(
     where: Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')] = None,
     algorithm: asked.Algorithm = "auto",
     option: asked.Option = None,
+    misfits: asked.Misfits = None,
     integer: Annotated[bool, typer.Option("--integer", help="Show whole numbers.")] = False,
     nonnegative: Annotated[bool, typer.Option("--nonnegative", help="Show no negative counts.")] = False,
     ledger: Annotated[Path | None, typer.Option(help="The file that remembers what was spent.")] = None,
@@ -61,10 +62,12 @@ def command(
         Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Accept a budget above 10.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
     """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
+    from adyton.kernel.opening import checked_total
     from adyton.release.saving import REPLACEABLE
     from adyton.release.staging import staged
     from adyton.release.tables import Look
@@ -83,6 +86,10 @@ def command(
         raise BadInput(f"{ledger} lies in {out_folder}, which is to be written whole. Keep the ledger elsewhere.")
     if overwrite and not out_folder:
         raise BadInput("--overwrite belongs to --out. Name the folder that may be overwritten.")
+    allowed = checked_total(_total(amount, total, ledger))
+    accept_large(amount, "a release", yes=yes, quiet=quiet)
+    if total is not None and allowed > amount:
+        accept_large(allowed, "a total", yes=yes, quiet=quiet)
     replaces = REPLACEABLE if overwrite else ()
     with (
         termination_interrupts(),
@@ -91,7 +98,7 @@ def command(
         session = Session(
             data,
             schema=declared,
-            epsilon=_total(amount, total, ledger),
+            epsilon=allowed,
             ledger=ledger,
             dataset=dataset,
             accept=accept or (),
@@ -107,7 +114,9 @@ def command(
         with _charged(session, before.spent):
             try:
                 with progress("releasing", quiet=quiet or as_json):
-                    release = session.release(task, amount, algorithm=algorithm, where=where, **options)
+                    release = session.release(
+                        task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
+                    )
             except KeyboardInterrupt as came:
                 if session.last is None:
                     raise

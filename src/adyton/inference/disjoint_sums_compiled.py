@@ -17,6 +17,8 @@ _LONGEST = 1.0
 """No update changes a group by more than a factor e."""
 _STEEPEST = 60.0
 """No answer changes a group by more than a factor e^60 in all."""
+_LEAST = 1e-280
+"""No mass vanishes, so that what is left can be rescaled."""
 
 
 @compiled
@@ -43,7 +45,8 @@ def update(labels: Labels, coefficients: Reals, plain: int, steps: Reals, factor
     for i in range(x.size):
         label = labels[i]
         if label >= 0:
-            x[i] *= factors[label] if plain else math.exp(coefficients[i] * steps[label])
+            power = max(-_STEEPEST, min(_STEEPEST, coefficients[i] * steps[label]))
+            x[i] = max(_LEAST, x[i] * (factors[label] if plain else math.exp(power)))
         mass += x[i]
     return mass
 

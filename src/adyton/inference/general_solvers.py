@@ -8,10 +8,13 @@ import numpy as np
 
 from adyton.queries import Queries
 from adyton.queries.base import Array, Reals
+from adyton.queries.size import MOST_STEPS
 
 LARGEST_DENSE = 2048
 _TOLERANCE = 1e-10
 _PROBES = 64
+_FEWEST = 50
+"""So many iterations are made in any case; more only as long as they do not take too long."""
 
 
 class DenseSolver:
@@ -56,7 +59,8 @@ class IterativeSolver:
     def __init__(self, queries: Queries, noise: Reals) -> None:
         self._queries = queries
         self._scale = 1 / np.sqrt(noise)
-        self._until: Any = {"atol": _TOLERANCE, "btol": _TOLERANCE, "maxiter": 20 * min(queries.shape)}
+        most = min(20 * min(queries.shape), max(_FEWEST, MOST_STEPS // (4 * queries.size().steps)))
+        self._until: Any = {"atol": _TOLERANCE, "btol": _TOLERANCE, "maxiter": most}
 
     @property
     def complete(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from adyton.queries import Haar, Identity, Kronecker, Queries, Ranges
 from adyton.queries.base import Array, Reals
+from adyton.remembered import cached_property
 
 LARGEST_FACTOR = 4096
 """The longest axis whose inverse is written out."""
@@ -44,7 +45,7 @@ class KroneckerSolver:
         self._spreads = [inverse * np.sqrt(own) for inverse, own in pairs]  # times its transpose: the covariance
         self._sides = [factor.cells for factor in queries.factors]
 
-    @functools.cached_property
+    @cached_property
     def complete(self) -> bool:
         """Whether each axis is determined."""
         return all(np.linalg.matrix_rank(inverse) == inverse.shape[0] for inverse in self._inverses)

@@ -20,6 +20,7 @@ from adyton.kernel.alone import alone, under_way
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.terms import accepted_parts
+from adyton.kernel.limits import check_depth, check_request, described
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
 from adyton.kernel.process import this_process
@@ -90,7 +91,7 @@ class Kernel(Sealed, Generic[Root]):
             raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
         self._terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit)
         self._open(total, ledger, dataset, name_of(data), noise, accept)
-        self.root = cast(TableSource, self._start(TableShape(schema), table, schema.rows_per_unit))
+        self.root = cast(TableSource, self._start(TableShape(schema, table.from_text), table, schema.rows_per_unit))
 
     @classmethod
     def on_vector(
@@ -220,6 +221,7 @@ class Kernel(Sealed, Generic[Root]):
         """Derive sources: one, or one per part for a split. Costs nothing and reads nothing."""
         with self._turn():
             kept = self._find(source, operator, Transform)
+            check_depth(kept.lineage)
             with alone():
                 outcome = operator.plan(kept.shape)
                 if kept.stability * outcome.stability > LARGEST_STABILITY:
@@ -243,27 +245,26 @@ class Kernel(Sealed, Generic[Root]):
         given = positive(epsilon, "epsilon", computed=True)
         with self._turn():
             kept = self._find(source, operator, Mechanism)
-            operator.check(kept.shape)
             amount = rounded_down(given, kept.stability)
             if not amount:
                 raise BadInput(f"epsilon must be at least 10^-73, given {shorten(epsilon)}.")
+            check_request(operator, kept.shape, amount)
             with alone():
                 quote = self._budget.quote(source.node, operator.cost(amount))
-                entry = self._debit(quote.at_root, kept, f"{operator}, ε = {display(amount)}")
+                entry = self._debit(quote.at_root, kept, f"{described(operator)}, ε = {display(amount)}")
                 self._budget.commit(quote)
                 output: Any = None
                 problem: type[BaseException] | None = None
                 try:
-                    output, problem = _run(operator, kept.data, amount, self._noise, self._trials)
+                    output, problem = _run(operator, kept, amount, self._noise, self._trials)
                 except BaseException as second:  # a second interruption, while the first was being dealt with
                     problem = type(second)
                 self._settle(entry, "answered" if problem is None else "failed")
-            shape = kept.shape
             del kept
             self._check_process()  # a fork in the middle of a measurement would give two answers for one debit
         if problem is not None:
             raise problem()
-        return operator.publish(output, shape, amount, self._noise.private)
+        return output
 
     def afford(self, source: Source, epsilon: Rational) -> None:
         """Refuse a request of *epsilon* in all, made of several measurements, if there is not enough left for all."""
@@ -348,17 +349,18 @@ class Kernel(Sealed, Generic[Root]):
 
 
 def _run(
-    operator: Mechanism, data: Any, epsilon: Fraction, noise: NoiseSource, trials: int | None
+    operator: Mechanism, kept: _Kept, epsilon: Fraction, noise: NoiseSource, trials: int | None
 ) -> tuple[Any, type[BaseException] | None]:
-    """One output, or the kind of failure. No exception from here may travel on: it could carry data with it.
+    """What is published of one output, or the kind of failure. No exception from here may travel on: it could carry
+    data with it.
 
     Many outputs for one debit are there in simulations only: noise that is private is drawn once.
     """
     try:
         with np.errstate(all="ignore"):
-            if trials is None or noise.private:
-                return operator.draw(data, epsilon, noise, 1)[0], None
-            return operator.draw(data, epsilon, noise, trials), None
+            outputs = operator.draw(kept.data, epsilon, noise, 1 if trials is None or noise.private else trials)
+            output = outputs[0] if trials is None or noise.private else outputs
+            return operator.publish(output, kept.shape, epsilon, noise.private), None
     except (KeyboardInterrupt, SystemExit) as interruption:
         return None, type(interruption)
     except BaseException:

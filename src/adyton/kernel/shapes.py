@@ -8,14 +8,16 @@ from typing import TypeAlias
 
 from adyton.errors import BadInput
 from adyton.queries import Product, Queries
+from adyton.queries.size import NOTHING, Size
 from adyton.schema import Schema
 
 
 @dataclass(frozen=True)
 class TableShape:
-    """What is public about a private table."""
+    """What is public about a private table: its schema, and whether it comes from a file of text, such as CSV."""
 
     schema: Schema
+    from_text: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,13 @@ class VectorShape:
     shape: tuple[int, ...]
     schema: Schema | None = None
     mapping: Queries | None = None
+    pending: Size = NOTHING
+    """What it takes to derive this vector from the first one, which is done when it is first measured."""
 
     def derive(self, queries: Queries) -> VectorShape:
         """The vector of these queries' answers on this one."""
         mapping = queries if self.mapping is None else Product(queries, self.mapping)
-        return VectorShape((queries.count,), mapping=mapping)
+        return VectorShape((queries.count,), mapping=mapping, pending=self.pending.then(queries.size()))
 
     @property
     def cells(self) -> int:

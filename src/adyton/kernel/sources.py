@@ -12,6 +12,7 @@ from adyton.kernel.mechanisms import NoisyCount, NoisyValue, Selection, Statisti
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.kernel.transforms import (
+    CountMisfits,
     GroupBy,
     LinearMap,
     Reduce,
@@ -76,6 +77,11 @@ class TableSource(Source):
         """What is public about the table."""
         return self._shape.schema
 
+    @property
+    def from_text(self) -> bool:
+        """Whether the table comes from a file of text, such as CSV."""
+        return self._shape.from_text
+
     def select(self, *attributes: str | Sequence[str]) -> TableSource:
         """Keep these attributes: ``select("age", "sex")`` or ``select(["age", "sex"])``."""
         return self._derive(Select(_names(attributes)), TableSource)[0]
@@ -95,6 +101,11 @@ class TableSource(Source):
     def vectorize(self) -> VectorSource:
         """The count of every cell of the schema's domain."""
         return self._derive(Vectorize(), VectorSource)[0]
+
+    def misfits(self, attributes: Sequence[str], tested: Sequence[str] = ()) -> VectorSource:
+        """How many rows fit the schema, and how many do not for each reason that
+        :func:`adyton.schema.misfits.misfits_of` lists for these attributes."""
+        return self._derive(CountMisfits(tuple(attributes), tuple(tested)), VectorSource)[0]
 
     def count(self, epsilon: Rational) -> Measurement:
         """How many rows there are, with noise; spends *epsilon* times the stability of this source."""

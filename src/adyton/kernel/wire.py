@@ -184,6 +184,7 @@ _PARTS: dict[str, tuple[type, ...]] = {
     "remaining": (Fraction,),
     "sizes": (tuple,),
     "step": (int,),
+    "tested": (tuple,),
     "weights": (np.ndarray, _NOTHING),
 }
 """What each field of an operator may hold; tuples hold texts, or whole numbers."""

@@ -9,14 +9,14 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from adyton.exact import Rational, positive, share
+from adyton.exact import Rational, share
 from adyton.inference.nested_groups import Layer, nested_least_squares
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
-from adyton.plans.uniform_grid import grid_of
+from adyton.plans.uniform_grid import grid_of, rows_in_box
 from adyton.queries import Grid, Identity, Partition, Queries
 from adyton.queries.base import Reals
 
@@ -53,8 +53,8 @@ class AdaptiveGrid(Plan):
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """A noisy total, a coarse grid, small boxes, least squares."""
         alpha = share(self.coarse_share, "coarse_share")
-        constant = float(positive(self.rows_per_box, "rows_per_box"))
-        small = float(positive(self.rows_per_small_box, "rows_per_small_box"))
+        constant = rows_in_box(self.rows_per_box, "rows_per_box")
+        small = rows_in_box(self.rows_per_small_box, "rows_per_small_box")
         rows = noisy_total(x, epsilon, self.total_share, self)
         coarse = grid_of(x.shape, max(_LEAST_BLOCKS, math.sqrt(rows.number * float(rows.left) / constant) / 4))
         if coarse.count == x.cells:

@@ -72,8 +72,7 @@ class StagedHierarchy(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure in stages; posterior means, mixed with monotone least squares."""
-        rows = noisy_total(x, epsilon, self.total_share, self)
-        energy = level_energy_of(workload)
+        energy, rows = level_energy_of(workload), noisy_total(x, epsilon, self.total_share, self)
         return staged_estimate(measure_in_stages(x, energy, rows.left, rows.number, rows.measured))
 
 

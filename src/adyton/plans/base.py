@@ -16,9 +16,11 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.inference.projections import project_to_simplex, project_to_total
+from adyton.kernel.limits import check_depth
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.partitions import workload_partition
+from adyton.plans.limits import MOST_CELLS, STEPS_INSIDE, check_cells, check_coefficients, check_reading
 from adyton.plans.merging import Merging
 from adyton.queries import Measurement, Partition, Queries, Total
 from adyton.queries.base import Reals
@@ -90,6 +92,8 @@ class Plan(ABC):
     """Whether :meth:`run` works on many simulated trials at once; if not, they run one after the other."""
     minds_workload: ClassVar[bool] = True
     """Whether :meth:`run` depends on the workload. If not, one run serves to measure the error on many of them."""
+    most_cells: ClassVar[int] = MOST_CELLS
+    """How many cells a domain can have, after those were merged that are merged."""
 
     nonnegative: bool = False
     """Make the estimate non-negative, keeping its total."""
@@ -116,7 +120,15 @@ class Plan(ABC):
         if self.rows is not None and self.rows.queries.domain != x.shape:
             raise BadInput(f"rows counts a domain of shape {self.rows.queries.domain}, the vector has {x.shape}.")
         x.kernel.afford(x, amount)
+        check_depth(x.lineage, STEPS_INSIDE)
+        self.check_size(self.merging(workload).workload, amount)
         return amount
+
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """Refuse what is too much to be carried out to its end; plans with costly measurements check those as well."""
+        check_cells(self, workload)
+        if self.serves.data_dependent and self.minds_workload:
+            check_reading(self, workload)
 
     @abstractmethod
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
@@ -135,6 +147,7 @@ class Plan(ABC):
         """Refuse what the plan does not serve, and options that make no sense."""
         if not isinstance(workload, Queries):
             raise BadInput(f"a workload is a query set such as ad.workloads.Prefix(n), given {shorten(workload)}.")
+        check_coefficients(workload)
         if self.total is not None and whole(self.total, "total", 0) > SAFE:
             raise BadInput(f"total must be at most 2^62, given {shorten(self.total)}.")
         if self.rows is not None and not (

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.exact import Rational, exact, share
 from adyton.inference.solvers import solver
+from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import DawaPartition
+from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.plans.base import Plan, Tasks
@@ -57,6 +59,13 @@ class Dawa(Plan):
     centre: str = "mean"
     """What makes cells nearly equal: a small distance from their ``mean``, as in the paper, or from their ``median``,
     whose choice needs about half of the noise."""
+
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """The costs of all intervals are held."""
+        super().check_size(workload, epsilon)
+        longest = None if self.longest is None else whole(self.longest, "longest", 1)
+        line = VectorShape((workload.cells,))
+        check_request(DawaPartition(lengths=self.lengths, longest=longest), line, epsilon)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Partition, weighted tree, least squares."""

@@ -10,7 +10,9 @@ import numpy as np
 from adyton.exact import Rational, share
 from adyton.inference.block_posterior import block_posterior
 from adyton.inference.dyadic_tree_of_domain import tree_order
+from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import DyadicPartition
+from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.registry import register
@@ -42,6 +44,11 @@ class Dyadic(Plan):
 
     partition_share: Rational = Fraction(1, 5)
     """The part of the budget that chooses the blocks."""
+
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """The weights of all blocks are held."""
+        super().check_size(workload, epsilon)
+        check_request(DyadicPartition(workload.domain, chances=_CHANCES), VectorShape(workload.domain), epsilon)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, count, posterior means on the tree of the blocks, spread evenly."""

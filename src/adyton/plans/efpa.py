@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.exact import Rational, share
+from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import CoefficientCount
+from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.registry import register
@@ -32,6 +34,11 @@ class Efpa(Plan):
     selection_share: Rational = Fraction(1, 8)
     """The part of the budget that chooses how many waves are kept. In the paper it is half, which pays only where a few
     waves say it all."""
+
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """Choosing among all waves takes cells² steps."""
+        super().check_size(workload, epsilon)
+        check_request(CoefficientCount(epsilon), VectorShape(workload.domain), epsilon)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, measure, invert."""

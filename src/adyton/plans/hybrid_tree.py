@@ -27,6 +27,8 @@ from adyton.whole import whole
 
 Places = npt.NDArray[np.int64]
 
+_MOST_ROUNDS, _SPARSEST = 12, 10**9
+
 
 class _Box(NamedTuple):
     cells: Places
@@ -60,8 +62,10 @@ class HybridTree(Plan):
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Medians, then one measurement of the tree."""
         rounds, sparse = whole(self.median_rounds, "median_rounds", 0), exact(self.sparse, "sparse")
-        if sparse < 0:
-            raise BadInput(f"sparse must be at least 0, given {shorten(self.sparse)}.")
+        if rounds > _MOST_ROUNDS:
+            raise BadInput(f"median_rounds must be at most {_MOST_ROUNDS}, given {shorten(self.median_rounds)}.")
+        if not 0 <= sparse <= _SPARSEST:
+            raise BadInput(f"sparse must be from 0 to {_SPARSEST:,}, given {shorten(self.sparse)}.")
         each = share(self.median_share, "median_share") * epsilon / max(1, rounds)
         sides = x.shape if len(x.shape) == 2 else (1, x.cells)
         boxes = [_Box(np.arange(x.cells).reshape(sides), x)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,9 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.exact import Rational, share
 from adyton.inference.disjoint_sums import DisjointSums
+from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import WorstApproximated
+from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.plans.base import Plan, Tasks
@@ -21,6 +24,7 @@ from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.queries import Explicit, Partition, Queries, Reduction
 from adyton.queries.base import Reals
+from adyton.queries.size import Size
 from adyton.whole import whole
 
 _LARGEST = 2.0**62
@@ -55,6 +59,17 @@ class WorstFirst(Plan):
     def number_of_rounds(self, ndim: int, signal: float) -> int:
         """How many rounds there are for so many rows · ε."""
 
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """Every round asks all queries, and fits all that was measured before it."""
+        super().check_size(workload, epsilon)
+        queries, rounds = workload._whole_form(), self.number_of_rounds(len(workload.domain), math.inf)
+        nothing = WorstApproximated.of(queries, np.zeros(queries.cells))
+        check_request(nothing, VectorShape(workload.domain), epsilon / (2 * rounds))
+        held, fitted = 3 * rounds * workload.cells // 2, rounds**2 * workload.cells // 4
+        Size(held, fitted + rounds * queries.size().steps).check(
+            f"{self.name} with {rounds:,} rounds on {workload.cells:,} cells", "Ask for fewer rounds or queries."
+        )
+
     def fit(self, history: DisjointSums) -> Reals:
         """The estimate from all that was measured so far: multiplicative weights."""
         return history.maximum_entropy(self.sweeps)
@@ -77,7 +92,7 @@ class WorstFirst(Plan):
             query = x.select(WorstApproximated.of(queries, np.clip(estimate, 0.0, _LARGEST / 2)), half)
             coefficients = np.clip(queries.row(query).reshape(-1), -_LARGEST, _LARGEST)
             labels = self._labels(coefficients, x.shape, number)
-            weights = np.where(labels == 0, coefficients, 1.0)
+            weights = np.where(coefficients == 0, 1.0, coefficients)
             answers = x.measure(_disjoint_queries(labels, weights, x.shape), half)
             history.add(labels, weights, answers.answers, float(answers.variances[0]))
             estimate = self.fit(history)
@@ -91,7 +106,9 @@ class WorstFirst(Plan):
             block = _block_numbers(domain, number)
             free = np.bincount(block, asked) == 0
             labels = np.where(free[block], np.cumsum(free)[block], labels)
-        if self.rest and (labels < 0).any():
+        if not asked.any():  # a query about nothing has no label of its own
+            labels = np.maximum(labels - 1, -1)
+        if (self.rest and (labels < 0).any()) or labels.max() < 0:
             labels[labels < 0] = labels.max() + 1
         return labels
 

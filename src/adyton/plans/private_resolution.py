@@ -58,6 +58,7 @@ class PrivateResolution(Plan):
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Total, resolution, then a tree."""
         part, plenty = share(self.selection_share, "selection_share"), positive(self.plenty, "plenty")
+        energy = level_energy_of(workload)
         rows, left, _ = noisy_total(x, epsilon, self.total_share, self)
         size = 1 << max(0, (x.cells // _BLOCKS).bit_length() - 1)
         if size > 1 and float(epsilon) * rows < plenty:
@@ -70,7 +71,7 @@ class PrivateResolution(Plan):
         else:
             size = 1
         if size == 1:
-            return staged_estimate(measure_in_stages(x, level_energy_of(workload), left, rows))
+            return staged_estimate(measure_in_stages(x, energy, left, rows))
         blocks = Partition(np.arange(x.cells) // size)
         estimate = DenoisedTree().run(x.reduce(blocks), Prefix(blocks.groups), left)
         return lift(monotone_prefix(estimate), blocks)

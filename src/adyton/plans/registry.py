@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
 import pkgutil
+import re
+import textwrap
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -15,6 +18,7 @@ from adyton.whole import whole
 
 PLANS: dict[str, type[Plan]] = {}
 
+_LONGEST = 85
 _Kind = TypeVar("_Kind", bound=type[Plan])
 
 
@@ -54,6 +58,17 @@ def plan_named(name: str, **options: Any) -> Plan:
                 f"{name} has no option {option!r}. Its options are {listing(allowed)}.{suggestion(option, allowed)}"
             )
     return plan(**options)
+
+
+def what_it_does(name: str) -> str:
+    """An algorithm in a few words: the beginning of its own description.
+
+    >>> what_it_does("hb")
+    'A tree of counts whose branching suits the size of the domain, made consistent by …'
+    """
+    _load()
+    words = " ".join((inspect.getdoc(PLANS[name]) or "").split("\n\n")[0].split()) if name in PLANS else ""
+    return textwrap.shorten(re.split(r"[.:;](?:\s|$)", words)[0], _LONGEST, placeholder=" …")
 
 
 @lru_cache(maxsize=1)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from adyton.exact import Rational, share
 from adyton.inference.solvers import solver
+from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms.bucket_boundaries import LARGEST_SUM, BucketBoundaries
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
@@ -77,7 +78,12 @@ class StructureFirst(Plan):
         cells = solver(tree.queries, tree.variances).solve(tree.answers)
         return _shrink(cells, bounds, float(tree.variances[-1]))
 
-    def _selection(self, x: VectorSource) -> BucketBoundaries:
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """The table of all buckets is filled."""
+        super().check_size(workload, epsilon)
+        self._selection(VectorShape(workload.domain))
+
+    def _selection(self, x: VectorSource | VectorShape) -> BucketBoundaries:
         """What chooses the boundaries, refused here if its options cannot be; a clip is put in later."""
         step = -(-x.cells // _MOST_PLACES)
         places = -(-x.cells // step)
@@ -89,7 +95,7 @@ class StructureFirst(Plan):
         if longest is None:
             longest = min(places, _LONGER * -(-places // buckets))
         chosen = BucketBoundaries(buckets, 1 if self.clip is None else self.clip, longest, step)
-        chosen.check(VectorShape(x.shape))
+        check_request(chosen, VectorShape(x.shape), Fraction(1))
         return chosen
 
 

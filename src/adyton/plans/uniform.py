@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adyton.plans.base import StrategyPlan, Tasks
+from adyton.plans.limits import MOST_PLAIN_CELLS
 from adyton.plans.registry import register
 from adyton.queries import Queries
 from adyton.strategies import hierarchies
@@ -21,6 +22,7 @@ class Uniform(StrategyPlan):
 
     name = "uniform"
     serves = Tasks()
+    most_cells = MOST_PLAIN_CELLS
     minds_workload = False
 
     def strategy(self, workload: Queries) -> Strategy:

@@ -8,14 +8,19 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.inference.nested_groups import Layer, nested_least_squares
 from adyton.kernel.sources import VectorSource
+from adyton.messages import shorten
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.queries import Grid, Queries
 from adyton.queries.base import Reals
+
+_FEWEST_ROWS = 1_000_000
+"""A box with fewer rows than one divided by this, or with more than this, is none."""
 
 
 @register
@@ -39,7 +44,7 @@ class UniformGrid(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """A noisy total, one grid, least squares."""
-        constant = float(positive(self.rows_per_box, "rows_per_box"))
+        constant = rows_in_box(self.rows_per_box, "rows_per_box")
         rows = noisy_total(x, epsilon, self.total_share, self)
         grid = grid_of(x.shape, math.sqrt(rows.number * float(rows.left) / constant))
         counts = x.measure(grid, rows.left)
@@ -48,6 +53,14 @@ class UniformGrid(Plan):
             Layer(counts.answers, counts.variances, np.zeros(grid.count, dtype=np.int64)), *total
         )
         return np.asarray(grid.transpose(boxes / box_sizes(grid)))
+
+
+def rows_in_box(given: Rational, name: str) -> float:
+    """How many rows times ε a box gets, refused where boxes of so few or so many rows make no sense."""
+    rows = positive(given, name)
+    if not 1 <= rows * _FEWEST_ROWS <= _FEWEST_ROWS**2:
+        raise BadInput(f"{name} must be from 1/{_FEWEST_ROWS:,} to {_FEWEST_ROWS:,}, given {shorten(given)}.")
+    return float(rows)
 
 
 def grid_of(domain: tuple[int, ...], blocks: float) -> Grid:

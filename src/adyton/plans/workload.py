@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from adyton.errors import BadInput
 from adyton.plans.base import StrategyPlan, Tasks
+from adyton.plans.limits import MOST_PLAIN_CELLS
 from adyton.plans.registry import register
 from adyton.queries import Queries, Weighted
 from adyton.strategies.base import Strategy
@@ -22,6 +23,7 @@ class Workload(StrategyPlan):
 
     name = "workload"
     serves = Tasks()
+    most_cells = MOST_PLAIN_CELLS
 
     def strategy(self, workload: Queries) -> Strategy:
         """The workload; the weights of a weighted one say how precisely each query is measured."""

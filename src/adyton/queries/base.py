@@ -13,6 +13,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.queries.columns import column_products, group_columns
 from adyton.queries.partition import Partition, made_of, rebuild
+from adyton.queries.size import Size
 from adyton.whole import IntegerArray, maybe_whole, narrow, whole, whole_array, widen
 
 Array = npt.NDArray[Any]
@@ -72,6 +73,10 @@ class Queries(ABC):
         for rows in self.rows():
             two = np.sort(np.concatenate([two, np.abs(rows)]), axis=0)[-2:]
         return int(two.sum(axis=0).max())
+
+    def size(self) -> Size:
+        """What it takes to answer all of them once. As a rule every cell and every answer is touched a few times."""
+        return Size(2 * self.count, 2 * (self.cells + self.count))
 
     @property
     def cells(self) -> int:

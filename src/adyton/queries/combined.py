@@ -8,6 +8,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Array, Queries, Reals
 from adyton.queries.basic import Identity
+from adyton.queries.size import Size
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,16 @@ class Kronecker(Queries):
 
     def __str__(self) -> str:
         return " × ".join(str(factor) for factor in self.factors)
+
+    def size(self) -> Size:
+        """Axis by axis, in the order of :meth:`_along`: each factor as often as the other axes are long by then."""
+        sides, found = [factor.cells for factor in self.factors], Size(0, 0)
+        for axis in sorted(range(len(sides)), key=lambda axis: Fraction(self.factors[axis].count, sides[axis])):
+            own, others = self.factors[axis].size(), math.prod(sides) // sides[axis]
+            before, sides[axis] = math.prod(sides), self.factors[axis].count
+            held = 2 * (before + math.prod(sides)) + others * own.numbers
+            found = found.then(Size(held, others * own.steps + held))
+        return found
 
     def _plain_sensitivity(self) -> int:
         """Column norms multiply, and the factors' cells are combined freely."""
@@ -155,6 +167,11 @@ class Stack(Queries):
 
     def __str__(self) -> str:
         return " and ".join(str(part) for part in self.parts)
+
+    def size(self) -> Size:
+        """One part after the other, and all answers side by side."""
+        found = functools.reduce(Size.then, (part.size() for part in self.parts))
+        return Size(found.numbers + 2 * self.count + self.cells, found.steps + self.count)
 
     def largest_row_sum(self) -> int:
         """The largest of the parts'."""

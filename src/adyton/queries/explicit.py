@@ -12,6 +12,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Array, Queries, Reals, scatter
+from adyton.queries.size import Size
 from adyton.whole import as_shape, freeze, largest, whole
 
 _LONGEST = 1 << 27
@@ -114,6 +115,10 @@ class Explicit(Queries):
 
     def __str__(self) -> str:
         return f"{self.length:,} queries on {self.cells:,} cells"
+
+    def size(self) -> Size:
+        """Every coefficient that is not 0, and every query."""
+        return Size(4 * self.places.size + 3 * self.length, 4 * (self.places.size + self.length + self.cells))
 
     def largest_row_sum(self) -> int:
         """A bound: the largest coefficient times the most coefficients in a row."""

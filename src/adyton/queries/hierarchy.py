@@ -12,6 +12,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Array, Queries
+from adyton.queries.size import Size
 from adyton.whole import as_shape, freeze, rises, whole
 
 _SHORT = 8
@@ -146,6 +147,10 @@ class Hierarchy(Queries):
     def _plain_sensitivity(self) -> int:
         """A cell is in one block of each level."""
         return len(self.boundaries) if self.measured is None else super()._plain_sensitivity()
+
+    def size(self) -> Size:
+        """Every block once, and on the way back every cell on every level."""
+        return Size(2 * (self.blocks + self.cells), 2 * self.blocks + self.cells * len(self.boundaries))
 
     def largest_row_sum(self) -> int:
         """The coarsest block is at most the whole domain."""

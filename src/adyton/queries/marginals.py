@@ -13,6 +13,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Array, Queries, Reals
+from adyton.queries.size import Size
 from adyton.whole import as_shape, freeze, rises, whole
 
 _MOST_MARGINALS = 100_000
@@ -105,6 +106,10 @@ class Marginals(Queries):
 
     def __str__(self) -> str:
         return f"{len(self.axes):,} marginals of {' × '.join(f'{side:,}' for side in self.domain)} cells"
+
+    def size(self) -> Size:
+        """Every marginal reads every cell."""
+        return Size(2 * self.count + self.cells, len(self.axes) * self.cells + 2 * self.count)
 
     def largest_row_sum(self) -> int:
         """As many cells as the smallest marginal sums up in one of its own."""

@@ -12,6 +12,7 @@ from adyton.messages import shorten
 from adyton.queries.base import Array, Queries, Reals
 from adyton.queries.combined import check_queries
 from adyton.queries.partition import Partition
+from adyton.queries.size import Size
 from adyton.whole import freeze
 
 
@@ -73,6 +74,11 @@ class OnGroups(Queries):
 
     def __str__(self) -> str:
         return f"{self.queries} on {self.cells:,} groups of cells"
+
+    def size(self) -> Size:
+        """The queries about all cells."""
+        own = self.queries.size()
+        return Size(own.numbers + 2 * self.queries.cells, own.steps + 2 * self.queries.cells)
 
     def largest_row_sum(self) -> int:
         """A bound: that of the queries about cells."""

@@ -13,6 +13,7 @@ from adyton.messages import shorten
 from adyton.queries.base import Array, Queries, Reals, scatter
 from adyton.queries.combined import check_queries
 from adyton.queries.partition import Partition
+from adyton.queries.size import Size
 from adyton.whole import SAFE, as_shape, freeze
 
 _WRITTEN_OUT = 1 << 20
@@ -159,6 +160,11 @@ class Product(Queries):
 
     def __str__(self) -> str:
         return f"{self.outer} of {self.inner}"
+
+    def size(self) -> Size:
+        """The inner answers first, which are held, then the outer ones."""
+        inner, outer = self.inner.size(), self.outer.size()
+        return Size(max(inner.numbers, outer.numbers) + self.inner.count, inner.steps + outer.steps)
 
     def largest_row_sum(self) -> int:
         """A bound."""

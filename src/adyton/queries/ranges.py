@@ -14,6 +14,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.queries.base import Array, Queries, Reals, add_at
 from adyton.queries.partition import Partition
+from adyton.queries.size import Size
 from adyton.whole import as_shape, freeze, narrow, widen
 
 _MOST_PADDING = 8
@@ -134,6 +135,13 @@ class Ranges(Queries):
 
     def __str__(self) -> str:
         return f"{self.count:,} ranges on {' × '.join(f'{side:,}' for side in self.domain)} cells"
+
+    def size(self) -> Size:
+        """A summed-area table and its corners; or, with many short axes, every coefficient."""
+        if self._many_corners:
+            return Size(self.count + 4 * _AT_ONCE + 4 * self.cells, self.count * self.cells)
+        table, axes = math.prod(side + 1 for side in self.domain), len(self.domain)
+        return Size(2 * table + 4 * self.count, axes * (table + (self.count << axes)))
 
     def largest_row_sum(self) -> int:
         """The largest box; partial sums in the table can reach all cells."""

@@ -13,6 +13,10 @@ from adyton.queries.base import Array, Queries, Reals
 from adyton.queries.combined import check_queries
 from adyton.queries.explicit import Explicit
 from adyton.queries.product import Cells, Product
+from adyton.queries.size import Size
+
+_SMALLEST = 1e-12
+"""Weights beyond this, or beyond one divided by it, mean nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,9 @@ class Weighted(Queries):
             values = np.array(np.nan)
         if values.shape not in ((), (inner.count,)) or not np.isfinite(values).all():
             raise BadInput(f"weights must be {inner.count} finite numbers, one per query, or one number for all.")
+        sizes = np.abs(values[values != 0])
+        if sizes.size and not _SMALLEST <= float(sizes.min()) <= float(sizes.max()) <= 1 / _SMALLEST:
+            raise BadInput(f"weights other than 0 must be from {_SMALLEST} to {1 / _SMALLEST}. Scale them.")
         values = np.broadcast_to(values, (inner.count,)).copy()
         values.flags.writeable = False
         object.__setattr__(self, "domain", inner.domain)
@@ -72,6 +79,11 @@ class Weighted(Queries):
 
     def __str__(self) -> str:
         return f"weighted {self.queries}"
+
+    def size(self) -> Size:
+        """The queries, and a product for each."""
+        own = self.queries.size()
+        return Size(own.numbers + self.count, own.steps + self.count)
 
     def largest_row_sum(self) -> int:
         """A bound."""

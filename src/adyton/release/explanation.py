@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from adyton.exact import display
+from adyton.odds import in_words
 
 if TYPE_CHECKING:
     from adyton.plans.base import ExpectedError
@@ -28,10 +29,12 @@ class Explanation:
 
     @classmethod
     def of(cls, release: Release) -> Explanation:
-        """What was asked, which algorithm answered and why, how far off it is, and what it cost."""
+        """What was asked, which algorithm answered and why, how far off it is, which rows did not fit, what it cost."""
         where = f", of rows where {release.where}" if release.where else ""
         asked = f"Released: {release.task}{where}; {release.estimate.size:,} cells."
-        return cls((asked, _choice(release), error_in_words(release.known_error), _budget(release)))
+        loud, quiet = misfits_in_words(release)
+        told = (_choice(release), error_in_words(release.known_error), *quiet, _budget(release))
+        return cls((asked, *loud, *told))
 
     def __str__(self) -> str:
         return "\n".join(self.paragraphs)
@@ -55,6 +58,14 @@ def error_in_words(error: ExpectedError | None) -> str:
 
 def _times(runs: int) -> str:
     return "one run" if runs == 1 else f"{runs} runs"
+
+
+def misfits_in_words(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The rows that did not fit: a paragraph to say aloud, if there is cause for it, and one to say in any case."""
+    if release.misfits is None:
+        return (), ()
+    warnings = " ".join(release.misfits.warnings())
+    return (f"WARNING: {warnings}",) * bool(warnings), (f"Misfits: {release.misfits.in_words()}",)
 
 
 def _choice(release: Release) -> str:
@@ -88,4 +99,5 @@ def _budget(release: Release) -> str:
     record = release.record
     left, total = (display(Fraction(record[word]["exact"])) for word in ("remaining", "total"))
     kept = f"in {record['ledger']}" if record["ledger"] else "in this process only; no ledger file remembers it"
-    return f"Budget: this release cost ε = {display(release.epsilon)}; {left} of {total} is left, {kept}."
+    meaning = in_words(release.epsilon, record["unit"])
+    return f"Budget: this release cost ε = {display(release.epsilon)}; {left} of {total} is left, {kept}. {meaning}"

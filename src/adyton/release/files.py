@@ -49,6 +49,7 @@ def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
         },
         "choice": release.choice,
         "record": release.record,
+        "misfits": None if release.misfits is None else release.misfits.to_plain(),
     }
     return {**_plain(described), "estimate": release.estimate.tolist()}
 

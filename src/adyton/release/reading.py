@@ -20,8 +20,10 @@ from adyton.messages import shorten
 from adyton.plans.base import StrategyPlan
 from adyton.plans.registry import plan_named
 from adyton.queries.base import Reals
+from adyton.release.misfits import Counted, Misfits
 from adyton.schema import Schema
 from adyton.schema.checks import writable
+from adyton.schema.misfits import FATES, REASONS, Misfit
 from adyton.tasks import task_from_dict
 from adyton.whole import SAFE, whole
 
@@ -55,7 +57,8 @@ def from_dict(plain: object) -> Release:
         where, algorithm = _part(plain, "where"), _text(_part(plain, "algorithm"), "algorithm")
         record = _record(_part(plain, "record"), schema.rows_per_unit)
         epsilon = _amount(_part(plain, "epsilon"), "epsilon", most=Fraction(record["total"]["exact"]))
-        choice = _part(plain, "choice")
+        choice, misfits = _part(plain, "choice"), _misfits(plain.get("misfits"), epsilon)
+        counting = (epsilon - (misfits.epsilon if misfits else 0)) / schema.rows_per_unit
         release = Release(
             schema=schema,
             task=task,
@@ -64,8 +67,9 @@ def from_dict(plain: object) -> Release:
             options=_options(_part(plain, "options"), algorithm),
             epsilon=epsilon,
             estimate=estimate,
-            choice=None if choice is None else _choice(choice, algorithm, epsilon / schema.rows_per_unit),
+            choice=None if choice is None else _choice(choice, algorithm, counting),
             record=record,
+            misfits=misfits,
         )
         _rehearse(release.noise)
     except BadInput:
@@ -189,6 +193,36 @@ def _look(plain: object, epsilon: Fraction) -> dict[str, Any]:
         "deviation": _real(_part(plain, "deviation"), "the deviation of a feature"),
         "epsilon": as_number(_amount(_part(plain, "epsilon"), "the price of a feature", zero=True, most=epsilon)),
     }
+
+
+def _misfits(plain: object, epsilon: Fraction) -> Misfits | None:
+    """The rows that did not fit, if they were counted; older files know nothing of it."""
+    if plain is None:
+        return None
+    part = _amount(_part(plain, "share"), "the share of the misfits", most=Fraction(1, 2))
+    if _amount(_part(plain, "epsilon"), "the price of the misfits", most=epsilon) != part * epsilon:
+        raise BadInput("the price of the misfits is not their share of what was charged.")
+    return Misfits(
+        part * epsilon,
+        part,
+        _count(_part(plain, "fits")),
+        max(0.0, _real(_part(plain, "deviation"), "the deviation of the misfits")),
+        [_misfit(one) for one in _of(list, _part(plain, "misfits"), "misfits")],
+    )
+
+
+def _misfit(plain: object) -> Counted:
+    reason, fate = _part(plain, "reason"), _part(plain, "fate")
+    if reason not in REASONS or fate not in FATES:
+        raise BadInput(f"a misfit has a reason and a fate, given {shorten(reason)} and {shorten(fate)}.")
+    return Counted(Misfit(_text(_part(plain, "attribute"), "attribute"), reason, fate), _count(_part(plain, "count")))
+
+
+def _count(plain: object) -> int:
+    """A noisy number of rows."""
+    if whole(plain, "a number of misfits", -SAFE) > SAFE:
+        raise BadInput(f"a number of misfits must not be beyond ±2^62, given {shorten(plain)}.")
+    return whole(plain, "a number of misfits", -SAFE)
 
 
 def _figures(plain: object, name: str) -> dict[str, float | None]:

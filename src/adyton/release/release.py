@@ -20,6 +20,7 @@ from adyton.queries.base import Reals
 from adyton.release import files, frames, saving
 from adyton.release.explanation import Explanation
 from adyton.release.intervals import Interval, NoiseModel
+from adyton.release.misfits import Misfits
 from adyton.release.presentation import around, shown
 from adyton.release.saving import REPLACEABLE
 from adyton.release.staging import staged
@@ -63,6 +64,8 @@ class Release:
     """How the algorithm was chosen, if it was: what was looked at, for how much, and what the others promised."""
     record: Mapping[str, Any]
     """The receipt: data set, privacy unit, budget, entries of the ledger, versions, date."""
+    misfits: Misfits | None = None
+    """The noisy numbers of rows that do not fit the schema, if they were counted."""
 
     def __post_init__(self) -> None:
         frozen = np.array(self.estimate, dtype=np.float64)
@@ -97,9 +100,8 @@ class Release:
     @cached_property
     def noise(self) -> NoiseModel:
         """How the answers scatter around the true ones."""
-        row_epsilon = (
-            self.epsilon / self.rows_per_unit if self.choice is None else Fraction(self.choice["left"]["exact"])
-        )
+        counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
+        row_epsilon = counting / self.rows_per_unit if self.choice is None else Fraction(self.choice["left"]["exact"])
         return NoiseModel(self._plan, self.workload, row_epsilon, self.estimate)
 
     @property

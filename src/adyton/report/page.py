@@ -6,11 +6,12 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from adyton import odds
 from adyton.release.explanation import error_in_words
 from adyton.report import receipt
 from adyton.report.charts import caption, draw
 from adyton.report.lines import apart
-from adyton.report.promise import factor, sureness
+from adyton.report.promise import factor
 from adyton.report.scales import figure, number
 from adyton.report.summary import Summary, summarise
 from adyton.tasks import Marginals
@@ -76,7 +77,8 @@ def facts(release: Release, summary: Summary) -> dict[str, Any]:
         "misses": f"{100 - 100 * summary.interval.confidence:.0f}" if summary.interval else None,
         "more_tables": _more_tables(release, summary),
         "factor": factor(release.epsilon),
-        "sure": sureness(release.epsilon),
+        "sure": odds.chance(release.epsilon),
+        "meaning": odds.in_words(release.epsilon, str(release.record["unit"])),
         "number": number,
         "made": release.record["created"],
         **_protected(release),

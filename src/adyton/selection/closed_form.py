@@ -56,7 +56,7 @@ class ClosedForm(Selector):
     def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
         """The least expected error."""
         epsilon = self.check(workload, epsilon)
-        usable, notes = self.available()
+        usable, notes = self.available(workload)
         errors = _errors(workload, epsilon, tuple(usable))
         name = min(errors, key=lambda one: (errors[one], one))
         least = max(errors[name], 1e-300)

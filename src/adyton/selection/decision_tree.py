@@ -190,6 +190,13 @@ def most_features(tree: Tree, free: frozenset[str] = frozenset()) -> int:
     return len(own) + max(most_features(side, free | own) for side in (tree.left, tree.right))
 
 
+def all_features(tree: Tree) -> frozenset[str]:
+    """The features that some path looks at."""
+    if isinstance(tree, Leaf):
+        return frozenset()
+    return all_features(tree.left) | all_features(tree.right) | {tree.feature}
+
+
 def to_plain(tree: Tree) -> dict[str, Any]:
     """The tree as dictionaries, for JSON."""
     if isinstance(tree, Leaf):

@@ -8,6 +8,7 @@ is best for ε·x when an interval costs 1 is best for x when it costs 1/ε.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import NonZeros, Partitionality, Statistic, TotalVariation
+from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.messages import no_such
 from adyton.plans.dawa import along_curve
@@ -59,6 +62,12 @@ class Feature:
             return float(epsilon / spent)
         statistic = self.statistic(epsilon)
         return float(self.unit(epsilon) * max(1, statistic.sensitivity(cells)) * statistic.step(cells) / spent)
+
+    def check_size(self, domain: tuple[int, ...], epsilon: Fraction) -> None:
+        """Refuse a domain on which it could not be measured."""
+        if self.statistic is not None:
+            shape = VectorShape((math.prod(domain),) if self.along else domain)
+            check_request(self.statistic(epsilon), shape, epsilon)
 
     def buy(self, x: VectorSource, epsilon: Fraction, spent: Fraction) -> Bought:
         """The noisy feature of a private vector that is to be estimated with *epsilon*, for *spent*."""

@@ -10,6 +10,7 @@ from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.plans.base import Estimate, Plan, Tasks
+from adyton.plans.limits import MOST_PLAIN_CELLS, check_cells
 from adyton.plans.registry import plan_named, register
 from adyton.queries import Queries
 from adyton.queries.base import Reals
@@ -32,6 +33,7 @@ class Pythia(Plan):
 
     name = "pythia"
     serves = Tasks(data_dependent=True)
+    most_cells = MOST_PLAIN_CELLS
     simulates_many = False
 
     selector: Selector | None = field(default=None, kw_only=False)
@@ -48,6 +50,11 @@ class Pythia(Plan):
         if self.rows is not None:
             raise BadInput("pythia buys the number of rows itself, if it pays. Leave rows out, or give a public total.")
         self.selector_for(workload).check(workload)
+
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """Whatever is looked at, and whatever is chosen then, must be possible with what is left."""
+        check_cells(self, workload)
+        self.selector_for(workload).admit(workload, epsilon)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, then run the choice."""

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from adyton.errors import BadInput
 from adyton.exact import Rational, as_number, positive
 from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, shorten
 from adyton.plans.base import SMALLEST_EPSILON
-from adyton.plans.registry import algorithms
-from adyton.queries import Measurement, Queries
+from adyton.plans.registry import algorithms, plan_named
+from adyton.queries import Measurement, Queries, Total
 from adyton.queries.base import Reals
 from adyton.remembered import cached_property
 from adyton.selection import selector_file
@@ -26,6 +28,10 @@ from adyton.whole import whole
 if TYPE_CHECKING:
     from adyton.selection.measured import Measured
     from adyton.selection.replay import Replay
+
+
+CHOOSER = "pythia"
+"""The plan that chooses: it cannot be chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +60,8 @@ class Training:
                 raise BadInput(f"{name} of a selector must be names, given {shorten(values)}.")
         for name, least in (("dimensions", 1), ("inputs", 0), ("trials", 0)):
             whole(getattr(self, name), name, least)
+        if CHOOSER in self.algorithms:
+            raise BadInput(f"a selector chooses among algorithms that estimate, and {CHOOSER!r} chooses itself.")
         if not (isinstance(self.date, str) and isinstance(self.adyton, str) and self.algorithms):
             raise BadInput("a selector must know algorithms, and say when and by which version it was trained.")
 
@@ -147,13 +155,33 @@ class Selector(ABC):
         """Post-process the estimate by what was bought, where the choice says so (``finished``); else leave it."""
         return cells
 
-    def available(self) -> tuple[list[str], tuple[str, ...]]:
-        """The algorithms that can be chosen here, and remarks on those that are missing or unknown to the selector."""
+    def features(self) -> frozenset[str]:
+        """The names of the private features that it may ask for."""
+        return frozenset()
+
+    def admit(self, workload: Queries, epsilon: Fraction) -> None:
+        """Refuse what could end, after features were paid for, with nothing to run or too little to run it with."""
+        self.available(workload)
+        least = (1 - self.share) * epsilon
+        if self.share and min(least, self.share * epsilon / max(1, len(self.features()))) < SMALLEST_EPSILON:
+            raise BadInput(
+                f"features may cost {self.share} of ε, which leaves less than 2^-40 for them or for the algorithm. "
+                "Spend more, or choose a share nearer to a half."
+            )
+        for name in self.features():
+            feature_named(name).check_size(workload.domain, epsilon)
+
+    def available(self, workload: Queries | None = None) -> tuple[list[str], tuple[str, ...]]:
+        """The algorithms that can be chosen here, and remarks on those that are missing or unknown to the selector.
+
+        For a *workload*, without those that cannot take it on.
+        """
         here, known = set(algorithms(self.training.dimensions)), self.training.algorithms
-        usable = [name for name in known if name in here]
+        usable = [name for name in known if name in here and (workload is None or _can_run(name, workload))]
         if not usable:
             raise BadInput(
-                f"this selector knows {listing(known)}, none of which is in the library. Register one, or train again."
+                f"this selector knows {listing(known)}, none of which is in the library and can take this on. "
+                "Name an algorithm, or train again."
             )
         missing = [name for name in known if name not in here]
         newer = sorted(here - set(known) - set(self.training.library)) if self.training.library else []
@@ -214,6 +242,18 @@ def cheapest(regrets: Iterable[tuple[str, float]], usable: Iterable[str]) -> str
     """The algorithm of least regret among those that can be used."""
     allowed = set(usable)
     return min(((regret, name) for name, regret in regrets if name in allowed))[1]
+
+
+def _can_run(name: str, workload: Queries) -> bool:
+    """Whether an algorithm can take on a workload inside of a choice, where it is handed a noisy number of rows."""
+    rows = Measurement(Total(workload.domain), np.zeros(1, dtype=np.int64), lambda: np.ones(1), Fraction(1), False)
+    plan = plan_named(name, rows=rows)
+    try:
+        plan.check(workload)
+        plan.check_size(workload, Fraction(1))
+    except BadInput:
+        return False
+    return True
 
 
 def _finite(value: float) -> float | None:

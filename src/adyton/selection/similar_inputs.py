@@ -94,7 +94,7 @@ class SimilarInputs(Selector):
     def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
         """Count the votes; buy the noisy count first, if it pays."""
         epsilon = self.check(workload, epsilon)
-        usable, notes = self.available()
+        usable, notes = self.available(workload)
         plain, votes, logs = self._votes(workload, epsilon, tuple(usable))
         bought: tuple[Bought, ...] = ()
         shares = None
@@ -107,6 +107,10 @@ class SimilarInputs(Selector):
         errors = dict(zip(usable, (plain * np.exp(logs.expected(shares))).tolist(), strict=True))
         left = epsilon - sum((one.spent for one in bought), Fraction(0))
         return Choice(cheapest(regrets.items(), usable), left, bought, regrets, errors, notes)
+
+    def features(self) -> frozenset[str]:
+        """The noisy number of rows."""
+        return frozenset(["scale"])
 
     def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
         """Buy a noisy count where it pays, as often as asked, and count the votes by it."""

@@ -15,7 +15,7 @@ from adyton.inference.projections import project_to_ball
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Queries
 from adyton.queries.base import Reals
-from adyton.selection.decision_tree import Leaf, Split, Tree, from_plain, most_features, to_plain, walk
+from adyton.selection.decision_tree import Leaf, Split, Tree, all_features, from_plain, most_features, to_plain, walk
 from adyton.selection.features import CELLS, FEATURES, Bought, feature_named
 from adyton.selection.measured import Measured
 from adyton.selection.replay import Replay, uses_rows
@@ -45,7 +45,7 @@ class TreeSelector(Selector):
     def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
         """Walk down the tree of the workload's kind."""
         epsilon = self.check(workload, epsilon)
-        usable, notes = self.available()
+        usable, notes = self.available(workload)
         tree = self.trees[kind_of(workload, self.trees)]
         public = {CELLS: float(x.cells)} | ({} if total is None else {"scale": float(epsilon) * total})
         price = self.share * epsilon / max(1, most_features(tree, frozenset(public)))
@@ -62,6 +62,10 @@ class TreeSelector(Selector):
         choice = Choice(name, epsilon - price * len(bought), tuple(bought), leaf.regrets, notes=notes)
         single = len(workload.domain) == 1 and kind_of(workload, self.trees) == "identity"
         return replace(choice, finished=single and choice.total is not None)
+
+    def features(self) -> frozenset[str]:
+        """All that some tree asks for."""
+        return frozenset[str]().union(*map(all_features, self.trees.values())) - {CELLS}
 
     def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
         """Walk down the tree with noisy features, as often as asked."""

@@ -59,22 +59,32 @@ class Outlook:
     """The algorithms that could run, as they would be run."""
     share: Fraction = Fraction(0)
     """The part of the budget that choosing among them may cost."""
+    misfits: Fraction = Fraction(0)
+    """The part of the budget that counts rows which do not fit the schema; the algorithm gets the rest."""
 
     @classmethod
-    def of(cls, task: Task, schema: Schema, algorithm: str = AUTO, options: Mapping[str, Any] | None = None) -> Outlook:
+    def of(
+        cls,
+        task: Task,
+        schema: Schema,
+        algorithm: str = AUTO,
+        options: Mapping[str, Any] | None = None,
+        misfits: Fraction = Fraction(0),
+    ) -> Outlook:
         """For a task on a table with this schema."""
         selected = as_task(task).select(schema)
         workload = task.workload(selected)
         plan, kept = plan_of(task, algorithm, options or {})
         plan.check(workload)
         if not isinstance(plan, Pythia):
-            return cls(task, selected, workload, {algorithm: plan})
+            return cls(task, selected, workload, {algorithm: plan}, misfits=misfits)
         seen = plan.merging(workload).workload
         selector = plan.selector_for(seen)
-        names = selector.available()[0]
+        names = selector.available(seen)[0]
         if isinstance(selector, ClosedForm):  # it passes over what takes too long to compute
             names = [name for name in names if affordable(name, seen)]
-        return cls(task, selected, workload, {name: Chosen.named(name, **kept) for name in names}, selector.share)
+        plans = {name: Chosen.named(name, **kept) for name in names}
+        return cls(task, selected, workload, plans, selector.share, misfits)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,7 +97,8 @@ class Outlook:
         Where a choice comes first, it is the error with what the choice leaves of the budget at least.
         """
         found: dict[str, ExpectedError | None] = {}
-        row_epsilon = positive(epsilon, "epsilon", computed=True) / self.schema.rows_per_unit * (1 - self.share)
+        counting = positive(epsilon, "epsilon", computed=True) * (1 - self.misfits)
+        row_epsilon = counting / self.schema.rows_per_unit * (1 - self.share)
         for name, plan in self.plans.items():
             found[name] = None
             if len(self.plans) == 1 or affordable(name, plan.merging(self.workload).workload):

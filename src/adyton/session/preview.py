@@ -9,6 +9,17 @@ from html import escape
 
 from adyton.exact import display
 from adyton.plans.base import ExpectedError
+from adyton.plans.registry import what_it_does
+
+MEANINGS = {
+    "exact": "certain, whatever the data",
+    "estimate": "certain, whatever the data, up to rounding",
+    "upper mark": "about this or less",
+    "noise only": "from noise; the data add to it",
+    "resampled": "from what was published",
+}
+"""What the kinds of :class:`~adyton.plans.base.ExpectedError` mean, in plain words."""
+UNKNOWN = "depends on the data"
 
 
 def promised(errors: Mapping[str, ExpectedError | None]) -> tuple[str, ExpectedError] | None:
@@ -36,6 +47,8 @@ class Preview:
     """The algorithms that could run, with the error to expect; None where it depends on the data."""
     chosen: bool
     """Whether one of them will be chosen privately."""
+    misfits: Fraction = Fraction(0)
+    """The part of the budget that will count the rows which do not fit the schema."""
 
     @property
     def expected_error(self) -> ExpectedError | None:
@@ -48,33 +61,40 @@ class Preview:
         """Whether the budget that is left is enough."""
         return self.epsilon <= self.remaining
 
-    def lines(self) -> list[tuple[str, str, str]]:
-        """For each algorithm its error, and what kind of figure that is; the least first."""
+    def lines(self) -> list[tuple[str, str, str, str]]:
+        """For each algorithm its error, what that figure means, and what the algorithm does; the least error first."""
         known = {name: error for name, error in self.candidates.items() if error is not None}
-        ranked = sorted(known.items(), key=lambda pair: pair[1].total)
-        rest = [(name, "–", "depends on the data") for name in self.candidates if name not in known]
-        return [(name, f"{error.per_query:.4g}", error.kind) for name, error in ranked] + rest
+        ranked = sorted(known, key=lambda name: known[name].total)
+        rest = [name for name in self.candidates if name not in known]
+        figures = [(name, f"{known[name].per_query:.4g}", MEANINGS[known[name].kind]) for name in ranked]
+        return [(*line, what_it_does(line[0])) for line in (*figures, *((name, "–", UNKNOWN) for name in rest))]
 
     def sentence(self) -> str:
         """What would be charged, and whether there is enough."""
         enough = "" if self.affordable else ", which is not enough"
+        part = display(self.epsilon * self.misfits)
+        checked = f" Of this, {part} counts the rows that do not fit the schema." if self.misfits else ""
         return (
             f"{self.task}: {self.cells:,} cells; would cost ε = {display(self.epsilon)} of the "
-            f"{display(self.remaining)} that is left{enough}."
+            f"{display(self.remaining)} that is left{enough}.{checked}"
         )
 
     def __str__(self) -> str:
         how = "One of these is chosen privately:" if self.chosen else "This would run:"
-        rows = [f"  {name:<22} {error:>10}  {kind}" for name, error, kind in self.lines()]
-        return "\n".join([self.sentence(), how, f"  {'algorithm':<22} {'error':>10}", *rows])
+        lines = [("algorithm", "error", "what the error is", "what the algorithm does"), *self.lines()]
+        widest = max(len(meaning) for _, _, meaning, _ in lines)
+        rows = [f"  {name:<20} {error:>8}  {meaning:<{widest}}  {does}" for name, error, meaning, does in lines]
+        ending = "The error is how far off one answer typically is, in rows."
+        return "\n".join([self.sentence(), how, *rows, ending])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{error}</td><td>{kind}</td></tr>" for name, error, kind in self.lines()
+            f"<tr><td>{escape(name)}</td><td>{error}</td><td>{meaning}</td><td>{escape(does)}</td></tr>"
+            for name, error, meaning, does in self.lines()
         )
         return (
             f"<p>{escape(self.sentence())}</p><table><thead><tr><th>algorithm</th><th>error of an answer</th>"
-            f"<th>what the figure is</th></tr></thead><tbody>{rows}</tbody></table>"
+            f"<th>what the error is</th><th>what the algorithm does</th></tr></thead><tbody>{rows}</tbody></table>"
         )

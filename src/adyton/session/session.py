@@ -8,6 +8,7 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Any
 
+from adyton import odds
 from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
@@ -22,6 +23,8 @@ from adyton.queries.base import Reals
 from adyton.release import Release
 from adyton.schema import Schema
 from adyton.selection.pythia import Pythia
+from adyton.session.epsilon import Epsilon
+from adyton.session.misfits import MisfitCount
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
 from adyton.session.receipt import OpenReceipt
@@ -68,16 +71,18 @@ class Session:
         self.last: Release | None = None
         """The release that was made last: should an interrupt come before it has a name, it is not lost."""
         self._own_ledger = not isinstance(ledger, Ledger)
+        total = _total(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
             data,
             schema=declared,
-            epsilon=_total(epsilon, ledger),
+            epsilon=total,
             ledger=ledger,
             dataset=dataset,
             unit=unit,
             accept=accept,
             noise=noise,
         )
+        odds.warn(total, "a total", self.unit)
 
     @property
     def unit(self) -> str:
@@ -109,10 +114,17 @@ class Session:
     # ---- before spending --------------------------------------------------------------------------------------------
 
     def preview(
-        self, task: Task, epsilon: Rational, *, algorithm: str = AUTO, where: str | None = None, **options: Any
+        self,
+        task: Task,
+        epsilon: Rational,
+        *,
+        algorithm: str = AUTO,
+        where: str | None = None,
+        misfits: Rational | bool | None = None,
+        **options: Any,
     ) -> Preview:
         """What a release would cost, which algorithms could run, and the error to expect. Spends nothing."""
-        outlook = self._outlook(task, algorithm, where, options)
+        outlook = self._outlook(task, algorithm, where, misfits, options)
         return Preview(
             task=str(task),
             cells=outlook.schema.cells,
@@ -121,28 +133,47 @@ class Session:
             remaining=self.remaining,
             candidates=outlook.errors(epsilon),
             chosen=algorithm in (AUTO, Pythia.name),
+            misfits=outlook.misfits,
         )
 
     def epsilon_for(
-        self, task: Task, error: Rational, *, algorithm: str = AUTO, where: str | None = None, **options: Any
+        self,
+        task: Task,
+        error: Rational,
+        *,
+        algorithm: str = AUTO,
+        where: str | None = None,
+        misfits: Rational | bool | None = None,
+        **options: Any,
     ) -> Fraction:
         """The least ε whose expected error meets a target: the root mean square error of one answer. Spends nothing.
 
         The error is computed in closed form. With ``algorithm="auto"`` it is the least error of those algorithms that
-        have one; what is chosen then is expected to do at least as well.
+        have one; what is chosen then is expected to do at least as well. It is an exact fraction, printed as a decimal.
         """
-        return self._outlook(task, algorithm, where, options).epsilon_for(error)
+        return Epsilon(self._outlook(task, algorithm, where, misfits, options).epsilon_for(error))
 
     # ---- spending ---------------------------------------------------------------------------------------------------
 
     def release(
-        self, task: Task, epsilon: Rational, *, algorithm: str = AUTO, where: str | None = None, **options: Any
+        self,
+        task: Task,
+        epsilon: Rational,
+        *,
+        algorithm: str = AUTO,
+        where: str | None = None,
+        misfits: Rational | bool | None = None,
+        **options: Any,
     ) -> Release:
         """Release a task, spending *epsilon*: ``session.release(ad.Ranges("age"), epsilon="0.5")``.
 
         With ``algorithm="auto"`` the algorithm is chosen privately, within the same budget; or name one, with its
         options. *where* keeps the rows that satisfy a predicate, such as ``"age >= 65 and sex = 'F'"``. A request that
         cannot be carried out to its end is refused before anything is spent.
+
+        From a CSV file, 1/50 of *epsilon* counts the rows that do not fit the schema: ``release.misfits`` has them.
+        ``misfits=False`` leaves that out, ``misfits=True`` counts them in any table, and a number is the part of
+        *epsilon* to take for it.
         """
         schema = as_task(task).select(self.schema)
         workload = task.workload(schema)
@@ -150,11 +181,14 @@ class Session:
         plan, kept = plan_of(task, algorithm, options)
         self._afford(amount)
         x = self._source(where).select(list(schema.names)).vectorize()
-        row_epsilon = amount / x.stability
+        planned = MisfitCount.planned(self._kernel.root, schema.names, where, misfits)
+        row_epsilon = amount * (1 - planned.share) / x.stability
         plan.admit(x, workload, row_epsilon)
+        odds.warn(amount, "a release", self.unit)
         receipt = OpenReceipt.of(self._kernel)
         self.last = None
         with self._kernel.receipts() as debits:
+            counted = planned.measure(amount)
             name, choice, estimate = _run(plan, x, workload, row_epsilon)
         with deferred():
             self.last = release = Release(
@@ -167,6 +201,7 @@ class Session:
                 estimate=estimate,
                 choice=choice,
                 record=receipt.complete(self.unit, self.schema.rows_per_unit, debits),
+                misfits=counted,
             )
         return release
 
@@ -174,6 +209,7 @@ class Session:
         """A noisy number of rows, spending *epsilon*."""
         source, amount = self._source(where), budget(epsilon, "epsilon")
         self._afford(amount)
+        odds.warn(amount, "a count", self.unit)
         return source.count(amount / source.stability)
 
     def close(self) -> None:
@@ -197,9 +233,18 @@ class Session:
     def _source(self, where: str | None) -> TableSource:
         return self._kernel.root if where is None else self._kernel.root.where(where)
 
-    def _outlook(self, task: Task, algorithm: str, where: str | None, options: Mapping[str, Any]) -> Outlook:
-        self._source(where)  # refuses a predicate that could not be released either
-        return Outlook.of(task, self.schema, algorithm, options)
+    def _outlook(
+        self,
+        task: Task,
+        algorithm: str,
+        where: str | None,
+        misfits: Rational | bool | None,
+        options: Mapping[str, Any],
+    ) -> Outlook:
+        """It refuses a predicate that could not be released either."""
+        names = as_task(task).select(self.schema).names
+        planned = MisfitCount.planned(self._kernel.root, names, where, misfits)
+        return Outlook.of(task, self.schema, algorithm, options, planned.share)
 
     def __repr__(self) -> str:
         try:

@@ -42,7 +42,7 @@ class Strategy:
 
     def determines(self, queries: Queries, epsilon: Rational) -> bool:
         """Whether least squares leave nothing but noise in the answers to these queries."""
-        return _determines(self, positive(epsilon, "epsilon"), queries)
+        return _determines(self, positive(epsilon, "epsilon", computed=True), queries)
 
     def measures(self, queries: Queries) -> bool:
         """Whether it shows that they are among the measured ones, or sums of them."""

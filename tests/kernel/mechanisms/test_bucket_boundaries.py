@@ -16,6 +16,7 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, BucketBoundaries
 from adyton.kernel.mechanisms.bucket_boundaries import GRID, LARGEST_SUM
+from adyton.kernel.mechanisms.bucket_weights import LARGEST_EXPONENT
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
@@ -162,7 +163,7 @@ def test_mutants_lose_more(mutant, cells, pairs):
         BucketBoundaries(2, 1, 6),
         BucketBoundaries(6, 4, 2),
         BucketBoundaries(3, 6, 2, 2),
-        BucketBoundaries(2, 2**20, 5),
+        BucketBoundaries(2, 2**16, 5),
     ],
     ids=str,
 )
@@ -204,6 +205,15 @@ def test_double_precision_encloses_the_truth(epsilon, top):
             assert lower << (bits - COIN_BITS) <= low + 1
             assert high - 1 <= upper << (bits - COIN_BITS)
             assert (upper - lower) / 2**COIN_BITS < 1e-4
+
+
+def test_the_sharpness_is_that_of_the_claim_or_less():
+    zeros = np.zeros(64, dtype=np.int64)
+    assert BucketBoundaries(4, 50, 64)._weights(zeros, F(3)).rate == F(3, 2 * GRID * 50)
+    capped = BucketBoundaries(4, 2**20, 64)._weights(zeros, F(1000))
+    assert capped.rate * capped.most == LARGEST_EXPONENT
+    assert capped.rate < F(1000, 2 * GRID * 2**20)
+    assert capped.error < 1e-6
 
 
 def test_a_wide_line_has_weights_beyond_the_range_of_doubles():

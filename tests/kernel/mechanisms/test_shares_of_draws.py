@@ -5,7 +5,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from adyton.kernel.mechanisms import Bisections, BucketBoundaries
+from adyton.kernel.mechanisms import Bisections
 from adyton.kernel.mechanisms.bisections import GRID
 from adyton.noise import SimulatedNoise
 
@@ -22,27 +22,6 @@ class Written(SimulatedNoise):
     def permute_and_flip(self, scores, sharpness):
         self.choices.append((len(scores), F(sharpness)))
         return super().permute_and_flip(scores, sharpness)
-
-
-def cost_of_boundaries(selection, epsilon):
-    noise = Written()
-    selection.choose(COUNTS, epsilon, noise)
-    return sum(sharpness * 2 * selection.clip * selection._grid(COUNTS.size) for _, sharpness in noise.choices)
-
-
-@pytest.mark.parametrize("epsilon", [F(1, 7), F(3)])
-def test_boundaries_are_drawn_one_after_the_other(epsilon):
-    """Each draw costs sharpness·Δ, Δ = 2gF; they are on the same rows."""
-    selection = BucketBoundaries(5, 20, 12)
-    assert cost_of_boundaries(selection, epsilon) == epsilon
-
-    class Undivided(BucketBoundaries):
-        """Claim. None. Proof. None.  ∎"""
-
-        def choose(self, values, epsilon, noise):
-            return super().choose(values, epsilon * (self.buckets - 1), noise)
-
-    assert cost_of_boundaries(Undivided(5, 20, 12), epsilon) > epsilon
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3])

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.noise.source import NoiseSource
+from adyton.queries.size import Size
 from adyton.whole import IntegerArray
 
 Statistic = Callable[[IntegerArray, IntegerArray, IntegerArray, Fraction], npt.NDArray[np.float64]]
@@ -76,6 +77,11 @@ class Mechanism(ABC):
     @abstractmethod
     def check(self, source: Any) -> None:
         """Refuse, with the public shape of the source alone, what cannot be run. Nothing is spent yet."""
+
+    def size(self, source: Any, epsilon: Fraction) -> Size:
+        """What a run takes at most. The kernel compares it with what is allowed, before anything is spent."""
+        cells = source.cells if isinstance(source, VectorShape) else 1
+        return Size(8 * cells, 64 * cells)
 
     @abstractmethod
     def draw(self, data: Any, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:

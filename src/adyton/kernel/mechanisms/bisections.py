@@ -20,6 +20,7 @@ from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
+from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, narrow, whole
 
 GRID = 64
@@ -68,6 +69,11 @@ class Bisections(Selection):
             raise BadInput(f"levels must be at most the number of cells, {source.cells}, given {shorten(self.levels)}.")
         positive(self.price, "price", computed=True)
         share(self.pick_share, "pick_share")
+
+    def size(self, source: VectorShape, epsilon: Fraction) -> Size:
+        """Every cell on every level, with the cut of every cluster."""
+        levels = self.levels + source.cells.bit_length()
+        return Size(2 * levels * source.cells, 256 * levels * source.cells)
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """The cluster of every cell, numbered from the left."""

@@ -17,6 +17,7 @@ from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
+from adyton.queries.size import Size
 from adyton.whole import IntegerArray, whole
 
 GRID = 16
@@ -76,6 +77,11 @@ class BucketBoundaries(Selection):
                 f"longest must be at most {LARGEST_WORK // (steps * buckets)} for {buckets} buckets of {steps} places, "
                 f"given {shorten(longest)}. Choose fewer buckets, or a larger step."
             )
+
+    def size(self, source: VectorShape, epsilon: Fraction) -> Size:
+        """The table of the weights; :meth:`check` has its own limits on the work, which say what to choose instead."""
+        table = -(-source.cells // self.step) * self.buckets
+        return Size(2 * (table + source.cells), 8 * table)
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """The bucket of every cell, numbered from the left."""

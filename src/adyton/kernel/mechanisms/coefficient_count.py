@@ -18,6 +18,7 @@ from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Cosines
+from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, largest, whole_array
 
 _FINE = 32
@@ -58,6 +59,11 @@ class CoefficientCount(Selection):
             raise BadInput(f"cosine waves need one dimension, the vector has the shape {source.shape}.")
         if type(self.remaining) is not Fraction or self.remaining <= 0:
             raise BadInput(f"remaining must be a fraction greater than 0, given {shorten(self.remaining)}.")
+
+    def size(self, source: VectorShape, epsilon: Fraction) -> Size:
+        """All waves, for the answers and for how far one row moves them."""
+        waves = Cosines(source.cells, source.cells).size()
+        return Size(16 * source.cells, 2 * waves.steps)
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """One of the candidates."""

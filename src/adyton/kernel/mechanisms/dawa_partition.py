@@ -17,15 +17,17 @@ from adyton.kernel.mechanisms.window_medians import median_costs
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
-from adyton.noise.laplace import geometric
+from adyton.noise.laplace import NUMERATOR_LIMIT, geometric
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries import Partition
+from adyton.queries.size import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, add, whole_array
 
 LENGTHS = ("powers", "all")
 CENTRES = ("mean", "median")
 MOST_BUCKETS = 30_000_000
 """How many buckets the variant with all lengths may have to compare."""
+LARGEST_COST = Fraction(1 << 60)
 _COARSEST = 1 << 10
 """A row of deviation is at least this many steps of the grid."""
 _AT_ONCE = 1 << 20
@@ -76,8 +78,8 @@ class DawaPartition(Selection):
 
     def check(self, source: VectorShape) -> None:
         """The cells must stand in a line, and the buckets must not be too many."""
-        if type(self.bucket_cost) is not Fraction or self.bucket_cost < 0:
-            raise BadInput(f"bucket_cost must be a Fraction of at least 0, given {shorten(self.bucket_cost)}.")
+        if type(self.bucket_cost) is not Fraction or not 0 <= self.bucket_cost <= LARGEST_COST:
+            raise BadInput(f"bucket_cost must be a Fraction from 0 to 2^60, given {shorten(self.bucket_cost)}.")
         if self.lengths not in LENGTHS:
             raise BadInput(f"lengths must be 'powers' or 'all', given {shorten(self.lengths)}.")
         if self.centre not in CENTRES:
@@ -94,6 +96,13 @@ class DawaPartition(Selection):
                 f"intervals of all lengths on {source.cells:,} cells are more than {MOST_BUCKETS:,} buckets. "
                 f"Choose longest up to {max(1, MOST_BUCKETS // source.cells):,}, or lengths = 'powers'."
             )
+
+    def size(self, source: VectorShape, epsilon: Fraction) -> Size:
+        """The costs of all buckets, and a draw for each."""
+        sizes = self.sizes(source.cells)
+        buckets = source.cells * sizes.size
+        long = epsilon.denominator * 4 * self.grid(sizes) >= NUMERATOR_LIMIT
+        return Size(3 * buckets, (SLOW_DRAW if long else 64) * buckets)
 
     def sizes(self, cells: int) -> npt.NDArray[np.int64]:
         """The numbers of cells that a bucket may have."""

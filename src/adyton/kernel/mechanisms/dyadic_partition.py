@@ -21,6 +21,7 @@ from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
 from adyton.queries.orders import block_tree
+from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, largest, widen
 
 Places = npt.NDArray[np.int64]
@@ -65,6 +66,10 @@ class DyadicPartition(Selection):
         percents = [percent for percent in self.chances if type(percent) is int and 0 < percent < 100]
         if not percents or len(percents) < len(self.chances) or len(set(percents)) < len(percents):
             raise BadInput("chances must be different whole numbers of percent, greater than 0 and less than 100.")
+
+    def size(self, source: VectorShape, epsilon: Fraction) -> Size:
+        """Some numbers for every block, of which there are about twice as many as cells, and for every chance."""
+        return Size(10 * source.cells * len(self.chances), 128 * source.cells * len(self.chances))
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """The labels of a partition: first s, then, from the root downwards, which blocks are cut."""

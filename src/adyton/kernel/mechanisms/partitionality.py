@@ -15,6 +15,7 @@ from adyton.kernel.mechanisms.statistic import Statistic
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
+from adyton.queries.size import Size
 from adyton.whole import IntegerArray
 
 _LARGEST_COST = Fraction(1 << 40)
@@ -42,6 +43,11 @@ class Partitionality(Statistic):
             raise BadInput(f"intervals need cells in a line, the vector has the shape {source.shape}.")
         if not 0 <= self.bucket_cost <= _LARGEST_COST:
             raise BadInput(f"an interval may cost from 0 to 2^40 rows, given {shorten(self.bucket_cost)}.")
+
+    def size(self, source: VectorShape, epsilon: Fraction) -> Size:
+        """The costs of all intervals."""
+        buckets = source.cells * source.cells.bit_length()
+        return Size(3 * buckets, 64 * buckets)
 
     def steps_in(self, values: IntegerArray) -> int:
         """The least cost, by dynamic programming."""

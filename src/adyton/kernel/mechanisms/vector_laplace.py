@@ -11,18 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.kernel.limits import check_queries
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
+from adyton.noise.laplace import NUMERATOR_LIMIT
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Kronecker, Measurement, Prefix, Queries, Total
+from adyton.queries.size import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, add, freeze, largest, whole_array, widen
 
 LARGEST_WEIGHT = 1 << 24
 _LEAST_VARIANCE = 1e-24
 _GRID_BITS = 56
 """Shares of the budget that are not small fractions are rounded down to multiples of 2⁻⁵⁶ or of something finer."""
+_FEW_DRAWS = 1 << 16
+"""So many draws do not take long in whatever arithmetic."""
 _FINE = 1 << 12
 """Shares of at least this many grid steps lose less than 1/4096 by that."""
 
@@ -68,6 +73,7 @@ class VectorLaplace(Mechanism):
     def check(self, source: VectorShape) -> None:
         """The queries must ask about this vector's cells."""
         source.check_cells("queries", self.queries.cells)
+        check_queries(self.queries)
         weights = self.weights
         if weights is not None and (
             weights.shape != (self.queries.count,)
@@ -76,6 +82,12 @@ class VectorLaplace(Mechanism):
             raise BadInput(
                 f"weights must be {self.queries.count} whole numbers in 1 … {LARGEST_WEIGHT}, one per query."
             )
+
+    def size(self, source: VectorShape, epsilon: Fraction) -> Size:
+        """The queries twice, for the answers and for the sensitivity, and a draw for each answer."""
+        own, count = self.queries.size(), self.queries.count
+        long = count > _FEW_DRAWS and largest(self.scales(epsilon).numerator) >= NUMERATOR_LIMIT
+        return Size(own.numbers + 6 * count, 2 * own.steps + (SLOW_DRAW if long else 32) * count)
 
     def scales(self, epsilon: Fraction) -> Ratio:
         """1/ε_q for every query: exact where the numbers are small, else with ε_q rounded down to a fine grid."""

@@ -11,13 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.kernel.limits import check_queries
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
+from adyton.noise.laplace import NUMERATOR_LIMIT
 from adyton.noise.source import NoiseSource
 from adyton.queries import Explicit, Haar, Identity, Prefix, Queries, RandomRanges
+from adyton.queries.size import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, add, freeze, maybe_whole, widen
 
 FINEST = 1 << 20
@@ -68,10 +71,18 @@ class WorstApproximated(Selection):
             raise BadInput(f"queries must be a query set, given {shorten(self.queries)}.")
         source.check_cells("queries", self.queries.cells)
         source.check_cells("a guess", self.guess.size)
+        check_queries(self.queries)
         if not self.queries.whole:
             raise BadInput("queries must have whole coefficients: scale them up, or ask them without their weights.")
         if maybe_whole(self.denominator) is None or not 1 <= self.denominator <= _LARGEST:
             raise BadInput(f"denominator must be a whole number in 1 … 2^62, given {shorten(self.denominator)}.")
+
+    def size(self, source: VectorShape, epsilon: Fraction) -> Size:
+        """The queries, and as many candidates, each of which may have to be tried."""
+        own, count = self.queries.size(), self.queries.count
+        sharpest = 2 * self.denominator * max(1, self.queries.largest_coefficient())
+        long = epsilon.denominator * sharpest >= NUMERATOR_LIMIT
+        return Size(own.numbers + 10 * count, 2 * own.steps + (SLOW_DRAW if long else 32) * count)
 
     def spread(self) -> int:
         """R: how far one row can move a score against another."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.tables.columns import holds_booleans, is_missing, value_of
+from adyton.kernel.tables.columns import engine_function, holds_booleans, is_missing, trimmed, value_of
 from adyton.schema import Categorical, Integer, Numeric, Schema
 from adyton.schema.attributes import CelledAttribute
 
@@ -46,7 +46,7 @@ def cell_table(
     """
     import ibis
 
-    table, levels = _join_levels(table, schema, columns) if tries else (table, {})
+    table, levels = join_levels(table, schema, columns) if tries else (table, {})
     codes = []
     for name, attribute in schema.attributes.items():
         assert isinstance(attribute, CelledAttribute)
@@ -68,11 +68,13 @@ def cell_table(
     return table.select(*carry, cell=total)
 
 
-def _join_levels(table: Any, schema: Schema, columns: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
+def join_levels(
+    table: Any, schema: Schema, columns: Mapping[str, str], *, keep: bool = False
+) -> tuple[Any, dict[str, str]]:
     """Join the number of the level for every categorical attribute: the join's hash table is faster than any CASE.
 
-    Levels are distinct, so that a row meets at most one of them: one row stays one row, or none. Texts are compared by
-    their bytes, because under a collation two levels can be equal.
+    Levels are distinct, so that a row meets at most one of them: one row stays one row, or none; with *keep*, every row
+    stays. Texts are compared by their bytes, because under a collation two levels can be equal.
     """
     import ibis
     import pyarrow
@@ -82,12 +84,12 @@ def _join_levels(table: Any, schema: Schema, columns: Mapping[str, str]) -> tupl
         if not isinstance(attribute, Categorical) or holds_booleans(attribute):
             continue
         key, cell = f"level_{len(found)}", f"cell_{len(found)}"
-        column = table[columns[name]]
+        column = trimmed(table[columns[name]], attribute)
         kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "binary"
         levels = pyarrow.array(list(attribute.levels)).cast(kind)
         numbers = pyarrow.array(range(len(levels)), pyarrow.int32())
         lookup = ibis.memtable(pyarrow.table({key: levels, cell: numbers}))
-        drops = attribute.outside == "drop" and attribute.nulls == "drop"
+        drops = attribute.outside == "drop" and attribute.nulls == "drop" and not keep
         table = table.join(lookup, same_bytes(column, True) == lookup[key], how="inner" if drops else "left")
         found[name] = cell
     return table, found
@@ -95,7 +97,7 @@ def _join_levels(table: Any, schema: Schema, columns: Mapping[str, str]) -> tupl
 
 def same_bytes(column: Any, ours: bool) -> Any:
     """A text as its bytes, where the engine is DuckDB: under a collation, texts that differ can be equal."""
-    return _engine_function("encode", str, bytes)(column) if ours and column.type().is_string() else column
+    return engine_function("encode", str, bytes)(column) if ours and column.type().is_string() else column
 
 
 def _first_level(column: Any, levels: Sequence[Any]) -> Any:
@@ -113,17 +115,20 @@ def _level_code(column: Any, cell: Any, attribute: CelledAttribute) -> CellCode:
 
 
 def _code(column: Any, attribute: CelledAttribute, tries: bool) -> CellCode:
+    return _with_policies(attribute, base_code(column, attribute, tries), is_missing(column))
+
+
+def base_code(column: Any, attribute: CelledAttribute, tries: bool) -> CellCode:
+    """The cell of a value that has one before the policies are asked; ``keep`` says which values have one."""
     if holds_booleans(attribute):
-        base = _boolean(value_of(column, attribute), attribute)
-    elif isinstance(attribute, Categorical):
-        cell = _first_level(column, attribute.levels)
-        base = CellCode(cell, attribute.size, cell.notnull())
-    elif isinstance(attribute, Integer):
-        base = _integer(column, attribute.min, attribute.max, attribute.step, attribute=attribute, tries=tries)
-    else:
-        assert isinstance(attribute, Numeric)
-        base = _numeric(column, attribute, tries)
-    return _with_policies(attribute, base, is_missing(column))
+        return _boolean(value_of(column, attribute), attribute)
+    if isinstance(attribute, Categorical):
+        cell = _first_level(trimmed(column, attribute), attribute.levels)
+        return CellCode(cell, attribute.size, cell.notnull())
+    if isinstance(attribute, Integer):
+        return _integer(column, attribute.min, attribute.max, attribute.step, attribute=attribute, tries=tries)
+    assert isinstance(attribute, Numeric)
+    return _numeric(column, attribute, tries)
 
 
 def _boolean(value: Any, attribute: CelledAttribute) -> CellCode:
@@ -253,16 +258,4 @@ def _shifted(value: Any, low: float) -> Any:
 
 def _floor(value: Any) -> Any:
     """⌊v⌋ as a double: Ibis's own floor converts to an integer and fails on large values."""
-    return _engine_function("floor", float, float)(value)
-
-
-@cache
-def _engine_function(name: str, takes: type, gives: type) -> Any:
-    """A function of one argument that the engine has under this name."""
-    import ibis
-
-    return ibis.udf.scalar.builtin(_never_called, name=name, signature=((takes,), gives))
-
-
-def _never_called(value: Any) -> Any:
-    raise AssertionError(value)  # the name stands for the engine's own function
+    return engine_function("floor", float, float)(value)

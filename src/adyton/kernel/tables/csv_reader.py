@@ -37,6 +37,8 @@ class CsvReader(Reader):
     is missing. Bytes that are not UTF-8 are replaced by U+FFFD. An empty field is missing, quoted or not.
     """
 
+    is_text = True
+
     def __init__(self, path: str, *, multiline: bool = False) -> None:
         import ibis
 

@@ -11,6 +11,10 @@ from adyton.schema.files import toml_key
 _HEADER = """\
 # A draft. What stands here is public: fill it in from what is known about the table in general (a code book, a form,
 # common sense), never by looking at the rows. Delete the attributes that nobody will ask about.
+#
+# In a CSV file, numbers are read like 1250.5, -3 or 2e6. "$1,250.50", "12,5" or "10/24/1979" are no numbers: they count
+# as missing. Levels are written as they are in the file; spaces around them do not matter, capitals do. Once this is
+# filled in, `adyton schema FILE.toml` says what each attribute accepts.
 
 rows_per_unit = 1   # the most rows that one person has in this table
 """

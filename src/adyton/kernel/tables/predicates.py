@@ -153,6 +153,17 @@ def check_predicate(predicate: Predicate, schema: Schema) -> None:
             raise PredicateError(f"this is no predicate: {shorten(node)}.")
 
 
+def attributes_of(predicate: Predicate) -> tuple[str, ...]:
+    """The attributes that a predicate looks at, each once, in the order in which it names them."""
+    match predicate:
+        case And(parts) | Or(parts):
+            return tuple(dict.fromkeys(name for part in parts for name in attributes_of(part)))
+        case Not(part):
+            return attributes_of(part)
+        case _:
+            return (predicate.column,)
+
+
 def to_ibis(predicate: Predicate, value: Callable[[str], Any], missing: Callable[[str], Any]) -> Any:
     """The predicate as an Ibis expression, given the value of a column and whether it is missing."""
     match predicate:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,10 +20,12 @@ from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table, same_bytes
 from adyton.kernel.tables.columns import check_type, is_missing, prepared, value_of
 from adyton.kernel.tables.engine import connect
+from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.readers import reader_for, wanted_columns
 from adyton.queries import Partition
 from adyton.schema import Schema
+from adyton.schema.misfits import Misfit, reads_numbers
 
 _one_at_a_time = threading.RLock()
 """Tables may share a connection, and a connection runs one query at a time. A forked child gets a lock of its own: the
@@ -59,8 +62,14 @@ def open_table(data: Any, schema: Schema) -> PrivateTable:
         check_type(reader.columns[index], attribute, reader.tries)
     table = reader.read(wanted)
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
-    rows = table.select(**{columns[name]: prepared(table[columns[name]], schema.attributes[name]) for name in columns})
-    return PrivateTable(rows, schema, columns)
+    texts = {
+        name: f"t{place}"
+        for place, (name, attribute) in enumerate(schema.attributes.items())
+        if table[columns[name]].type().is_string() and reads_numbers(attribute)
+    }
+    originals = {text: table[columns[name]] for name, text in texts.items()}
+    values = {columns[name]: prepared(table[columns[name]], schema.attributes[name]) for name in columns}
+    return PrivateTable(table.select(**values, **originals), schema, columns, texts, from_text=reader.is_text)
 
 
 def check_domain(schema: Schema) -> None:
@@ -75,13 +84,25 @@ def check_domain(schema: Schema) -> None:
 class PrivateTable(Sealed):
     """Private rows over a public schema. It shows nothing of the rows, and cannot be copied, pickled or changed."""
 
-    __slots__ = ("_columns", "_rows", "_schema")
+    __slots__ = ("_columns", "_from_text", "_rows", "_schema", "_texts")
     _columns: Mapping[str, str]
+    _from_text: bool
     _rows: Any
     _schema: Schema
+    _texts: Mapping[str, str]
 
-    def __init__(self, rows: Any, schema: Schema, columns: Mapping[str, str]) -> None:
-        for name, value in (("_rows", rows), ("_schema", schema), ("_columns", columns)):
+    def __init__(
+        self,
+        rows: Any,
+        schema: Schema,
+        columns: Mapping[str, str],
+        texts: Mapping[str, str] = MappingProxyType({}),
+        *,
+        from_text: bool = False,
+    ) -> None:
+        """*columns* names the column of every attribute, *texts* the text that a number was read from."""
+        values = {"_rows": rows, "_schema": schema, "_columns": columns, "_texts": texts, "_from_text": from_text}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -89,16 +110,25 @@ class PrivateTable(Sealed):
         """What is public about the table."""
         return self._schema
 
+    @property
+    def from_text(self) -> bool:
+        """Whether the table was opened from a file of text: a fact about the file's name, not about its rows."""
+        return self._from_text
+
     def select(self, names: str | Sequence[str]) -> PrivateTable:
         """The same rows, over some of the attributes."""
         schema = self._schema.select(names)
-        return PrivateTable(self._rows, schema, {name: self._columns[name] for name in schema.names})
+        columns, texts = (
+            {name: column for name, column in known.items() if name in schema.names}
+            for known in (self._columns, self._texts)
+        )
+        return PrivateTable(self._rows, schema, columns, texts)
 
     def where(self, predicate: Predicate) -> PrivateTable:
         """The rows for which the predicate is true."""
         check_predicate(predicate, self._schema)
         condition = to_ibis(predicate, self._value, lambda name: is_missing(self._rows[self._columns[name]]))
-        return PrivateTable(self._rows.filter(condition), self._schema, self._columns)
+        return PrivateTable(self._rows.filter(condition), self._schema, self._columns, self._texts)
 
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
         """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""
@@ -118,10 +148,10 @@ class PrivateTable(Sealed):
         schema = self._schema.select((attribute,))
         if partition.cells != schema.cells:
             raise SchemaError(f"{attribute!r} has {schema.cells} cells, given a partition of {partition.cells}.")
-        carried = list(dict.fromkeys(self._columns.values()))
+        carried = list(dict.fromkeys([*self._columns.values(), *self._texts.values()]))
         rows = cell_table(self._rows, schema, self._columns, tries=self._tries(), carry=carried)
         children = [rows.filter(_among(rows["cell"], part.tolist())).select(*carried) for part in partition.parts()]
-        return [PrivateTable(child, self._schema, self._columns) for child in children]
+        return [PrivateTable(child, self._schema, self._columns, self._texts) for child in children]
 
     def count(self) -> int:
         """The number of rows."""
@@ -132,10 +162,19 @@ class PrivateTable(Sealed):
         check_domain(self._schema)
         shape, cells = self._schema.shape, self._schema.cells
         rows = cell_table(self._rows, self._schema, self._columns, tries=self._tries())
+        return self._counted(rows, cells).reshape(shape)
+
+    def misfits(self, misfits: Sequence[Misfit]) -> npt.NDArray[np.int64]:
+        """How many rows fit, and how many do not for each of these reasons; every row is counted once."""
+        rows = misfit_table(self._rows, self._schema, self._columns, self._texts, misfits, tries=self._tries())
+        return self._counted(rows, len(misfits) + 1)
+
+    def _counted(self, rows: Any, cells: int) -> npt.NDArray[np.int64]:
+        """The number of rows for each value of the column ``cell``, in one pass."""
         counts = self._run(rows.group_by("cell").aggregate(rows=rows.count()))
         vector = np.zeros(cells, dtype=np.int64)
         vector[counts.column("cell").to_numpy()] = counts.column("rows").to_numpy()
-        return vector.reshape(shape)
+        return vector
 
     def _value(self, name: str) -> Any:
         return value_of(self._rows[self._columns[name]], self._schema.attributes[name])

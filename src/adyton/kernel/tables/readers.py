@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from adyton.errors import SchemaError
 from adyton.kernel.sealed import quietly
@@ -59,6 +59,8 @@ class Reader(ABC):
     """A table that can be looked at and then read."""
 
     columns: Sequence[Column]
+    is_text: ClassVar[bool] = False
+    """Whether all values are texts that were written by anybody, as those of a CSV file are."""
     doubtful: bool = False
     """Whether the names of the columns look like values: then they are not shown."""
     tries: bool = True

@@ -1,7 +1,7 @@
 """Transformations: private → private operators, each with its stability."""
 
 from adyton.kernel.transforms.base import Outcome, Transform
-from adyton.kernel.transforms.tables import GroupBy, Select, SplitTable, Vectorize, Where
+from adyton.kernel.transforms.tables import CountMisfits, GroupBy, Select, SplitTable, Vectorize, Where
 from adyton.kernel.transforms.vectors import LinearMap, Reduce, SplitVector
 
 TRANSFORMS: tuple[type[Transform], ...] = (
@@ -10,6 +10,7 @@ TRANSFORMS: tuple[type[Transform], ...] = (
     GroupBy,
     SplitTable,
     Vectorize,
+    CountMisfits,
     Reduce,
     SplitVector,
     LinearMap,
@@ -17,6 +18,7 @@ TRANSFORMS: tuple[type[Transform], ...] = (
 
 __all__ = [
     "TRANSFORMS",
+    "CountMisfits",
     "GroupBy",
     "LinearMap",
     "Outcome",

@@ -12,7 +12,9 @@ from adyton.kernel.tables.predicates import parse_predicate
 from adyton.kernel.tables.private_table import check_domain
 from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.kernel.vectors import PrivateVector
+from adyton.messages import listing
 from adyton.queries import Partition
+from adyton.schema.misfits import misfits_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Select(Transform):
 
     def plan(self, source: TableShape) -> Outcome:
         """The same rows over a smaller schema."""
-        shape = TableShape(source.schema.select(self.attributes))
+        shape = TableShape(source.schema.select(self.attributes), source.from_text)
         step = f"select({', '.join(self.attributes)})"
         return Outcome(step, (shape,), lambda table: [table.select(self.attributes)])
 
@@ -98,3 +100,31 @@ class Vectorize(Transform):
         check_domain(source.schema)
         vector = VectorShape(source.schema.shape, source.schema)
         return Outcome("vectorize", (vector,), lambda table: [PrivateVector(table.vectorize)])
+
+
+@dataclass(frozen=True)
+class CountMisfits(Transform):
+    """Count the rows that fit the schema, and those that do not, by the first reason in a public order.
+
+    *attributes* are those whose cells are counted elsewhere, *tested* those that a predicate looks at besides. The
+    order of the reasons and what each means come from the schema and these names alone.
+
+    Claim.  Stability 1 in L1.
+    Proof.  The number of a row's cell (0 if it fits, else that of the first reason that holds) is a function of that
+    row's own values: every reason is, none of them can fail on any value, and the first that holds is unique. So every
+    row is in exactly one cell, and one row more adds 1 to one cell.  ∎
+    """
+
+    takes = TableShape
+    attributes: tuple[str, ...]
+    tested: tuple[str, ...] = ()
+
+    def plan(self, source: TableShape) -> Outcome:
+        """A vector: the rows that fit, then one cell for each reason."""
+        names = source.schema.check_names((*self.attributes, *self.tested))
+        misfits = misfits_of(source.schema, self.attributes, self.tested)
+        if not misfits:
+            raise BadInput(f"every value fits {listing(names)}. Name attributes that have cells.")
+        vector = VectorShape((len(misfits) + 1,))
+        step = f"misfits({', '.join(names)})"
+        return Outcome(step, (vector,), lambda table: [PrivateVector(lambda: table.misfits(misfits))])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.kernel.limits import check_queries
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.queries import Cells, Partition, Queries, Reduction
@@ -58,6 +59,7 @@ class LinearMap(Transform):
     def plan(self, source: VectorShape) -> Outcome:
         """One cell per query."""
         source.check_cells("queries", self.queries.cells)
+        check_queries(self.queries)
         return Outcome(
             f"map({self.queries})",
             (source.derive(self.queries),),

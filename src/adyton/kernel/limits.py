@@ -1,0 +1,61 @@
+"""What the kernel can be asked for at all: refused by public facts alone, before anything is spent.
+
+A request that is charged and then fails has cost its budget for nothing. So query sets and mechanisms declare their
+:class:`~adyton.queries.size.Size`, and what is beyond the limits, which are the same for everybody, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from adyton.errors import BadInput
+from adyton.queries import Queries
+from adyton.queries.size import NOTHING, Size
+
+if TYPE_CHECKING:
+    from adyton.kernel.mechanisms import Mechanism
+
+MOST_TRANSFORMS = 100
+"""How many transformations there can be between the table and a source."""
+MOST_BITS = 1000
+"""How long a coefficient of a query can be: usual ones have a few bits."""
+_ADVICE = "Ask fewer queries, or about fewer cells."
+_LONGEST = 300
+
+
+def check_request(operator: Mechanism, source: Any, epsilon: Fraction) -> None:
+    """Refuse a measurement that is not allowed on this source, or that could not be carried out to its end."""
+    operator.check(source)
+    pending: Size = getattr(source, "pending", NOTHING)
+    pending.then(operator.size(source, epsilon)).check(f"a measurement ({described(operator)})", _ADVICE)
+
+
+def check_queries(queries: Queries) -> None:
+    """Refuse queries that cannot be answered in the memory and the time allowed, or whose numbers are monstrous."""
+    queries.size().check(f"the answer to {described(queries)}", _ADVICE)
+    bits = queries.largest_coefficient().bit_length()
+    if bits > MOST_BITS:
+        raise BadInput(
+            f"these queries have coefficients of up to {bits:,} bits, allowed are {MOST_BITS:,}. Use smaller ones."
+        )
+
+
+def check_depth(lineage: Sequence[str], more: int = 1) -> None:
+    """Refuse *more* transformations where there are as many already as can be followed."""
+    if len(lineage) - 1 + more > MOST_TRANSFORMS:
+        raise BadInput(
+            f"this source was derived in {len(lineage) - 1} steps, allowed are {MOST_TRANSFORMS - more} here. Join "
+            "some of them, for example several filters into one."
+        )
+
+
+def described(operator: object) -> str:
+    """An operator or query set in its own words, cut where there are too many of them.
+
+    >>> described("noisy total" + " and noisy total" * 100)[-30:]
+    'tal and noisy total and noisy…'
+    """
+    text = str(operator)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"

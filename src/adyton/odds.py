@@ -1,0 +1,54 @@
+"""What an ε means for one person, in plain words; and from where on it means little."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+
+from adyton.errors import LargeBudget
+from adyton.exact import display
+
+LARGE, VERY_LARGE = 3, 10
+"""From here on a budget is remarked upon; beyond this, the command line asks for consent."""
+_CERTAIN = 25
+
+
+def chance(epsilon: Fraction) -> str | None:
+    """How often, of 100 times, somebody is right at most who guesses whether one person is in a table, and for whom it
+    was an even bet before: 100·e^ε / (1 + e^ε). None where that is as good as always.
+
+    >>> [chance(Fraction(epsilon)) for epsilon in ("0.002", "0.5", "1", "3", "10", "40")]
+    ['50.05', '62', '73', '95', '99.995', None]
+    """
+    if epsilon > _CERTAIN:
+        return None
+    right = 100 / (1 + math.exp(-float(epsilon)))
+    apart = max(1e-15, min(right - 50, 100 - right))
+    return f"{right:.{max(0, -math.floor(math.log10(apart)))}f}"
+
+
+def in_words(epsilon: Fraction, unit: str = "person") -> str:
+    """What a release with this ε keeps from whoever reads it.
+
+    >>> print(in_words(Fraction(1)))
+    Whoever guesses whether a certain person is in the table, with even odds before, is right at most 73 times of 100.
+    """
+    times = chance(epsilon)
+    often = "can be right every time" if times is None else f"is right at most {times} times of 100"
+    return f"Whoever guesses whether a certain {unit} is in the table, with even odds before, {often}."
+
+
+def remark(epsilon: Fraction, what: str, unit: str = "person") -> str | None:
+    """What to say about a large budget; None for one that is not large."""
+    if epsilon <= LARGE:
+        return None
+    protects = "little" if epsilon <= VERY_LARGE else "hardly anybody"
+    return f"{what} of ε = {display(epsilon)} protects {protects}. {in_words(epsilon, unit)}"
+
+
+def warn(epsilon: Fraction, what: str, unit: str = "person") -> None:
+    """Warn of a large budget, where the caller of the caller stands."""
+    words = remark(epsilon, what, unit)
+    if words is not None:
+        warnings.warn(words, LargeBudget, stacklevel=3)

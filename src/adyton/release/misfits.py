@@ -1,0 +1,145 @@
+"""The rows that do not fit the schema, as a release counted them: with noise, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adyton.exact import as_number, display
+from adyton.schema.misfits import Misfit, Reason
+
+SURE = 6
+"""A count so many standard deviations above 0 is no chance: noise alone goes so far once in 10,000 times."""
+_LOUD = {True: 0.05, False: 0.5}
+"""The part of all rows from which a kind of misfit is a warning, by whether such rows are lost."""
+_NEARLY_ALL = 0.9
+_REASONS: dict[Reason, str] = {
+    "unreadable": "{a} {name} that cannot be read as a number",
+    "missing": "no {name}",
+    "no level": "{a} {name} that is none of its declared levels",
+    "out of bounds": "{a} {name} outside its declared bounds",
+}
+_FATES = {
+    "left out": "were left out",
+    "counted as missing": "were counted as missing",
+    "unmatched": "equal nothing that the predicate can name",
+    "clamped": "were counted in the nearest cell",
+    "counted as other": "were counted as (other)",
+}
+_ADVICE = (
+    "Compare how the file writes {} with what the schema accepts (`adyton schema SCHEMA.toml` says it), mend one of "
+    "the two, and release again."
+)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One kind of misfit, and the noisy number of rows."""
+
+    misfit: Misfit
+    count: int
+
+
+@dataclass(frozen=True)
+class Misfits:
+    """How many rows do not fit the schema, by attribute and reason. Each row is counted once, under its gravest reason.
+
+    It was measured within the release, for a part of its budget.
+
+    >>> from adyton.schema.misfits import Misfit
+    >>> found = Misfits(Fraction(1, 100), Fraction(1, 50), 60, 141.4, [Counted(Misfit("cost", "unreadable", \
+"left out"), 4940)])
+    >>> found.warnings()[0][:107]
+    'About 4,940 of 5,000 rows (± 141) have a cost that cannot be read as a number, and were left out: what was '
+    """
+
+    epsilon: Fraction
+    """What it cost, out of what the release was charged."""
+    share: Fraction
+    """The part of the release's budget that this is."""
+    fits: int
+    """The noisy number of rows that fit."""
+    deviation: float
+    """The standard deviation of the noise in every count."""
+    counts: Iterable[Counted]
+    """The kinds of misfits, the gravest first."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counts", tuple(self.counts))
+
+    @property
+    def rows(self) -> int:
+        """The noisy number of all rows, before any predicate."""
+        return max(1, self.fits + sum(one.count for one in self.counts))
+
+    def sure(self) -> tuple[Counted, ...]:
+        """The kinds that are certainly there: their count is more than six standard deviations above 0."""
+        return tuple(one for one in self.counts if one.count > SURE * self.deviation)
+
+    def alarming(self) -> tuple[Counted, ...]:
+        """Those that are certainly there and many: at least 5% of all rows if they are lost, half of them if not."""
+        return tuple(one for one in self.sure() if one.count >= _LOUD[_lost(one.misfit)] * self.rows)
+
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence on every kind that is alarming, and what to do about it; nothing if none is."""
+        alarming = self.alarming()
+        if not alarming:
+            return ()
+        names = list(dict.fromkeys(one.misfit.attribute for one in alarming))
+        return (*(self._sentence(one) for one in alarming), _ADVICE.format(" and ".join(names)))
+
+    def in_words(self) -> str:
+        """What was found, and what it cost."""
+        calm = [self._sentence(one) for one in self.sure() if one not in self.alarming()]
+        unseen = f"{SURE * self.deviation:,.0f}"
+        if self.alarming() or calm:
+            words = [*calm, f"Other kinds of misfits have fewer than about {unseen} rows each, or none."]
+        else:
+            words = [
+                f"No sign of rows that do not fit the schema; of each kind, fewer than about {unseen} would not show."
+            ]
+        return " ".join(
+            [*words, f"Counting them took ε = {display(self.epsilon)}, {self.share} of what this release cost."]
+        )
+
+    def _sentence(self, one: Counted) -> str:
+        misfit, rows = one.misfit, self.rows
+        count, article = min(one.count, rows), "an" if misfit.attribute[:1].lower() in "aeiou" else "a"
+        words = (
+            f"About {count:,} of {rows:,} rows (± {self.deviation:,.0f}) have "
+            f"{_REASONS[misfit.reason].format(a=article, name=misfit.attribute)}, and {_FATES[misfit.fate]}"
+        )
+        if count < _NEARLY_ALL * rows:
+            return f"{words}."
+        if misfit.fate == "left out":
+            return f"{words}: what was published about {misfit.attribute} is nearly all noise."
+        return f"{words}: that is nearly all of them."
+
+    def __str__(self) -> str:
+        return " ".join([*self.warnings(), self.in_words()])
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything, as plain values for JSON."""
+        return {
+            "epsilon": as_number(self.epsilon),
+            "share": as_number(self.share),
+            "deviation": self.deviation,
+            "fits": self.fits,
+            "misfits": [
+                {
+                    "attribute": one.misfit.attribute,
+                    "reason": one.misfit.reason,
+                    "fate": one.misfit.fate,
+                    "count": one.count,
+                    "alarming": one in self.alarming(),
+                }
+                for one in self.counts
+            ],
+        }
+
+
+def _lost(misfit: Misfit) -> bool:
+    """Whether such rows are not where the curator meant them to be."""
+    return misfit.fate in ("left out", "counted as missing")

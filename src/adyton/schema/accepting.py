@@ -1,0 +1,91 @@
+"""What an attribute accepts, in words and with a made-up example: from its declaration alone."""
+
+from __future__ import annotations
+
+import math
+
+from adyton.messages import listing
+from adyton.schema.attributes import (
+    NULL_LABEL,
+    OTHER_LABEL,
+    Attribute,
+    Boolean,
+    Categorical,
+    CelledAttribute,
+    Integer,
+    Numeric,
+)
+from adyton.schema.misfits import reads_numbers
+
+_SHOWN = 6
+
+
+def accepts(attribute: Attribute) -> str:
+    """What the values of an attribute look like, what is not read, and where the rest goes.
+
+    >>> accepts(Numeric(0, 10000, bins=50))
+    'a number like 6250.5 between 0 and 10000, in 50 bins; "$6,250.50" is not read, and counts as missing; rows with \
+values outside or none are left out'
+    >>> accepts(Categorical(["F", "M"], nulls="level", outside="other"))
+    "one of 'F', 'M', with or without spaces around it; 'f' is none of them; other values count as (other); missing \
+ones count as (null)"
+    """
+    match attribute:
+        case Integer():
+            words = f"a whole number like {_example(attribute)} between {attribute.min} and {attribute.max}"
+            words += f", {attribute.step} to a cell" if attribute.step > 1 else ""
+        case Numeric():
+            words = f"a number like {_example(attribute)} between {attribute.min:.12g} and {attribute.max:.12g}"
+            words += f", in {attribute.bins} bins"
+        case Categorical():
+            words = f"one of {listing(attribute.levels, _SHOWN)}"
+            if type(attribute.levels[0]) is str:
+                spaced = any(str(level) != str(level).strip(" ") for level in attribute.levels)
+                words += ", to the letter" if spaced else ", with or without spaces around it"
+                words += f"; {_misspelt(attribute)!r} is none of them"
+        case Boolean():
+            words = 'true or false (as text also t, f, yes, no, y, n, 1, 0); "maybe" is neither'
+        case _:
+            return "any value: it can be grouped by, and has no cells"
+    assert isinstance(attribute, CelledAttribute)
+    if reads_numbers(attribute):
+        words += f"; {_unread(attribute)} is not read, and counts as missing"
+    return f"{words}; {_policies(attribute)}"
+
+
+def _policies(attribute: CelledAttribute) -> str:
+    """Where values go that are none of these, and where missing ones go."""
+    others = "other values" if isinstance(attribute, Categorical | Boolean) else "values outside"
+    dropped = [others] * (attribute.outside == "drop") + ["none"] * (attribute.nulls == "drop")
+    words = []
+    if attribute.outside != "drop":
+        place = "in the nearest cell" if attribute.outside == "clamp" else f"as {OTHER_LABEL}"
+        words.append(f"{others} count {place}")
+    if attribute.nulls == "level":
+        words.append(f"missing ones count as {NULL_LABEL}")
+    if dropped:
+        words.append(f"rows with {' or '.join(dropped)} are left out")
+    return "; ".join(words)
+
+
+def _example(attribute: Integer | Numeric) -> str:
+    """A number well inside the bounds."""
+    if isinstance(attribute, Integer):
+        return str(attribute.min + (attribute.max - attribute.min) * 5 // 8)
+    value = attribute.min + (attribute.max - attribute.min) * 0.625
+    half = math.floor(value) + 0.5
+    return f"{half if attribute.min <= half <= attribute.max else value:.6g}"
+
+
+def _unread(attribute: CelledAttribute) -> str:
+    """The same number as people write it for people."""
+    if isinstance(attribute, Integer | Numeric):
+        number = abs(float(_example(attribute)))
+        return f'"${number:,.2f}"' if isinstance(attribute, Numeric) else f'"${number:,.0f}"'
+    return '"one"'
+
+
+def _misspelt(attribute: Categorical) -> str:
+    """A text that is close to a level and is none."""
+    first = str(attribute.levels[0])
+    return next(text for text in (first.swapcase(), f"{first}s", f"{first}?!") if text not in attribute.levels)

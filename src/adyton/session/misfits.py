@@ -1,0 +1,71 @@
+"""The rows that do not fit, counted within a release: for which part of its budget, and about which attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.errors import BadInput
+from adyton.exact import Rational, share
+from adyton.kernel.sources import TableSource
+from adyton.kernel.tables.predicates import attributes_of, parse_predicate
+from adyton.messages import shorten
+from adyton.queries import Identity
+from adyton.release.misfits import Counted, Misfits
+from adyton.schema.misfits import misfits_of
+
+SHARE = Fraction(1, 50)
+"""The part of a release's budget that counts misfits, unless another is named."""
+LEAST, MOST = Fraction(1, 1000), Fraction(1, 2)
+
+
+def misfits_share(given: Rational | bool | None, *, from_text: bool) -> Fraction:
+    """The part of the budget: 0 for none, and by default one where the table is a file of text.
+
+    Not where a frame holds texts: its types are inferred from rows, so that this would tell something about them.
+    """
+    if given is None:
+        given = from_text
+    if isinstance(given, bool):
+        return SHARE if given else Fraction(0)
+    part = share(given, "misfits")
+    if not LEAST <= part <= MOST:
+        raise BadInput(f"misfits is True, False or a part of epsilon from {LEAST} to {MOST}, given {shorten(given)}.")
+    return part
+
+
+@dataclass(frozen=True)
+class MisfitCount:
+    """A count of misfits that is planned: on which table, about which attributes, for which part of the budget."""
+
+    root: TableSource
+    counted: tuple[str, ...]
+    """The attributes that are released."""
+    tested: tuple[str, ...]
+    """Other attributes that the predicate looks at."""
+    share: Fraction
+
+    @classmethod
+    def planned(
+        cls, root: TableSource, counted: Sequence[str], where: str | None, given: Rational | bool | None
+    ) -> MisfitCount:
+        """For a release of these attributes, of rows that satisfy a predicate."""
+        seen = () if where is None else attributes_of(parse_predicate(where, root.schema))
+        tested = tuple(name for name in seen if name not in counted)
+        return cls(root, tuple(counted), tested, misfits_share(given, from_text=root.from_text))
+
+    def measure(self, epsilon: Fraction) -> Misfits | None:
+        """Count, for its part of what the release is charged; None if that is nothing.
+
+        All rows are looked at, whatever the predicate: one that cannot be read is lost to the predicate, too.
+        """
+        if not self.share:
+            return None
+        misfits = misfits_of(self.root.schema, self.counted, self.tested)
+        price = epsilon * self.share
+        counts = self.root.misfits(self.counted, self.tested)
+        answer = counts.measure(Identity(counts.shape), price / self.root.stability)
+        fits, *others = (int(count) for count in answer.answers)
+        found = [Counted(misfit, count) for misfit, count in zip(misfits, others, strict=True)]
+        return Misfits(price, self.share, fits, float(answer.standard_deviations[0]), found)
