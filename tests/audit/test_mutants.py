@@ -333,7 +333,7 @@ def test_a_check_outside_the_transaction_is_caught(monkeypatch):
             raise BudgetExceeded("", asked=amount, left=F(0), total=self.total)
         time.sleep(0.002)
         with monkeypatch.context() as patch:
-            patch.setattr("adyton.kernel.ledger.ledger.Ledger._refuse", lambda *_: None)
+            patch.setattr("adyton.kernel.ledger.records.Account.refuse", lambda *_: None)
             return honest(self, amount, **options)
 
     honest = Ledger.debit

@@ -369,6 +369,18 @@ def test_a_csv_file_with_everything_wrong(tmp_path):
     assert table.select("sex").vectorize().tolist() == [4, 2, 3, 3]
 
 
+def test_files_with_next_to_nothing_in_them(tmp_path):
+    schema = Schema({"x": Integer(0, 1, nulls="level")})
+    for raw, expected in [
+        (b"x", [0, 0, 0]),
+        (b"x,y\n", [0, 0, 0]),
+        (b"x,y\n\n\r\n", [0, 0, 0]),
+        (b"x\n\n1", [0, 1, 1]),
+    ]:
+        (tmp_path / "t.csv").write_bytes(raw)
+        assert open_table(tmp_path / "t.csv", schema).vectorize().tolist() == expected
+
+
 def test_what_a_table_shows():
     table = open_table(pyarrow.table({"name": [CANARY]}), Schema({"name": Categorical([CANARY[:3]])}))
     assert repr(table) == str(table) == f"{table}" == "<private table: name>"
@@ -427,6 +439,7 @@ def bad_sources(folder):
     (folder / "other.csv").write_text(f"xx,y\n{CANARY},1\n")
     (folder / "headless.csv").write_text(f"{CANARY},1\n{CANARY},2\n")
     (folder / "doubtful.csv").write_text(f"{CANARY},17,x\n{CANARY},2,x\n")
+    (folder / "huge.csv").write_text(f"x,{CANARY * 20_000}\n")
     (folder / "mac.csv").write_text(f"x\r{CANARY}\r")
     (folder / "quote.csv").write_text(f'x,"y\n{CANARY},1\n{CANARY},"2\n')
     (folder / "bad.parquet").write_bytes(b"PAR1" + CANARY.encode() * 9)
@@ -454,6 +467,7 @@ def bad_sources(folder):
         (folder / "other.csv", Schema({"x": Boolean(), "y": Boolean()}), "no column 'x'. It has 'xx', 'y'"),
         (folder / "headless.csv", number, "names none of the schema's attributes ('x'). It looks like a row of data"),
         (folder / "doubtful.csv", Schema({"x": Boolean(), "y": Boolean()}), "names no attribute 'y'. It looks like"),
+        (folder / "huge.csv", number, "does not begin with a header"),
         (folder / "mac.csv", number, "ends its lines with carriage returns alone"),
         (folder / "quote.csv", number, "does not begin with a header"),
         (folder / "bad.parquet", number, "cannot be read as Parquet"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.console import notes, out, plain_table, print_json, printable
+from adyton.cli.console import accept_large, notes, out, plain_table, print_json, printable
 from adyton.errors import BadInput
 from adyton.exact import as_number, display
 
@@ -31,6 +31,7 @@ def command(
     consent: Annotated[
         str | None, typer.Option(metavar="WORDS", help="raise: who consents for the data owner; is recorded.")
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="raise: a total above 10 is meant.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with exact fractions.")] = False,
 ) -> None:
     """Show what was spent, on what, and how much is left; "adyton ledger raise FILE --total 2" raises the total."""
@@ -43,7 +44,7 @@ def command(
     if not file.exists():
         raise BadInput(f"{file} does not exist. Give the path of a ledger.")
     if raising:
-        _raise(file, total, consent)
+        _raise(file, total, consent, yes)
     elif total is not None or consent is not None:
         raise BadInput(f"--total and --consent raise a total. Write adyton ledger raise {file} --total …")
     report = Ledger.read(file)
@@ -53,13 +54,14 @@ def command(
         _print(report, out())
 
 
-def _raise(file: Path, total: str | None, consent: str | None) -> None:
+def _raise(file: Path, total: str | None, consent: str | None, yes: bool) -> None:
     from adyton.kernel.ledger import Ledger
     from adyton.kernel.opening import checked_total
 
     if total is None:
         raise BadInput(f"say what may be spent in all from now on: adyton ledger raise {file} --total 2.")
     allowed, held = checked_total(total), Ledger.read(file)
+    accept_large(allowed, "a total", yes=yes)
     if consent is None and sys.stdin.isatty():
         notes().print(
             f"The total of {printable(held.dataset)} would rise from {display(held.total)} to {display(allowed)}: more "

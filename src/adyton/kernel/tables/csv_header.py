@@ -8,14 +8,16 @@ import re
 from typing import IO, cast
 
 from adyton.errors import SchemaError
+from adyton.kernel.sealed import quietly
 
 _LONGEST_HEADER = 1 << 20
 _LONGEST_NAME = 100
+_NO_HEADER = "does not begin with a header: the first line of a CSV file names the columns."
 _VALUE = re.compile(
     r"""[-+(]?[$€£]?\s*[\d.,'\s]*\d[\d.,'\s]*(e[-+]?\d+)?\s*[%)]?  # a number, an amount, a code of digits
     | \d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([\sT].*)?                    # a date, with or without a time
     | \d{1,2}:\d{2}(:\d{2}.*)?                                     # a time
-    | true | false | yes | no | na | n/a | null | none | nan       # what stands for a value
+    | true | false | yes | na | n/a | null | none | nan            # what stands for a value
     | [^@\s]+@[^@\s]+\.[^@\s]+                                     # an address
     | [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}                    # a made-up name""",
     re.VERBOSE | re.IGNORECASE,
@@ -37,7 +39,9 @@ def read_header(path: str) -> tuple[list[str], str]:
     line = _first_line(path)
     tabs = path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
     delimiter = max("\t,;|" if tabs else ",;\t|", key=line.count)
-    names = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
+    names = quietly(lambda: next(csv.reader([line], delimiter=delimiter, skipinitialspace=True)))
+    if names is None:
+        raise SchemaError(f"{path!r} {_NO_HEADER}")
     return [name.strip() for name in names], delimiter
 
 
@@ -72,7 +76,7 @@ def _first_line(path: str) -> str:
     elif "\r" in text:
         problem = "ends its lines with carriage returns alone. Convert it first, for example with mac2unix."
     elif not text.strip() or raw.count(b'"') % 2 or len(raw) >= _LONGEST_HEADER - 1:
-        problem = "does not begin with a header: the first line of a CSV file names the columns."
+        problem = _NO_HEADER
     if problem or text is None:
         raise SchemaError(f"{path!r} {problem}")
     return text
