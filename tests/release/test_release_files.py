@@ -148,7 +148,7 @@ def test_numbers_of_every_kind_are_written_plainly(tmp_path, task, algorithm, op
         (NAMED, ["record", "private"], None, "private must be true or false"),
         (NAMED, ["record", "ledger"], 3, "ledger must be a text"),
         (NAMED, ["record", "dataset"], "\ud800", "surrogate"),
-        (NAMED, ["record", "created"], "0001-01-01T00:00:00+14:00", "created must be a time"),
+        (NAMED, ["record", "created"], "0001-01-01T00:00:00+14:00", "created must be a date"),
         (NAMED, ["record", "versions"], [1], "versions must be a mapping"),
         (NAMED, ["record", "entries", 0, "number"], "1", "the number of an entry"),
         (NAMED, ["record", "entries", 0, "lineage"], "rows", "lineage must be a list"),
@@ -254,3 +254,53 @@ def test_what_can_be_loaded_can_be_used(tmp_path, found):
         release.save(tmp_path / str(number))
         assert ad.Release.load(tmp_path / str(number)).to_dict() == release.to_dict()
     assert used > 0
+
+
+def test_spreadsheets_run_nothing(tmp_path):
+    """Labels and names that begin like a formula are written with an apostrophe; numbers are not."""
+    odd = "=cmd|' /C calc'!A1"
+    levels = [odd, "+1 day", "-5", "@home", "\tindented", " =1+1", "plain", "a=b"]
+    schema = ad.Schema({"-x": ad.Categorical(levels), "n": ad.Integer(-2, 1, nulls="level")})
+    table = pd.DataFrame({"-x": levels, "n": range(-2, 6)})
+    release = ad.Session(table, schema=schema, epsilon=1).release(ad.Marginals(way=1), "0.5", algorithm="identity")
+    release.save(tmp_path / "out")
+    csv = pd.read_csv(tmp_path / "out" / "tables" / "x.csv")
+    neutral = ["'" + odd, "'+1 day", "-5", "'@home", "'\tindented", "' =1+1", "plain", "a=b"]
+    assert csv["'-x"].tolist() == neutral
+    numbers = pd.read_csv(tmp_path / "out" / "tables" / "n.csv", dtype=str)
+    assert numbers["n"].tolist() == ["-2", "-1", "0", "1", "(null)"]
+    assert set(pd.read_csv(tmp_path / "out" / "estimate.csv")["'-x"]) == set(neutral)
+    assert ad.Release.load(tmp_path / "out").axes["-x"] == tuple(levels)  # the JSON file keeps the true label
+
+
+def test_tables_have_names_of_their_own(tmp_path):
+    names = ["a/b", "a b", "A_B", "../..", "é" * 80, "x" * 200, "x" * 200 + "y"]
+    schema = ad.Schema({name: ad.Boolean() for name in names})
+    table = pd.DataFrame({name: [True, False] for name in names})
+    release = ad.Session(table, schema=schema, epsilon=1).release(ad.Marginals(way=1), "0.5", algorithm="identity")
+    release.save(tmp_path / "out")
+    files = sorted(path.name for path in (tmp_path / "out" / "tables").iterdir())
+    assert len({name.lower() for name in files}) == len(names)
+    assert all(len(name) < 80 for name in files)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_answers_to_queries_have_a_file(tmp_path):
+    ASKED.save(tmp_path / "out", integer=True)
+    answers = pd.read_csv(tmp_path / "out" / "answers.csv")
+    assert answers["query"].tolist() == ["age 2 to 5", "age 1 or 6, sex F"]
+    assert answers["count"].tolist() == ASKED.answer(ASKED.workload, integer=True).tolist()
+
+
+def test_a_release_takes_the_place_of_another(tmp_path):
+    NAMED.save(tmp_path / "out")
+    with pytest.raises(BadInput, match="allow to overwrite"):
+        ASKED.save(tmp_path / "out")
+    ASKED.save(tmp_path / "out", overwrite=True)
+    assert ad.Release.load(tmp_path / "out").to_dict() == ASKED.to_dict()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    (tmp_path / "out" / "tables").mkdir()
+    (tmp_path / "out" / "tables" / "mine.txt").touch()
+    with pytest.raises(BadInput, match=r"mine\.txt"):
+        NAMED.save(tmp_path / "out", overwrite=True)
+    assert ad.Release.load(tmp_path / "out").to_dict() == ASKED.to_dict()

@@ -95,7 +95,7 @@ def test_names_are_shown_and_not_obeyed(pages, releases):
     assert hostile in Outline(pages["hostile"]).cells
 
 
-@pytest.mark.parametrize("kind", ["line", "map", "marginals", "joined"])
+@pytest.mark.parametrize("kind", ["line", "map", "joined"])
 def test_table_holds_the_estimate_and_its_interval(pages, releases, summaries, kind):
     release, answered = releases[kind], summaries[kind].interval
     table = pages[kind].split("The values as a table")[1].split("</details>")[0]
@@ -111,6 +111,19 @@ def test_table_holds_the_estimate_and_its_interval(pages, releases, summaries, k
         assert lines[place][:-3] == [str(labels[axis][one]) for axis, one in enumerate(where)]
     bounds = {(number(low), number(high)) for low, high in zip(answered.lower, answered.upper, strict=True)}
     assert all((line[-2], line[-1]) in bounds for line in lines)
+
+
+def test_table_holds_what_was_asked_for(pages, releases):
+    """Cumulative counts, and the first lines of every marginal."""
+    table = pages["cdf"].split("The values as a table")[1].split("</details>")[0]
+    assert "rows up to here" in table
+    cumulative = [number(value) for value in np.cumsum(releases["cdf"].estimate)]
+    assert Outline(table[table.index("<tbody>") : table.index("</tbody>") + 8]).cells[1::4] == cumulative
+    cells = Outline(pages["marginals"]).cells
+    pairs = ("sex × department", "sex × age", "department × age")
+    assert all(cells.count(pair) >= 24 for pair in pairs)
+    sums = releases["marginals"].estimate.sum(axis=2)
+    assert cells[cells.index("F × emergency") + 1] == number(sums[0, 0])
 
 
 def test_it_says_what_was_chosen_and_why(releases, pages):

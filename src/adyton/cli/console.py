@@ -1,6 +1,7 @@
 """What every command shares: where it prints, how it ends, and how it shows that it is still working.
 
-Exit codes: 0 done, 1 refused or failed, 2 bad input, 130 interrupted. An error is one sentence on standard error.
+Exit codes: 0 done, 1 refused or failed, 2 bad input (nothing was spent), 130 interrupted, 143 asked to end. An error
+is one sentence on standard error.
 """
 
 from __future__ import annotations
@@ -19,18 +20,23 @@ from typing import TYPE_CHECKING, Any
 from adyton import odds
 from adyton.cli.instead import instead_of
 from adyton.errors import AdytonError, BadInput, LargeBudget
+from adyton.interrupts import Terminated
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-DONE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+DONE, REFUSED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 _WIDTH_WITHOUT_TERMINAL = 120
 
 
 class InterruptedRelease(AdytonError):
-    """Ctrl-C, after something was charged."""
+    """Ctrl-C or a request to end, while something was released."""
+
+    def __init__(self, message: str, interrupt: KeyboardInterrupt) -> None:
+        super().__init__(message)
+        self.code = TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
 
 
 def out() -> Console:
@@ -103,7 +109,7 @@ def accept_large(epsilon: Fraction, what: str, *, yes: bool, quiet: bool = False
 def exit_code(error: AdytonError) -> int:
     """The exit code that tells a script what kind of error this was."""
     if isinstance(error, InterruptedRelease):
-        return INTERRUPTED
+        return error.code
     return BAD_INPUT if isinstance(error, BadInput) else REFUSED
 
 

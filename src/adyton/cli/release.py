@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from adyton.cli import asked
-from adyton.cli.console import (
-    InterruptedRelease,
-    accept_large,
-    notes,
-    out,
-    plain_table,
-    print_json,
-    printable,
-    progress,
-)
-from adyton.errors import BadInput
+from adyton.cli.console import InterruptedRelease, accept_large, notes, out, print_json, progress
+from adyton.cli.delivery import deliver
+from adyton.errors import AdytonError, BadInput, LedgerError
 from adyton.exact import as_number, budget, display
+from adyton.interrupts import termination_interrupts
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from adyton.queries import Measurement
-    from adyton.release import Release
     from adyton.schema import Schema
     from adyton.session import Session
     from adyton.tasks import Task
 
 _CONFIDENCE = 0.95
-_ROWS_SHOWN = 60
 _LARGEST = 1_000_000
 
 
@@ -75,13 +61,16 @@ def command(
     out_folder: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Accept a budget above 10.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
     """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
     from adyton.kernel.opening import checked_total
+    from adyton.release.saving import REPLACEABLE
     from adyton.release.staging import staged
+    from adyton.release.tables import Look
     from adyton.schema import Schema
     from adyton.session import Session
 
@@ -95,11 +84,17 @@ def command(
     amount = budget(epsilon, "--epsilon")
     if out_folder and ledger and out_folder.resolve() in ledger.resolve().parents:
         raise BadInput(f"{ledger} lies in {out_folder}, which is to be written whole. Keep the ledger elsewhere.")
+    if overwrite and not out_folder:
+        raise BadInput("--overwrite belongs to --out. Name the folder that may be overwritten.")
     allowed = checked_total(_total(amount, total, ledger))
     accept_large(amount, "a release", yes=yes, quiet=quiet)
     if total is not None and allowed > amount:
         accept_large(allowed, "a total", yes=yes, quiet=quiet)
-    with staged(out_folder) if out_folder else nullcontext(None) as place:
+    replaces = REPLACEABLE if overwrite else ()
+    with (
+        termination_interrupts(),
+        staged(out_folder, replaces=replaces) if out_folder else nullcontext(None) as place,
+    ):
         session = Session(
             data,
             schema=declared,
@@ -108,31 +103,63 @@ def command(
             dataset=dataset,
             accept=accept or (),
         )
-        before = session.spent
-        try:
-            with progress("releasing", quiet=quiet or as_json):
-                if task is None:
-                    answer = session.count(amount, where=where)
-                else:
+        before = _Account(session.ledger.dataset, session.total, session.spent)
+        if task is None:
+            with _charged(session, before.spent):
+                answer = session.count(amount, where=where)
+            after = before._replace(spent=_spent(session, before.spent + amount))
+            _show_count(answer, amount, after, as_json=as_json, quiet=quiet, ledger=ledger)
+            return
+        look, interrupt = Look(integer, nonnegative), None
+        with _charged(session, before.spent):
+            try:
+                with progress("releasing", quiet=quiet or as_json):
                     release = session.release(
                         task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
                     )
-                    if place is not None:
-                        release.write(place, integer=integer, nonnegative=nonnegative)
-        except KeyboardInterrupt:
-            charged = session.spent - before
-            kept = f"; ε = {display(charged)} was charged already and stays spent" if charged else ""
-            raise InterruptedRelease(f"interrupted{kept}.") from None
-    if task is None:
-        _show_count(session, answer, amount, as_json=as_json, quiet=quiet, ledger=ledger)
-        return
-    if as_json:
-        print_json(release.to_dict())
-    else:
-        with progress("estimating the error", quiet=quiet):
-            tables = _tables(release, integer=integer, nonnegative=nonnegative)
-        _print(tables)
-    _remark(release, out_folder, quiet=quiet or as_json)
+            except KeyboardInterrupt as came:
+                if session.last is None:
+                    raise
+                release, interrupt = session.last, came
+        deliver(release, place, look, as_json=as_json, quiet=quiet, interrupt=interrupt)
+
+
+@contextmanager
+def _charged(session: Session, before: Fraction) -> Iterator[None]:
+    """Whatever ends the block early, the message says what was charged; and bad input is what cost nothing."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        raise InterruptedRelease(f"interrupted{_charge(session, before)}.", interrupt) from None
+    except BadInput as error:
+        charge = _charge(session, before)
+        if not charge:
+            raise
+        raise AdytonError(f"{str(error).rstrip('.')}{charge}.") from None
+
+
+def _charge(session: Session, before: Fraction) -> str:
+    try:
+        charged = session.spent - before
+    except LedgerError:
+        return "; what was charged, if anything, is in the ledger and stays spent"
+    return f"; ε = {display(charged)} was charged already and stays spent" if charged else ""
+
+
+class _Account(NamedTuple):
+    """What is known of the ledger."""
+
+    dataset: str
+    total: Fraction
+    spent: Fraction
+
+
+def _spent(session: Session, known: Fraction) -> Fraction:
+    """What was spent by everybody; as far as is known, if the ledger cannot be read now."""
+    try:
+        return session.spent
+    except LedgerError:
+        return known
 
 
 def _check_count(folder: Path | None, *, count: bool, plain: bool) -> None:
@@ -181,90 +208,8 @@ def _total(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fract
     return given or asked_for
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """What is printed as one table: the labels of each line, its count and, if there are any, its bounds."""
-
-    names: Sequence[str]
-    labels: Sequence[Sequence[Any]]
-    counts: Sequence[float]
-    bounds: Sequence[tuple[float, float]] | None = None
-
-
-def _tables(release: Release, *, integer: bool, nonnegative: bool) -> list[_Lines]:
-    """The marginals that were asked for, cumulative counts, or the cells."""
-    from adyton.queries import Identity, Queries
-    from adyton.release.intervals import MOST_QUERIES
-    from adyton.tasks import Cdf, Marginals
-
-    options: dict[str, Any] = {"integer": integer, "nonnegative": nonnegative}
-    if isinstance(release.task, Marginals):
-        sets = list(itertools.combinations(release.schema.names, release.task.way))
-        tables = [_lines(release.to_arrow(names, **options), names) for names in sets]
-    else:
-        tables = [_lines(release.to_arrow(**options), release.schema.names)]
-    queries: Queries = Identity(release.schema.shape)
-    if isinstance(release.task, Cdf):
-        counts = release.answer(release.workload, **options)
-        tables = [replace(tables[0], counts=(counts.astype(int) if integer else counts).tolist())]
-    if isinstance(release.task, Cdf | Marginals):
-        queries = release.workload
-    if queries.count > MOST_QUERIES:
-        return tables
-    found = release.interval(queries, _CONFIDENCE)  # all at once: the algorithm is run again for it
-    least = 0.0 if nonnegative else -math.inf
-    bounds = iter([(max(low, least), max(high, least)) for low, high in zip(found.lower, found.upper, strict=True)])
-    return [replace(lines, bounds=list(itertools.islice(bounds, len(lines.counts)))) for lines in tables]
-
-
-def _lines(table: pa.Table, names: Sequence[str]) -> _Lines:
-    """A table whose columns are the attributes and the count, in this order."""
-    *labels, counts = (column.to_pylist() for column in table.columns)
-    return _Lines(names, list(zip(*labels, strict=True)), counts)
-
-
-def _print(tables: Sequence[_Lines]) -> None:
-    left = _ROWS_SHOWN
-    for lines in tables:
-        rows = min(len(lines.counts), left)
-        left -= rows
-        if not rows:
-            continue
-        table = plain_table()
-        for name in lines.names:
-            table.add_column(printable(name))
-        table.add_column("count", justify="right")
-        if lines.bounds is not None:
-            table.add_column(f"{100 * _CONFIDENCE:g}% interval", justify="right")
-        for place in range(rows):
-            labels = (printable(str(label)) for label in lines.labels[place])
-            count = lines.counts[place]
-            words = "{:,.0f} to {:,.0f}" if isinstance(count, int) else "{:,.1f} to {:,.1f}"
-            bounds = [] if lines.bounds is None else [words.format(*lines.bounds[place])]
-            table.add_row(*labels, _number(count), *bounds)
-        out().print(table)
-    hidden = sum(len(lines.counts) for lines in tables) - (_ROWS_SHOWN - left)
-    if hidden:
-        out().print(f"… and {hidden:,} more lines: --json or --out has them all.")
-
-
-def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
-
-
-def _remark(release: Release, folder: Path | None, *, quiet: bool) -> None:
-    """On standard error: what nobody should overlook and, unless *quiet*, everything else there is to say."""
-    from adyton.release.explanation import misfits_in_words
-
-    warnings, _ = misfits_in_words(release)
-    for paragraph in warnings if quiet else release.explain().paragraphs[1:]:
-        notes().print(printable(paragraph), soft_wrap=True, style="bold red" if paragraph in warnings else None)
-    if folder is not None and not quiet:
-        notes().print(printable(f"Everything is in {folder}; begin with report.html."), soft_wrap=True)
-
-
 def _show_count(
-    session: Session, answer: Measurement, amount: Fraction, *, as_json: bool, quiet: bool, ledger: Path | None
+    answer: Measurement, amount: Fraction, account: _Account, *, as_json: bool, quiet: bool, ledger: Path | None
 ) -> None:
     from adyton.noise.probabilities import discrete_laplace_radius
 
@@ -272,22 +217,22 @@ def _show_count(
     if as_json:
         print_json(
             {
-                "dataset": session.ledger.dataset,
+                "dataset": account.dataset,
                 "count": answer.value,
                 "private": answer.private,
                 "variance": float(answer.variances[0]),
                 "within": {"confidence": _CONFIDENCE, "radius": radius},
                 "epsilon": as_number(amount),
-                "total": as_number(session.total),
-                "spent": as_number(session.spent),
-                "remaining": as_number(session.remaining),
+                "total": as_number(account.total),
+                "spent": as_number(account.spent),
+                "remaining": as_number(account.total - account.spent),
             }
         )
         return
     out().print(f"{answer.value}")
     if quiet:
         return
-    spent = f"Spent ε = {display(session.spent)} of {display(session.total)}"
+    spent = f"Spent ε = {display(account.spent)} of {display(account.total)}"
     kept = f", recorded in {ledger}." if ledger else ". Nothing remembers it: give --ledger FILE to keep count."
     apart = f"at most {radius} apart" if radius else "equal"
     notes().print(f"The count is the true one plus noise; in 95 of 100 cases the two are {apart}. {spent}{kept}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from adyton.compare.page import render
 from adyton.compare.results import Comparison
 from adyton.errors import BadInput
+from adyton.spreadsheets import harmless
 
 PAGE, ERRORS, EVERYTHING = "compare.html", "errors.csv", "compare.json"
 
@@ -45,5 +46,7 @@ def _table(comparison: Comparison) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(
+        {name: harmless(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows
+    )
     return text.getvalue()

@@ -24,7 +24,7 @@ from adyton.kernel.limits import check_depth, check_request, described
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
 from adyton.kernel.process import this_process
-from adyton.kernel.receipts import Receipts
+from adyton.kernel.receipts import Debit, Receipts
 from adyton.kernel.refusals import beyond
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
@@ -276,8 +276,8 @@ class Kernel(Sealed, Generic[Root]):
         if asked > left:
             raise beyond(asked, left, self.total, source.stability, path=self._ledger.path)
 
-    def receipts(self) -> AbstractContextManager[list[int]]:
-        """The numbers of the ledger's entries that this thread causes within a block, in a list that grows."""
+    def receipts(self) -> AbstractContextManager[list[Debit]]:
+        """The debits that this thread causes within a block, in a list that grows."""
         return self._receipts.collected()
 
     # ---- inside -----------------------------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ class Kernel(Sealed, Generic[Root]):
         except BudgetExceeded as refused:
             refusal = refused
         else:
-            self._receipts.note(entry)
+            self._receipts.note(Debit(entry, amount, operator, kept.lineage))
             return entry
         if kept.stability <= 1:
             raise refusal

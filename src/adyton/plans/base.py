@@ -67,6 +67,8 @@ class ExpectedError:
     total: float
     queries: int
     kind: ErrorKind
+    runs: int | None = None
+    """How many simulated runs a resampled figure comes from, if they were fewer than planned."""
 
     @property
     def per_query(self) -> float:

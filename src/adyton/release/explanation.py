@@ -33,7 +33,7 @@ class Explanation:
         where = f", of rows where {release.where}" if release.where else ""
         asked = f"Released: {release.task}{where}; {release.estimate.size:,} cells."
         loud, quiet = misfits_in_words(release)
-        told = (_choice(release), error_in_words(release.expected_error), *quiet, _budget(release))
+        told = (_choice(release), error_in_words(release.known_error), *quiet, _budget(release))
         return cls((asked, *loud, *told))
 
     def __str__(self) -> str:
@@ -45,12 +45,19 @@ class Explanation:
         return "".join(f"<p>{escape(paragraph)}</p>" for paragraph in self.paragraphs)
 
 
-def error_in_words(error: ExpectedError) -> str:
+def error_in_words(error: ExpectedError | None) -> str:
     """The expected error of one answer."""
+    if error is None:
+        return "Expected error: unknown. It could not be computed here."
+    slow = f" It comes from {_times(error.runs)} only: runs were slow here." if error.runs else ""
     return (
         f"Expected error: an answer is typically off by {error.per_query:.3g} (root mean square over "
-        f"{error.queries:,} queries), {_ORIGIN[error.kind]}."
+        f"{error.queries:,} queries), {_ORIGIN[error.kind]}.{slow}"
     )
+
+
+def _times(runs: int) -> str:
+    return "one run" if runs == 1 else f"{runs} runs"
 
 
 def misfits_in_words(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -17,26 +17,17 @@ from adyton.exact import as_number
 from adyton.release.reading import FORMAT, VERSION, from_dict
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from adyton.plans.base import ExpectedError
     from adyton.release.release import Release
 
-JSON, CSV, REPORT = "release.json", "estimate.csv", "report.html"
+JSON = "release.json"
 
 
-def write(release: Release, folder: Path, table: pa.Table, report: str) -> None:
-    """The three files of a release."""
-    from pyarrow import csv
+def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
+    """Everything that is needed to answer new queries later, without the data, and to know what was done.
 
-    text = json.dumps(to_dict(release), indent=1, ensure_ascii=False, allow_nan=False)
-    (folder / JSON).write_text(text + "\n", encoding="utf-8")
-    csv.write_csv(table, folder / CSV)
-    (folder / REPORT).write_text(report, encoding="utf-8")
-
-
-def to_dict(release: Release) -> dict[str, Any]:
-    """Everything that is needed to answer new queries later, without the data, and to know what was done."""
-    error = release.expected_error
+    The expected error is None as long as nobody has computed it.
+    """
     described = {
         "format": FORMAT,
         "version": VERSION,
@@ -47,11 +38,14 @@ def to_dict(release: Release) -> dict[str, Any]:
         "algorithm": release.algorithm,
         "options": release.options,
         "epsilon": as_number(release.epsilon),
-        "expected_error": {
+        "expected_error": None
+        if error is None
+        else {
             "per_query": error.per_query,
             "total": error.total,
             "queries": error.queries,
             "kind": error.kind,
+            "runs": error.runs,
         },
         "choice": release.choice,
         "record": release.record,

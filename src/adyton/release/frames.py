@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +23,15 @@ def columns(axes: Mapping[str, Sequence[Any]], values: Mapping[str, Reals]) -> d
         inner, outer = math.prod(sides[place + 1 :]), math.prod(sides[:place])
         found[name] = np.tile(np.repeat(_uniform(labels), inner), outer)
     for name, numbers in values.items():
-        free = name
-        while free in axes:
-            free += "_"
-        found[free] = np.asarray(numbers).reshape(-1)
+        found[free(name, axes)] = np.asarray(numbers).reshape(-1)
     return found
+
+
+def free(name: str, taken: Collection[str]) -> str:
+    """The name of a column, changed until no attribute has it."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def arrow_table(axes: Mapping[str, Sequence[Any]], values: Mapping[str, Reals]) -> pa.Table:

@@ -8,39 +8,38 @@ data: an approximation, that no theorem backs.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.plans.base import ExpectedError, Plan
-from adyton.plans.simulation import simulate
 from adyton.queries import Queries
 from adyton.queries.base import Reals
-from adyton.release.presentation import shown
+from adyton.release.simulated_runs import SimulatedRuns
 from adyton.remembered import cached_property
 
 Kind: TypeAlias = Literal["exact", "approximate"]
 
 MOST_QUERIES = 1 << 17
+NO_BOUNDS = "No bounds: they are found by running the algorithm again, and that was too slow here."
 _SHOWN = 6
-_SEED = 20141107
-_LARGEST_COUNT = 2.0**53
-_AT_ONCE, _KEPT = 1 << 22, 1 << 26
-"""How many simulated cells (or answers) are held at a time, and how many answers in all."""
+_KEPT = 1 << 26
+"""How many simulated answers are held in all."""
 _WORK = {True: 1 << 27, False: 1 << 19}
 _MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 40}
 """How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
-_BATCH, _FEWEST, _SECONDS = 10, 20, 20.0
-_AT_LEAST = {True: 500, False: _FEWEST}
-"""However slow an algorithm is, it is run so often; and then for as long as these seconds last."""
+_BEYOND = {True: 10, False: 2}
+"""How many runs must lie beyond the bounds for these to be told at all."""
+_RESAMPLED = 20
+"""In how many runs the expected error is found where there is no closed form."""
+_LEAST_CONFIDENCE = 0.8
+"""Where slow runs tell no more than this, no bounds are given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +50,23 @@ class Interval:
     lower: Reals
     upper: Reals
     confidence: float
+    """Lower than what was asked for if runs were slow: then *note* says so."""
     kind: Kind
     beyond: bool = False
     """Whether some of the answers do not follow from what was measured, although the task's own do."""
+    note: str = ""
+    """What has to be said about the runs that the bounds come from, if anything."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there are bounds. If too few runs could be made in time, they are infinite."""
+        return bool(np.isfinite(self.upper).all())
 
     @property
     def meaning(self) -> str:
         """What the intervals promise, in plain words."""
+        if not self.bounded:
+            return self.note
         rate = f"{100 * self.confidence:g}"
         if self.kind == "exact":
             return (
@@ -77,10 +86,12 @@ class Interval:
         )
 
     def __repr__(self) -> str:
-        return f"<{100 * self.confidence:g}% intervals ({self.kind}): {self._listed()}>"
+        return (
+            f"<{100 * self.confidence:g}% intervals ({self.kind}): {self._listed()}>" if self.bounded else "<no bounds>"
+        )
 
     def __str__(self) -> str:
-        return f"{self._listed()}. {self.meaning}"
+        return f"{self._listed()}. {self.meaning}{self.note and ' ' + self.note}" if self.bounded else self.note
 
     def _listed(self) -> str:
         pairs = zip(self.lower.reshape(-1).tolist()[:_SHOWN], self.upper.reshape(-1).tolist()[:_SHOWN], strict=True)
@@ -123,66 +134,50 @@ class NoiseModel:
                 f"intervals are computed for at most {MOST_QUERIES:,} queries at a time, given {queries.count:,}. Ask "
                 "for some of them."
             )
-        exact = self.kind(queries) == "exact"
-        runs = self._number(queries, exact)
-        _check_rate(rate, runs, exact)
+        kind = self.kind(queries)
+        exact = kind == "exact"
+        planned = self._number(queries, exact)
+        if rate > _told(planned, exact):
+            raise BadInput(
+                f"confidence is at most {_told(planned, exact):.4g} here, given {rate:g}: the bounds are found by "
+                f"{planned:,} simulated runs, which do not tell more."
+            )
         answers = np.asarray(queries @ self.estimate, dtype=np.float64)
-        errors = np.concatenate([np.abs(batch).astype(np.float32) for batch in self._errors(queries, runs)])
-        _check_rate(rate, len(errors), exact)
-        radius = np.quantile(errors, rate, axis=0, method="higher").astype(np.float64)
         beyond = not exact and self.kind() == "exact"
-        return Interval(answers, answers - radius, answers + radius, rate, "exact" if exact else "approximate", beyond)
+        floor = min(rate, _LEAST_CONFIDENCE)
+        least = math.ceil(_BEYOND[exact] / (1 - floor) - 1e-9)
+        batches = self.runs.errors(queries, planned, exact=exact, least=least)
+        made = [np.abs(batch).astype(np.float32) for batch in batches]
+        runs = sum(map(len, made))
+        if runs < least:
+            endless = np.full(answers.shape, np.inf)
+            return Interval(answers, -endless, endless, rate, kind, beyond, NO_BOUNDS)
+        told = min(rate, max(floor, math.floor(100 * _told(runs, exact)) / 100))
+        radius = np.quantile(np.concatenate(made), told, axis=0, method="higher").astype(np.float64)
+        note = _about_runs(runs, planned, told, rate)
+        return Interval(answers, answers - radius, answers + radius, told, kind, beyond, note)
 
     def expected_total(self) -> float:
         """√E‖W·x̂ − W·x‖² over some simulated runs."""
-        squares = [np.square(batch).sum(axis=-1) for batch in self._errors(self.workload, 20)]
-        return float(np.sqrt(np.concatenate(squares).mean()))
+        return self.resampled_error().total
+
+    def resampled_error(self) -> ExpectedError:
+        """The error on the workload over some simulated runs: twenty, or fewer slow ones."""
+        exact = self.kind() == "exact"
+        batches = self.runs.errors(self.workload, _RESAMPLED, exact=exact)
+        squares = np.concatenate([np.square(batch).sum(axis=-1) for batch in batches])
+        runs = len(squares) if len(squares) < _RESAMPLED else None
+        return ExpectedError(float(np.sqrt(squares.mean())), self.workload.count, "resampled", runs)
+
+    @cached_property
+    def runs(self) -> SimulatedRuns:
+        """Simulated runs of the plan."""
+        return SimulatedRuns(self.plan, self.workload, self.epsilon, self.estimate)
 
     def _number(self, queries: Queries, exact: bool) -> int:
         """How many runs tell enough."""
         enough = max(_FEWEST_RUNS[exact], _WORK[exact] // self.estimate.size)
-        return min(_MOST_RUNS[exact], enough, max(_FEWEST, _KEPT // queries.count))
-
-    def _errors(self, queries: Queries, number: int) -> Iterator[Reals]:
-        """Errors of simulated answers, some runs at a time."""
-        exact = self.kind(queries) == "exact"
-        some = max(1, _AT_ONCE // queries.count)
-        for data, cells in self._runs(exact, number):
-            truth = queries @ data
-            for start in range(0, len(cells), some):
-                yield np.asarray(queries @ cells[start : start + some] - truth, dtype=np.float64)
-
-    def _runs(self, exact: bool, number: int) -> Iterator[tuple[npt.NDArray[np.int64], Reals]]:
-        """Data and estimates of so many simulated runs, or fewer of a slow algorithm; those of small domains stay."""
-        kept = self._kept[exact]
-        step = _BATCH if not exact else max(1, min(_MOST_RUNS[True], _AT_ONCE // self.estimate.size))
-        deadline = time.monotonic() + _SECONDS
-        done = 0
-        while done < number:
-            if done >= _AT_LEAST[exact] and time.monotonic() > deadline:
-                return
-            place = done // step
-            batch = kept[place] if place < len(kept) else self._batch(exact, _SEED + done, step)
-            if place == len(kept) and (done + step) * self.estimate.size <= _AT_ONCE:
-                kept.append(batch)
-            data, cells = batch
-            yield data, cells[: number - done]
-            done += step
-
-    def _batch(self, exact: bool, seed: int, trials: int) -> tuple[npt.NDArray[np.int64], Reals]:
-        data = np.zeros(self.workload.domain, dtype=np.int64) if exact else self._stand_in(seed)
-        plan = replace(self.plan, total=None if self.plan.total is None else int(data.sum()))
-        return data, simulate(plan, data, self.workload, self.epsilon, seed=seed, trials=trials)
-
-    @cached_property
-    def _kept(self) -> dict[bool, list[tuple[npt.NDArray[np.int64], Reals]]]:
-        return {True: [], False: []}
-
-    def _stand_in(self, seed: int) -> npt.NDArray[np.int64]:
-        """Counts such as the data might have: the estimate is smoother than they are, so that chance is added again."""
-        random = np.random.default_rng(seed)
-        likely = shown(self.estimate, integer=False, nonnegative=True)
-        return random.poisson(np.minimum(likely, _LARGEST_COUNT)).astype(np.int64)
+        return min(_MOST_RUNS[exact], enough, max(_FEWEST_RUNS[exact], _KEPT // queries.count))
 
 
 @lru_cache(maxsize=16)
@@ -190,11 +185,14 @@ def _one_law(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries)
     return plan.one_law(workload, epsilon, queries)
 
 
-def _check_rate(rate: float, runs: int, exact: bool) -> None:
-    """Refuse a confidence that so many runs cannot tell."""
-    most = 1 - (10 if exact else 2) / runs
-    if rate > most:
-        raise BadInput(
-            f"confidence is at most {most:.4g} here, given {rate:g}: the bounds are found by {runs:,} simulated runs, "
-            "which do not tell more."
-        )
+def _told(runs: int, exact: bool) -> float:
+    """The highest confidence that so many runs tell."""
+    return 1 - _BEYOND[exact] / runs
+
+
+def _about_runs(runs: int, planned: int, told: float, asked: float) -> str:
+    """What has to be said of bounds from fewer runs than planned."""
+    if runs >= planned:
+        return ""
+    lower = f", which tell {100 * told:g}% and not {100 * asked:g}%" if told < asked else ""
+    return f"The bounds come from {runs:,} simulated runs instead of {planned:,}{lower}: runs were slow here."

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from adyton.inference.projections import project_to_simplex
 from adyton.queries.base import Reals
@@ -20,6 +23,23 @@ def shown(estimate: Reals, *, integer: bool, nonnegative: bool) -> Reals:
     if integer:
         cells = _rounded(cells)
     return cells.reshape(estimate.shape)
+
+
+def around(
+    counts: npt.NDArray[Any], lower: Reals, upper: Reals, *, integer: bool, nonnegative: bool
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Bounds to show beside counts that are shown in this way: no count lies outside of its own.
+
+    Rounding and leaving out negative counts move some counts a little, and wider bounds promise no less.
+
+    >>> around(np.array([3, 0]), np.array([2.1, -4.5]), np.array([2.7, -0.5]), integer=True, nonnegative=True)
+    (array([2, 0]), array([3, 0]))
+    """
+    least = 0.0 if nonnegative else -np.inf
+    low, high = np.minimum(np.maximum(lower, least), counts), np.maximum(np.maximum(upper, least), counts)
+    if not integer or not np.isfinite(high).all():
+        return low, high
+    return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
 
 
 def _rounded(cells: Reals) -> Reals:

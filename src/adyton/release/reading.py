@@ -142,7 +142,7 @@ def _record(plain: object, rows_per_unit: int) -> dict[str, Any]:
         "spent": as_number(spent),
         "remaining": as_number(remaining),
         "entries": [_entry(one, total) for one in _of(list, _part(plain, "entries"), "entries")],
-        "created": _moment(_part(plain, "created"), "created"),
+        "created": _date(_part(plain, "created"), "created"),
         "versions": {
             _text(name, "the name of a version"): _text(version, "a version")
             for name, version in _of(dict, _part(plain, "versions"), "versions").items()
@@ -152,10 +152,9 @@ def _record(plain: object, rows_per_unit: int) -> dict[str, Any]:
 
 
 def _entry(plain: object, total: Fraction) -> dict[str, Any]:
-    """A line of the ledger."""
+    """A line of the ledger, without a time."""
     return {
         "number": whole(_part(plain, "number"), "the number of an entry", 1),
-        "time": _moment(_part(plain, "time"), "the time of an entry"),
         "epsilon": as_number(_amount(_part(plain, "epsilon"), "the amount of an entry", zero=True, most=total)),
         "operator": _text(_part(plain, "operator"), "the operator of an entry"),
         "lineage": [_text(one, "lineage") for one in _of(list, _part(plain, "lineage"), "lineage")],
@@ -267,11 +266,12 @@ def _amount(plain: object, name: str, *, most: Fraction, zero: bool = False) -> 
     return number
 
 
-def _moment(value: object, name: str) -> str:
-    """A time that is one in every zone."""
+def _date(value: object, name: str) -> str:
+    """A day; of a time, as older releases have it, the day in UTC."""
     text = _text(value, name)
     try:
-        datetime.fromisoformat(text).astimezone(UTC)
+        moment = datetime.fromisoformat(text)
+        day = moment if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise BadInput(f"{name} must be a time such as 2026-11-15T12:00:00+00:00, given {shorten(text)}.") from None
-    return text
+        raise BadInput(f"{name} must be a date such as 2026-11-15, given {shorten(text)}.") from None
+    return day.date().isoformat()

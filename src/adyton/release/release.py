@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.exact import display
+from adyton.exact import display, exact
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Marginals, Queries
 from adyton.queries.base import Reals
-from adyton.release import files, frames
+from adyton.release import files, frames, saving
 from adyton.release.explanation import Explanation
-from adyton.release.intervals import MOST_QUERIES, Interval, NoiseModel
+from adyton.release.intervals import Interval, NoiseModel
 from adyton.release.misfits import Misfits
-from adyton.release.presentation import shown
+from adyton.release.presentation import around, shown
+from adyton.release.saving import REPLACEABLE
 from adyton.release.staging import staged
+from adyton.release.tables import Look
 from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.selection.chosen import Chosen
@@ -85,9 +87,15 @@ class Release:
         """The error to expect on the task's queries: from a closed form or, where there is none, from running the
         algorithm again on what it published."""
         computed = self.noise.expected_error()
-        if computed is not None:
-            return computed
-        return ExpectedError(self.noise.expected_total(), self.workload.count, "resampled")
+        return self.noise.resampled_error() if computed is None else computed
+
+    @cached_property
+    def known_error(self) -> ExpectedError | None:
+        """The expected error; None where it cannot be computed, for whatever reason."""
+        try:
+            return self.expected_error
+        except Exception:  # what was paid for must not be lost over it
+            return None
 
     @cached_property
     def noise(self) -> NoiseModel:
@@ -144,7 +152,8 @@ class Release:
     ) -> pa.Table:
         """An Arrow table with one line per cell; with *confidence*, the columns ``lower`` and ``upper`` too.
 
-        With *attributes*, the table of these alone, summed over the others.
+        With *attributes*, the table of these alone, summed over the others. No count lies outside of its bounds: where
+        *integer* or *nonnegative* moved it, they are widened.
         """
         kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
         places = [place for place, name in enumerate(self.schema.names) if name in kept]
@@ -152,9 +161,11 @@ class Release:
         counts = self.answer(queries, integer=integer, nonnegative=nonnegative)
         values: dict[str, npt.NDArray[Any]] = {"count": counts.astype(np.int64) if integer else counts}
         if confidence is not None:
-            bounds = self.interval(queries, confidence)
-            least = 0.0 if nonnegative else -np.inf
-            values |= {"lower": np.maximum(bounds.lower, least), "upper": np.maximum(bounds.upper, least)}
+            found = self.interval(queries, confidence)
+            if not found.bounded or found.confidence < float(exact(confidence, "confidence")):
+                warnings.warn(found.note, stacklevel=2)
+            look = {"integer": integer, "nonnegative": nonnegative}
+            values["lower"], values["upper"] = around(values["count"], found.lower, found.upper, **look)
         return frames.arrow_table({name: labels for name, labels in self.axes.items() if name in kept}, values)
 
     def to_frame(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
@@ -178,21 +189,27 @@ class Release:
 
         return plot(self, path)
 
-    def save(self, folder: str | os.PathLike[str], *, integer: bool = False, nonnegative: bool = False) -> None:
-        """Write ``release.json`` (complete), ``estimate.csv`` and ``report.html`` into a new folder, all or nothing.
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        integer: bool = False,
+        nonnegative: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        """Write ``release.json`` (complete), ``estimate.csv`` and ``report.html`` into a new folder.
 
-        *integer* and *nonnegative* are about the CSV file; the JSON file keeps the estimate as it is.
+        The counts are put in place at once; bounds, the expected error and the report are added to them. If one of
+        these fails, a warning says so, and what was paid for is there. Marginals are also written one by one, into
+        ``tables``, and answers to queries into ``answers.csv``; a cumulative distribution is written as one.
+
+        *integer* and *nonnegative* are about the CSV files; the JSON file keeps the estimate as it is. With *overwrite*
+        the folder may hold another release, which is replaced.
         """
-        with staged(folder) as place:
-            self.write(place, integer=integer, nonnegative=nonnegative)
-
-    def write(self, folder: Path, *, integer: bool = False, nonnegative: bool = False) -> None:
-        """Write the three files into a folder that exists."""
-        from adyton.report.page import render
-
-        confidence = 0.95 if self.estimate.size <= MOST_QUERIES else None
-        table = self.to_arrow(confidence=confidence, integer=integer, nonnegative=nonnegative)
-        files.write(self, folder, table, render(self))
+        with staged(folder, replaces=REPLACEABLE if overwrite else ()) as place:
+            _, problems = saving.save(self, place, Look(integer, nonnegative)).finish()
+        for problem in problems:
+            warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:
@@ -201,7 +218,7 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values for JSON."""
-        return files.to_dict(self)
+        return files.to_dict(self, self.known_error)
 
     def __repr__(self) -> str:
         where = f" where {self.where}" if self.where else ""

@@ -1,57 +1,128 @@
-"""Folders that appear whole or not at all."""
+"""Folders that are made ready before anything is paid, and that appear with what was paid for."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from adyton.errors import AdytonError, BadInput
+from adyton.interrupts import deferred
+
+_PARTIAL = "partial"
+
+
+@dataclass
+class Place:
+    """Where to write: a hidden folder at first, and after :meth:`settle` the folder that was named."""
+
+    given: Path
+    goal: Path
+    folder: Path
+    """Where the files are now."""
+    replaces: Collection[str]
+    """Patterns of what may be replaced if it is there."""
+    settled: bool = False
+    """Whether what was paid for is to stay."""
+
+    def settle(self) -> None:
+        """Put the hidden folder in place, in one step: what is in it now is there for good.
+
+        If that fails, the hidden folder stays: it holds what was paid for.
+        """
+        with deferred():
+            _write_through(self.folder)
+            self.settled = True
+            old: Path | None = None
+            try:
+                if self.goal.is_dir() and any(self.goal.iterdir()) and _foreign(self.goal, self.replaces) is None:
+                    old = self.goal.rename(_hidden(self.goal))
+                self.folder = self.folder.rename(self.goal)  # takes the place of an empty folder too
+            except OSError as error:
+                if old is not None:
+                    with suppress(OSError):
+                        old.rename(self.goal)
+                raise AdytonError(
+                    f"{self.given} could not be put in place ({error.strerror}). All of it is in {self.folder}."
+                ) from None
+            if old is not None:
+                shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager
-def staged(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """A hidden folder to write into, which becomes *folder* in one step when the block ends well, and vanishes if not.
+def staged(folder: str | os.PathLike[str], *, replaces: Collection[str] = ()) -> Iterator[Place]:
+    """A place to write to, which vanishes at the end of the block if it was not settled in it.
 
-    What cannot be written later is refused now. Only if the last step fails, the hidden folder stays: it holds what was
-    paid for.
+    What cannot be written later is refused now: a folder with files in it too, unless all of them match *replaces*.
     """
     given = Path(folder)
     try:
         goal = given.resolve()
-        _check(given, goal)
+        _check(given, goal, replaces)
         made = [parent for parent in goal.parents if not parent.exists()]
         goal.parent.mkdir(parents=True, exist_ok=True)
-        draft = goal.parent / f".{goal.name[:100]}.{secrets.token_hex(4)}.partial"
+        draft = _hidden(goal)
         draft.mkdir()
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadInput(f"{given} cannot be written to ({reason}). Name a folder that you may write to.") from None
-    kept = False
+    place = Place(given, goal, draft, replaces)
     try:
-        yield draft
-        try:
-            draft.rename(goal)  # takes the place of an empty folder too
-        except OSError as error:
-            kept = True
-            raise AdytonError(
-                f"{given} could not be put in place ({error.strerror}). All of it is in {draft}."
-            ) from None
+        yield place
     finally:
-        if not kept:
+        if not place.settled:
             shutil.rmtree(draft, ignore_errors=True)
             for parent in made:
                 with suppress(OSError):
                     parent.rmdir()  # stays if there is something in it
 
 
-def _check(given: Path, goal: Path) -> None:
+@contextmanager
+def replaced(file: Path) -> Iterator[Path]:
+    """A hidden file to write to, which takes the place of *file* in one step if the block ends well."""
+    draft = _hidden(file)
+    try:
+        yield draft
+        draft.replace(file)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _check(given: Path, goal: Path, replaces: Collection[str]) -> None:
     if goal.exists() and not goal.is_dir():
         raise BadInput(f"{given} is a file. Name a folder to write to.")
     if goal.is_dir() and any(goal.iterdir()):
-        raise BadInput(f"{given} holds files already. Name a new folder, or empty it first.")
+        if not replaces:
+            raise BadInput(f"{given} holds files already. Name a new folder, empty it, or allow to overwrite it.")
+        if (other := _foreign(goal, replaces)) is not None:
+            raise BadInput(
+                f"{given} holds {other}, which is no file of a release and would be lost. Name a new folder, or take "
+                "it away first."
+            )
     if goal == Path.cwd() or os.path.ismount(goal):
         raise BadInput(f"{given} cannot be put in place in one step. Name a new folder.")
+
+
+def _foreign(folder: Path, allowed: Collection[str]) -> str | None:
+    """A file or folder in it that matches none of the patterns."""
+    names = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")))
+    patterns = (*allowed, f".*.{_PARTIAL}")
+    return next((name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)), None)
+
+
+def _hidden(path: Path) -> Path:
+    """A new name beside a path."""
+    return path.parent / f".{path.name[:100]}.{secrets.token_hex(4)}.{_PARTIAL}"
+
+
+def _write_through(folder: Path) -> None:
+    """Have the machine write all files down before they are counted on."""
+    for file in folder.rglob("*"):
+        if file.is_file():
+            with suppress(OSError), file.open("rb") as opened:
+                os.fsync(opened.fileno())

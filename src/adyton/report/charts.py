@@ -9,8 +9,8 @@ from adyton.report.bars import bars
 from adyton.report.display_axis import DisplayAxis
 from adyton.report.heat_map import heat_map
 from adyton.report.scales import figure, number
+from adyton.report.shown import Panel
 from adyton.report.step_line import step_line
-from adyton.report.summary import Panel
 
 _UNIT = "rows"
 _TICK_ROOM, _LEVELS = 70, 7
@@ -79,7 +79,7 @@ def describe(panel: Panel) -> str:
 
 def caption(panel: Panel) -> str:
     """What has to be said about a picture: which cells were joined, and what shows the interval."""
-    words = []
+    words, rate = [], f"{100 * panel.confidence:g}%"
     for axis in panel.axes:
         if axis.joined > 1:
             one = {"bars": "bar", "line": "step", "map": "square"}[panel.kind]
@@ -90,10 +90,10 @@ def caption(panel: Panel) -> str:
         words.append("Shown without intervals.")
     elif panel.kind == "map":
         radius = figure(float((panel.upper - panel.lower).mean() / 2))
-        words.append(f"The 95% interval of a square reaches about {radius} rows to either side.")
+        words.append(f"The {rate} interval of a square reaches about {radius} rows to either side.")
     else:
         band = "thin lines are" if panel.kind == "bars" else "shaded band is"
-        words.append(f"The {band} the 95% interval of each {'bar' if panel.kind == 'bars' else 'step'}.")
+        words.append(f"The {band} the {rate} interval of each {'bar' if panel.kind == 'bars' else 'step'}.")
     if (panel.values < 0).any():
         words.append("Values below zero are noise, shown as they are.")
     return " ".join(words)

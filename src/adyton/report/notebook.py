@@ -28,5 +28,5 @@ def to_html(release: Release) -> str:
         for panel in summary.panels
     ]
     page = templates().get_template("notebook.html.j2")
-    typical = figure(release.expected_error.per_query) if quick else None
+    typical = figure(release.known_error.per_query) if quick and release.known_error else None
     return page.render(**facts(release, summary), pictures=pictures, typical=typical, width=_WIDTH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,11 @@ from adyton import odds
 from adyton.release.explanation import error_in_words
 from adyton.report import receipt
 from adyton.report.charts import caption, draw
+from adyton.report.lines import apart
 from adyton.report.promise import factor
 from adyton.report.scales import figure, number
-from adyton.report.summary import Summary, apart, summarise
+from adyton.report.summary import Summary, summarise
+from adyton.tasks import Marginals
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -45,8 +48,8 @@ def render(release: Release) -> str:
         .render(
             **facts(release, summary),
             pictures=pictures,
-            error=error_in_words(release.expected_error),
-            typical=figure(release.expected_error.per_query),
+            error=error_in_words(release.known_error),
+            typical=figure(release.known_error.per_query) if release.known_error else None,
             looks=receipt.looks(release),
             looks_price=receipt.looks_price(release),
             candidates=candidates[:_CANDIDATES],
@@ -71,14 +74,29 @@ def facts(release: Release, summary: Summary) -> dict[str, Any]:
         "summary": summary,
         "table": lines(summary),
         "budget": receipt.budget(release),
-        "by_product": apart(release),
+        "misses": f"{100 - 100 * summary.interval.confidence:.0f}" if summary.interval else None,
+        "more_tables": _more_tables(release, summary),
         "factor": factor(release.epsilon),
         "sure": odds.chance(release.epsilon),
         "meaning": odds.in_words(release.epsilon, str(release.record["unit"])),
         "number": number,
-        "made": receipt.moment(release.record["created"]),
+        "made": release.record["created"],
         **_protected(release),
     }
+
+
+def _more_tables(release: Release, summary: Summary) -> str | None:
+    """What is said of tables that were asked for and are not drawn."""
+    if not apart(release):
+        return None
+    assert isinstance(release.task, Marginals)
+    every = math.comb(len(release.axes), release.task.way)
+    if release.task.way > 2:
+        return (
+            f"The {every:,} tables that were asked for are in the files beside this page. Here is each attribute alone."
+        )
+    left = every - len(summary.panels)
+    return f"{left:,} more tables are in the files beside this page." if left else None
 
 
 def _protected(release: Release) -> dict[str, str]:

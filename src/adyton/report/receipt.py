@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -107,26 +106,12 @@ def entries(release: Release) -> list[dict[str, str]]:
     return [
         {
             "number": str(entry["number"]),
-            "time": moment(entry["time"]),
             "epsilon": display(amount(entry["epsilon"])),
             "operator": str(entry["operator"]),
             "lineage": entry["lineage"] if isinstance(entry["lineage"], str) else " › ".join(entry["lineage"]),
         }
         for entry in release.record["entries"]
     ]
-
-
-def moment(written: object) -> str:
-    """A time as people write it; as it is where it is none.
-
-    >>> moment("2026-11-15T15:57:05.561+00:00"), moment("yesterday")
-    ('2026-11-15 15:57:05 UTC', 'yesterday')
-    """
-    try:
-        time = datetime.fromisoformat(str(written)).astimezone(UTC)
-    except ValueError:
-        return str(written)
-    return f"{time:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def about_algorithm(name: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 from adyton import odds
 from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, budget, display
+from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.refusals import beyond
@@ -26,7 +27,7 @@ from adyton.session.epsilon import Epsilon
 from adyton.session.misfits import MisfitCount
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
-from adyton.session.receipt import receipt
+from adyton.session.receipt import OpenReceipt
 from adyton.tasks import Task, as_task
 from adyton.whole import whole
 
@@ -67,6 +68,8 @@ class Session:
             schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema)), rows_per_unit
         )
         self.schema = declared
+        self.last: Release | None = None
+        """The release that was made last: should an interrupt come before it has a name, it is not lost."""
         self._own_ledger = not isinstance(ledger, Ledger)
         total = _total(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
@@ -182,21 +185,25 @@ class Session:
         row_epsilon = amount * (1 - planned.share) / x.stability
         plan.admit(x, workload, row_epsilon)
         odds.warn(amount, "a release", self.unit)
-        with self._kernel.receipts() as entries:
+        receipt = OpenReceipt.of(self._kernel)
+        self.last = None
+        with self._kernel.receipts() as debits:
             counted = planned.measure(amount)
             name, choice, estimate = _run(plan, x, workload, row_epsilon)
-        return Release(
-            schema=schema,
-            task=task,
-            where=where,
-            algorithm=name,
-            options=kept,
-            epsilon=amount,
-            estimate=estimate,
-            choice=choice,
-            record=receipt(self._kernel, self.unit, self.schema.rows_per_unit, entries),
-            misfits=counted,
-        )
+        with deferred():
+            self.last = release = Release(
+                schema=schema,
+                task=task,
+                where=where,
+                algorithm=name,
+                options=kept,
+                epsilon=amount,
+                estimate=estimate,
+                choice=choice,
+                record=receipt.complete(self.unit, self.schema.rows_per_unit, debits),
+                misfits=counted,
+            )
+        return release
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of rows, spending *epsilon*."""

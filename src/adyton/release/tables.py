@@ -1,0 +1,181 @@
+"""The tables that a release is about: what was asked for, line by line, and the cells that it all comes from."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.queries import Identity, Queries
+from adyton.queries import Marginals as MarginalQueries
+from adyton.queries.base import Reals
+from adyton.release import frames
+from adyton.release.intervals import MOST_QUERIES, Interval
+from adyton.release.presentation import around, shown
+from adyton.tasks import Cdf, Marginals, QueryList
+from adyton.tasks.words import question_in_words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from adyton.release.release import Release
+
+CELLS, ANSWERS, TABLES = "estimate.csv", "answers.csv", "tables"
+MOST_TABLES = 1000
+"""How many tables of a release are made at once; each of them is a file."""
+TOO_MANY_LINES = f"No bounds: they are computed for at most {MOST_QUERIES:,} lines at a time."
+_LONGEST = 60
+"""How many letters the name of a file has."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How counts are shown: as they are, as whole numbers, without negative ones."""
+
+    integer: bool = False
+    nonnegative: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedTable:
+    """One table: the labels of its lines by column, their counts, and bounds if there are any."""
+
+    file: str
+    """The name of its file within the folder of a release."""
+    names: tuple[str, ...]
+    labels: tuple[Sequence[Any], ...]
+    """A label for each line, column by column."""
+    what: str
+    """What the counts are called."""
+    counts: npt.NDArray[Any]
+    lower: npt.NDArray[Any] | None = None
+    upper: npt.NDArray[Any] | None = None
+    note: str = ""
+    """What has to be said about the bounds."""
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table. A note is in its first line, in a column of its own."""
+        import pyarrow as pa
+
+        columns = dict(zip(self.names, self.labels, strict=True))
+        values: dict[str, Any] = {self.what: self.counts}
+        if self.lower is not None and self.upper is not None:
+            values |= {"lower": self.lower, "upper": self.upper}
+        if self.note:
+            values["note"] = [self.note, *itertools.repeat(None, len(self.counts) - 1)]
+        return pa.table({**columns, **{frames.free(name, columns): value for name, value in values.items()}})
+
+
+@dataclass(frozen=True, eq=False)
+class TableSet:
+    """Tables whose lines, one after the other, are the answers to some queries."""
+
+    queries: Queries
+    tables: tuple[ReleasedTable, ...]
+    look: Look
+    confidence: float | None = None
+    """The confidence of the bounds, if there are any."""
+    left_out: int = 0
+    """How many tables were asked for beyond these."""
+
+    def bounded(self, release: Release, confidence: float) -> TableSet:
+        """The same with bounds, as far as there are any: notes say what is missing, and why."""
+        if self.queries.count > MOST_QUERIES:
+            return self._noted(TOO_MANY_LINES)
+        found = release.interval(self.queries, confidence)  # all at once: the algorithm is run again for it
+        if not found.bounded:
+            return self._noted(found.note)
+        return replace(self, tables=tuple(self._with(found)), confidence=found.confidence)
+
+    def _with(self, found: Interval) -> Iterator[ReleasedTable]:
+        start = 0
+        for table in self.tables:
+            part = slice(start, start + len(table.counts))
+            lower, upper = around(
+                table.counts,
+                found.lower[part],
+                found.upper[part],
+                integer=self.look.integer,
+                nonnegative=self.look.nonnegative,
+            )
+            yield replace(table, lower=lower, upper=upper, note=found.note)
+            start = part.stop
+
+    def _noted(self, note: str) -> TableSet:
+        return replace(self, tables=tuple(replace(table, note=note) for table in self.tables))
+
+
+def asked_tables(release: Release, look: Look) -> TableSet:
+    """What was asked for: marginals, cumulative counts, answers to queries, or the cells."""
+    task = release.task
+    if isinstance(task, Marginals) and task.way < len(release.schema.names):
+        return _marginals(release, task, look)
+    if isinstance(task, Cdf):
+        counts = _counted(release.workload, release, look)
+        cells = _cells(release, look).tables[0]
+        return TableSet(release.workload, (replace(cells, what="cumulative_count", counts=counts),), look)
+    if isinstance(task, QueryList):
+        words = [question_in_words(query) for query in task.queries]
+        answers = _counted(release.workload, release, look)
+        return TableSet(release.workload, (ReleasedTable(ANSWERS, ("query",), (words,), "count", answers),), look)
+    return _cells(release, look)
+
+
+def all_tables(release: Release, look: Look) -> tuple[TableSet, ...]:
+    """What is written as files: what was asked for, and the cells if these were not."""
+    asked = asked_tables(release, look)
+    return (asked,) if asked.tables[0].file == CELLS else (asked, _cells(release, look))
+
+
+def _cells(release: Release, look: Look) -> TableSet:
+    queries = Identity(release.schema.shape)
+    return TableSet(queries, (_table(CELLS, release, release.schema.names, _counted(queries, release, look)),), look)
+
+
+def _marginals(release: Release, task: Marginals, look: Look) -> TableSet:
+    """Every table of so many attributes, in the order of the workload."""
+    names, shape = release.schema.names, release.schema.shape
+    cells = shown(release.estimate, integer=look.integer, nonnegative=look.nonnegative)
+    every = math.comb(len(names), task.way)
+    sets = [list(places) for places in itertools.islice(table_places(release, task), MOST_TABLES)]
+    queries = release.workload if len(sets) == every else MarginalQueries(shape, sets)
+    taken: set[str] = set()
+    tables = []
+    for places in sets:
+        kept = tuple(names[place] for place in places)
+        counts = _numbers(MarginalQueries(shape, [places]) @ cells, look)
+        tables.append(_table(_file_name(kept, taken), release, kept, counts))
+    return TableSet(queries, tuple(tables), look, left_out=every - len(sets))
+
+
+def table_places(release: Release, task: Marginals) -> Iterator[tuple[int, ...]]:
+    """The axes of each table that was asked for, in the order of the workload."""
+    return itertools.combinations(range(len(release.schema.names)), task.way)
+
+
+def _table(file: str, release: Release, names: Sequence[str], counts: npt.NDArray[Any]) -> ReleasedTable:
+    labels = frames.columns({name: release.axes[name] for name in names}, {})
+    return ReleasedTable(file, tuple(names), tuple(labels[name] for name in names), "count", counts)
+
+
+def _counted(queries: Queries, release: Release, look: Look) -> npt.NDArray[Any]:
+    return _numbers(release.answer(queries, integer=look.integer, nonnegative=look.nonnegative), look)
+
+
+def _numbers(answers: Reals, look: Look) -> npt.NDArray[Any]:
+    return np.asarray(answers, dtype=np.float64).astype(np.int64 if look.integer else np.float64)
+
+
+def _file_name(names: Sequence[str], taken: set[str]) -> str:
+    """A name for the file of a table that every file system holds, and that no other table has."""
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", "-".join(names))[:_LONGEST].strip("_-") or "table"
+    numbered = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+    free = next(name for name in numbered if name.lower() not in taken)
+    taken.add(free.lower())
+    return f"{TABLES}/{free}.csv"

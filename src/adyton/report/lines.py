@@ -1,0 +1,80 @@
+"""The lines of a release as a table: the first of what was asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adyton.release.tables import table_places
+from adyton.report.bars import MOST as MOST_BARS
+from adyton.report.shown import Asked, LaterPanel, LaterTable, Panel, Table, boxes
+from adyton.tasks import Cdf, Marginals, QueryList, as_queries
+from adyton.tasks.words import question_in_words
+
+if TYPE_CHECKING:
+    from adyton.release import Release
+
+
+def apart(release: Release) -> bool:
+    """Whether the task asks for sums only, so that single cells are a by-product that says little."""
+    return isinstance(release.task, Marginals) and release.task.way < release.estimate.ndim
+
+
+def lines(release: Release, asked: Asked, rows: int) -> LaterTable:
+    """The first lines of what was asked for: of marginals, of a cumulative distribution, or the first cells."""
+    if apart(release):
+        return _lines_of_marginals(release, asked, rows)
+    size = math.prod(release.estimate.shape)
+    places = np.unravel_index(np.arange(min(rows, size)), release.estimate.shape)
+    cells = np.stack(places, axis=1).tolist()
+    cumulative = isinstance(release.task, Cdf)
+    where = asked.boxes(([[0]] * len(cells) if cumulative else cells, cells))
+    labels = tuple(_labels(release, range(release.estimate.ndim), cell) for cell in cells)
+    what = "rows up to here" if cumulative else "rows"
+    return lambda numbers: Table(tuple(release.axes), labels, *numbers(where), size, what)
+
+
+def _lines_of_marginals(release: Release, asked: Asked, rows: int) -> LaterTable:
+    """The first lines of every table that was asked for: about as many of each."""
+    assert isinstance(release.task, Marginals)
+    names, shape = tuple(release.axes), release.estimate.shape
+    every = math.comb(len(names), release.task.way)
+    labels: list[tuple[str, str]] = []
+    lower: list[list[int]] = []
+    upper: list[list[int]] = []
+    for place, axes in enumerate(islice(table_places(release, release.task), rows)):
+        sides = [shape[axis] for axis in axes]
+        some = min(math.prod(sides), max(1, (rows - len(labels)) // (min(every, rows) - place)))
+        cells = np.stack(np.unravel_index(np.arange(some), sides), axis=1)
+        spans = {axis: (column.tolist(), column.tolist()) for axis, column in zip(axes, cells.T, strict=True)}
+        first, last = boxes(shape, spans)
+        lower += map(list, first)
+        upper += map(list, last)
+        of = " × ".join(names[axis] for axis in axes)
+        labels += [(of, " × ".join(_labels(release, axes, cell))) for cell in cells.tolist()]
+    where = asked.boxes((lower, upper))
+    size = release.workload.count
+    return lambda numbers: Table(("table", "cell"), tuple(labels), *numbers(where), size)
+
+
+def _labels(release: Release, axes: Iterable[int], cell: Sequence[int]) -> tuple[str, ...]:
+    """What a cell is called along some axes."""
+    every = tuple(release.axes.values())
+    return tuple(str(every[axis][place]) for axis, place in zip(axes, cell, strict=True))
+
+
+def lines_of_queries(release: Release, task: QueryList, asked: Asked, rows: int) -> tuple[list[LaterPanel], LaterTable]:
+    """The answers to the queries that were asked, and no others: cells by themselves may mean little."""
+    first = list(task.queries[: max(rows, MOST_BARS)])
+    where = asked.other(as_queries(release.schema, first))
+    top = slice(where.start, where.start + min(rows, len(first)))
+    words = tuple(question_in_words(query) for query in first)
+    panels: list[LaterPanel] = []
+    if len(task.queries) <= MOST_BARS:
+        panels.append(lambda numbers: Panel("bars", "Answers to the queries", (), words, *numbers(where)))
+    labels = tuple((word,) for word in words[:rows])
+    return panels, lambda numbers: Table(("query",), labels, *numbers(top), len(task.queries))

@@ -1,0 +1,89 @@
+"""The parts of what is shown of a release, and the questions whose answers fill them in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from adyton.queries import Queries, Ranges
+from adyton.queries.base import Reals
+from adyton.report.display_axis import DisplayAxis
+
+if TYPE_CHECKING:
+    from adyton.release import Release
+
+Boxes: TypeAlias = tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]
+"""The first and the last cell, along every axis, of some boxes of cells."""
+Numbers: TypeAlias = tuple[Reals, Reals | None, Reals | None]
+"""Answers and, where there are any, their lower and upper bounds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One picture."""
+
+    kind: Literal["bars", "line", "map"]
+    title: str
+    axes: tuple[DisplayAxis, ...]
+    labels: tuple[str, ...]
+    values: Reals
+    lower: Reals | None
+    upper: Reals | None
+    """The bounds; for a map, those of some squares only."""
+    confidence: float = 0.95
+    """That of the bounds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The first lines of all there are: the labels of each, the answer and its bounds."""
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    values: Reals
+    lower: Reals | None
+    upper: Reals | None
+    of: int
+    """How many lines there are in all."""
+    what: str = "rows"
+    """What the values are."""
+
+
+NumbersOf: TypeAlias = Callable[[slice], Numbers]
+"""The answers at some places, once all questions are answered."""
+LaterPanel: TypeAlias = Callable[[NumbersOf], Panel]
+LaterTable: TypeAlias = Callable[[NumbersOf], Table]
+
+
+class Asked:
+    """The queries so far, in the order in which they were asked."""
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+        self._lower: list[Sequence[int]] = []
+        self._upper: list[Sequence[int]] = []
+        self._other: Queries | None = None
+
+    def boxes(self, boxes: Boxes) -> slice:
+        """Ask for boxes; says where their answers will be."""
+        start = len(self._lower)
+        self._lower += boxes[0]
+        self._upper += boxes[1]
+        return slice(start, len(self._lower))
+
+    def other(self, queries: Queries) -> slice:
+        """Ask these queries and no boxes: whether bounds are exact depends on all that is asked with them."""
+        self._other = queries
+        return slice(0, queries.count)
+
+    def queries(self) -> Queries:
+        """All that was asked."""
+        return self._other or Ranges(self._release.estimate.shape, self._lower, self._upper)
+
+
+def boxes(shape: tuple[int, ...], spans: dict[int, tuple[Sequence[int], Sequence[int]]]) -> Boxes:
+    """Boxes with these spans along some axes, and all cells along the others."""
+    count = len(next(iter(spans.values()))[0])
+    ends = [spans.get(axis, ([0] * count, [side - 1] * count)) for axis, side in enumerate(shape)]
+    return tuple([list(box) for box in zip(*(end[which] for end in ends), strict=True)] for which in (0, 1))  # type: ignore[return-value]
