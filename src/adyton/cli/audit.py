@@ -10,7 +10,9 @@ from adyton.cli.console import REFUSED, out, plain_table, print_json, progress
 
 
 def command(
-    profile: Annotated[str, typer.Option(help="brief (a minute), quick (some minutes) or full (hours, for releases).")] = "quick",
+    profile: Annotated[
+        str, typer.Option(help="brief (a minute), quick (some minutes) or full (long, for releases).")
+    ] = "quick",
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
 ) -> None:
