@@ -97,6 +97,13 @@ def test_rows_per_unit_is_paid_from_the_same_epsilon():
     assert F(chosen.choice["left"]["exact"]) <= F(1, 8)
 
 
+def test_rows_per_unit_changes_nothing_else_of_the_schema(tmp_path):
+    file = tmp_path / "ages.csv"
+    file.write_text('age\n"3\n4"\n')
+    schema = ad.Schema({"age": ad.Integer(0, 9)}, multiline=True)
+    assert ad.Session(file, schema=schema, epsilon=1, rows_per_unit=3).schema.multiline
+
+
 @pytest.mark.parametrize("algorithm", ["identity", "hb", "privelet", "optimal-hierarchy", "hdmm"])
 @pytest.mark.parametrize("target", [0.7, 12])
 def test_epsilon_for_agrees_with_measured_error(algorithm, target):

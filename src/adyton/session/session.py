@@ -262,7 +262,7 @@ def _with_rows(schema: Schema, rows_per_unit: int | None) -> Schema:
         raise BadInput(
             f"the schema says rows_per_unit = {schema.rows_per_unit}, the session was given {rows}. Say it once."
         )
-    return Schema(dict(schema.attributes), rows)
+    return Schema(dict(schema.attributes), rows, multiline=schema.multiline)
 
 
 def _total(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | None) -> Fraction:
