@@ -46,7 +46,7 @@ PROFILES = {
         sequences=50,
         kills=6,
         plan_pairs=1,
-        plan_draws=40,
+        plan_draws=100,
     ),
     "quick": Profile(
         pairs=30,

@@ -484,7 +484,7 @@ def test_from_the_kernel():
     ("selection", "shape", "message"),
     [
         (DawaPartition(1), (4,), "bucket_cost must be a Fraction"),
-        (DawaPartition(F(-1)), (4,), "bucket_cost must be a Fraction of at least 0"),
+        (DawaPartition(F(-1)), (4,), "bucket_cost must be a Fraction from 0"),
         (DawaPartition(lengths="some"), (4,), "'powers' or 'all'"),
         (DawaPartition(centre="mode"), (4,), "'mean' or 'median'"),
         (DawaPartition(longest=0), (4,), "longest must be"),
