@@ -34,13 +34,14 @@ def test_denominators_beyond_64_bits_are_refused():
     assert kernel.spent == 0
 
 
-@pytest.mark.parametrize("x", [[0, 0], [1, 0]])
+@pytest.mark.parametrize("x", [[0, 0], [1, 0], [2**61, 0]])
 def test_counts_beyond_double_precision_are_no_exception(x):
-    """Seventeen maps by 2^62 make counts of a thousand bits."""
+    """A map by 2^62 makes counts of more than a hundred bits; a second one would cost too many times too much."""
     kernel = Kernel.on_vector(np.array(x), epsilon=1)
-    source = kernel.root
-    for _ in range(17):
-        source = source.map(Explicit((2,), [0, 1], [0, 1], [2**62, 2**62], 2))
+    enlarge = Explicit((2,), [0, 1], [0, 1], [2**62, 2**62], 2)
+    source = kernel.root.map(enlarge)
+    with pytest.raises(BadInput, match="fewer maps in a row"):
+        source.map(enlarge)
     partition = source.select(DyadicPartition((2,)), F(1, source.stability))
     assert partition.cells == 2
     assert kernel.spent == 1
