@@ -18,7 +18,7 @@ from adyton.errors import BadInput
 from adyton.queries.base import Reals
 from adyton.reproduce.records import Record
 from adyton.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN
-from adyton.selection.corpus import Shape, read_corpus
+from adyton.selection.corpus import Shape, confirm_public, read_corpus
 from adyton.selection.criteria import CRITERIA
 from adyton.selection.delphi import Delphi
 from adyton.selection.experiments import Experiments
@@ -85,6 +85,7 @@ class Settings:
         scales = SCALES if self.epsilon == "1" else FEW_SCALES
         return Delphi(
             corpus=self.shapes,
+            public=True,
             dimensions=self.dimensions,
             algorithms=algorithms,
             sides=_QUICK[self.dimensions] if self.quick else None,
@@ -104,13 +105,17 @@ def run(
     data: str | os.PathLike[str],
     *,
     cache: str | os.PathLike[str],
+    public: bool = False,
     quick: bool = False,
     advance: Callable[[int], None] = lambda steps: None,
 ) -> list[Record]:
-    """Everything, from the folder that holds the DPBench histograms; what was measured is kept in *cache*."""
+    """Everything, from the folder that holds the DPBench histograms; what was measured is kept in *cache*.
+
+    *public* says that what the folder holds is public: nothing here is protected.
+    """
     records: list[Record] = []
     trees: dict[str, Selector] = {}
-    for settings in all_settings(data, cache, quick=quick):
+    for settings in all_settings(data, cache, public=public, quick=quick):
         if settings.epsilon == "1":
             delphi = replace(settings.delphi(PAPER[settings.dimensions], PAPER_TRIALS), kind="tree")
             measured = delphi.measure(advance)
@@ -120,20 +125,23 @@ def run(
     return records
 
 
-def all_settings(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, quick: bool) -> Iterator[Settings]:
+def all_settings(
+    data: str | os.PathLike[str], cache: str | os.PathLike[str], *, public: bool, quick: bool
+) -> Iterator[Settings]:
     """Lines and planes, at ε = 1 and 0.1."""
+    confirm_public(public, "reproducing an evaluation", "It is made for the histograms of DPBench, which are.")
     for dimensions, name in FILES.items():
         path = Path(data) / name
         if not path.is_file():
             raise BadInput(f"there is no {name} in {data}. Give the folder that holds the DPBench histograms.")
-        shapes = tuple(read_corpus(path, dimensions))
+        shapes = tuple(read_corpus(path, dimensions, public=True))
         for epsilon in ("1", "0.1"):
             yield Settings(dimensions=dimensions, epsilon=epsilon, shapes=shapes, cache=Path(cache), quick=quick)
 
 
-def steps(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, quick: bool) -> int:
+def steps(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, public: bool, quick: bool) -> int:
     """How many steps :func:`run` tells of, nearly."""
-    found = list(all_settings(data, cache, quick=quick))
+    found = list(all_settings(data, cache, public=public, quick=quick))
     candidates = [one.delphi(PAPER[one.dimensions], PAPER_TRIALS) for one in found if one.epsilon == "1"]
     return sum(one.steps() for one in (*candidates, *(one.delphi(one.library, LIBRARY_TRIALS) for one in found)))
 
