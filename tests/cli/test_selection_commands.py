@@ -154,7 +154,9 @@ def test_bad_options_are_refused_before_anything_is_measured(room: Path, monkeyp
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(room: Path, monkeypatch):
     monkeypatch.delattr(Delphi, "measure")
     corpus = room / "shapes.csv"
-    assert refused(run("train", "--public", corpus, "--out", room / "nowhere" / "a.json"), "cannot be written (No such file")
+    assert refused(
+        run("train", "--public", corpus, "--out", room / "nowhere" / "a.json"), "cannot be written (No such file"
+    )
     assert refused(run("train", "--public", corpus, "--out", corpus / "a.json"), "cannot be written (Not a directory)")
     assert refused(run("train", "--public", corpus, "--out", room), "cannot be written (Is a directory)")
     before = corpus.read_bytes()
@@ -168,7 +170,16 @@ def test_a_corpus_without_a_shape_is_refused(room: Path, tmp_path: Path):
     assert refused(result, "there is no one-dimensional distribution in")
     assert refused(run("train", "--public", tmp_path / "nothing", "--out", room / "no.json", *TINY), "cannot be read")
     assert refused(
-        run("train", "--public", room / "shapes.csv", "--out", room / "no.json", *TINY, "--cache", tmp_path / "empty.csv"),
+        run(
+            "train",
+            "--public",
+            room / "shapes.csv",
+            "--out",
+            room / "no.json",
+            *TINY,
+            "--cache",
+            tmp_path / "empty.csv",
+        ),
         "cannot hold experiments",
     )
 
@@ -209,8 +220,8 @@ def registry():
 def test_a_plan_of_ones_own_takes_part(room: Path, tmp_path: Path):
     script = tmp_path / "own.py"
     script.write_text(OWN_PLAN)
-    result = run("train", "--public", room / "shapes.csv", "--out", tmp_path / "own.json", *TINY, "--algorithm", "answers-nothing",
-                 "--plan", script, "--workload", "identity", "--json")  # fmt: skip
+    result = run("train", "--public", room / "shapes.csv", "--out", tmp_path / "own.json", *TINY,
+                 "--algorithm", "answers-nothing", "--plan", script, "--workload", "identity", "--json")  # fmt: skip
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["training"]["algorithms"] == ["identity", "uniform", "answers-nothing"]
     assert json.loads(result.stdout)["mean_regrets"]["identity"]["answers-nothing"] > 1
@@ -230,7 +241,9 @@ def test_a_plan_of_ones_own_takes_part(room: Path, tmp_path: Path):
 def test_scripts_that_register_nothing_are_refused(room: Path, tmp_path: Path, text: str, words: str):
     script = tmp_path / "script.py"
     script.write_text(text)
-    assert refused(run("train", "--public", room / "shapes.csv", "--out", room / "no.json", *TINY, "--plan", script), words)
+    assert refused(
+        run("train", "--public", room / "shapes.csv", "--out", room / "no.json", *TINY, "--plan", script), words
+    )
 
 
 def test_explaining_a_tree(room: Path):

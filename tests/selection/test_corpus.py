@@ -300,7 +300,10 @@ def test_r_packages_are_an_extra(monkeypatch, tmp_path):
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared data are not beside the checkout")
 def test_histograms_of_the_papers():
-    lines, planes = read_corpus(DATA / "dpbench_1d.csv", 1, public=True), read_corpus(DATA / "dpbench_2d.csv.gz", 2, public=True)
+    lines, planes = (
+        read_corpus(DATA / "dpbench_1d.csv", 1, public=True),
+        read_corpus(DATA / "dpbench_2d.csv.gz", 2, public=True),
+    )
     assert {shape.counts.shape for shape in lines} == {(4096,)}
     assert {shape.counts.shape for shape in planes} == {(256, 256)}
     assert (len(lines), len(planes)) == (7, 9)

@@ -17,8 +17,8 @@ _HELP = (
     "noise (against OpenDP), vectorize (against plain DuckDB SQL), plans (time and error beside published figures), "
     "inference (against LSMR and L-BFGS-B on sparse matrices), scarce (few rows, against the published DAWA, which is "
     "not private), variants (of MWEM, against MWEM), selections (partitions of a million cells), choosing (how long "
-    "it takes to choose an algorithm), clipped (what is chosen, against noise cut off at zero) or intervals (how often "
-    "they hold the true count)."
+    "it takes to choose an algorithm), clipped (what is chosen, against noise cut off at zero), judged (the selectors "
+    "of the package on the inputs of the Pythia paper) or intervals (how often they hold the true count)."
 )
 
 
@@ -136,6 +136,12 @@ def _clipped(asked: _Asked) -> _Records:
     return asked.gather("clipped", len(shapes), compare, shapes=shapes, trials=asked.trials)
 
 
+def _judged(asked: _Asked) -> _Records:
+    from adyton.bench.judged import compare, steps
+
+    return asked.gather("judged", steps(), compare, **asked.on)
+
+
 def _noise(asked: _Asked) -> _Records:
     from adyton.bench.noise import compare
 
@@ -180,5 +186,6 @@ _BENCHMARKS: dict[str, Callable[[_Asked], _Records]] = {
     "selections": _selections,
     "choosing": _choosing,
     "clipped": _clipped,
+    "judged": _judged,
     "intervals": _intervals,
 }

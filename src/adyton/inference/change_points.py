@@ -73,7 +73,7 @@ def change_points(
             blend[:, way] += weight * found
             weights[way] += weight
         blend /= weights
-        estimate = settled(trial, *blend, epsilon) if settle else blend[0]
+        estimate = settled(trial, blend[0], blend[1], blend[2], epsilon) if settle else blend[0]
         trial[:] = np.where(trial > table.limit, trial, estimate)
     return trials.reshape(values.shape)
 

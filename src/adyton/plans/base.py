@@ -46,6 +46,8 @@ class Tasks:
     """Whether what it measures depends on the data."""
     ordered: bool = False
     """Whether it counts on neighbouring cells to be alike, and so is not chosen where the cells have no order."""
+    sums: bool = False
+    """Whether it is made for queries that add up many cells, and so is not chosen where all ask about single cells."""
 
     def serves(self, ndim: int) -> bool:
         """Whether a domain of this many dimensions is served."""

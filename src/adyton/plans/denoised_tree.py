@@ -27,7 +27,7 @@ class OptimalQuadtree(StrategyPlan):
     """
 
     name = "optimal-quadtree"
-    serves = Tasks(dimensions=(2,), ordered=True)
+    serves = Tasks(dimensions=(2,), sums=True)
 
     def strategy(self, workload: Queries) -> Strategy:
         """The levels that are best for least squares."""

@@ -17,7 +17,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.queries.base import Reals
 from adyton.reproduce.records import Record
-from adyton.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN
+from adyton.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN, SHIPPED
 from adyton.selection.corpus import Shape, confirm_public, read_corpus
 from adyton.selection.criteria import CRITERIA
 from adyton.selection.delphi import Delphi
@@ -28,6 +28,7 @@ from adyton.selection.pythia import Pythia
 from adyton.selection.replay import expected_errors, held_out
 from adyton.selection.selector import Selector
 from adyton.selection.selector_file import digest_of
+from adyton.selection.shipped import shipped_selector
 
 FILES = {1: "dpbench_1d.csv", 2: "dpbench_2d.csv.gz"}
 PAPER = {
@@ -164,7 +165,8 @@ def paper(settings: Settings, delphi: Delphi, measured: Measured, trees: dict[st
 def library(
     settings: Settings, trees: dict[str, Selector], advance: Callable[[int], None] = lambda steps: None
 ) -> Iterator[Record]:
-    """The whole library: each contender alone, the default selector, learnt at both budgets, and the paper's tree."""
+    """The whole library: each contender alone, the default selector, learnt at both budgets or as it is shipped, and
+    the paper's tree."""
     delphi = settings.delphi(settings.library, LIBRARY_TRIALS)
     measured = delphi.measure(advance)
     both = replace(
@@ -174,10 +176,12 @@ def library(
         scales=FEW_SCALES[::2] if settings.quick else FEW_SCALES,
     )
     selectors = held_out(both.measure(), both.learn)
+    shipped = dict.fromkeys(measured.sources, shipped_selector(settings.dimensions))
     for workload in GROUPS[settings.dimensions]:
         judge = _Judge("library", settings, measured, workload, measured.best_errors(workload))
         yield from judge.blind()
         yield from judge.chosen(DEFAULT, expected_errors(measured, selectors, workload))
+        yield from judge.chosen(SHIPPED, expected_errors(measured, shipped, workload))
         yield from judge.chosen(RUN, really_run(settings, measured, trees, workload))
         some = replace(judge, measured=measured.every(_CHECKED), best=judge.best[::_CHECKED])
         yield from some.chosen(DEFAULT_RUN, really_run(settings, some.measured, selectors, workload))
