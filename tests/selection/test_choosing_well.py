@@ -29,7 +29,7 @@ def session():
             "smokes": random.random(600) < 0.3,
         }
     )
-    return ad.Session(table, schema=SCHEMA, epsilon=100)
+    return ad.Session(table, schema=SCHEMA, epsilon=3)
 
 
 def test_a_handful_of_categories_gets_plain_noise_with_exact_intervals(session):

@@ -21,8 +21,10 @@ from adyton.selection.replay import expected_errors
 from adyton.selection.selector import Selector
 from adyton.selection.shipped import shipped_selector
 
-MOST = {1: 80, 2: 50}
+MOST = {1: 80, 2: 60}
 """How many inputs are measured, by the number of axes; all of them would take hours."""
+RUNS = {1: 10, 2: 8}
+"""The most runs of each algorithm."""
 EPSILONS = ("1", "0.1")
 
 
@@ -68,7 +70,7 @@ def inputs_of(
         algorithms=PANEL[dimensions],
         workloads=GROUPS[dimensions],
         epsilons=EPSILONS,
-        trials=trials,
+        trials=min(trials, RUNS[dimensions]),
         most=MOST[dimensions],
         cache=cache,
     )

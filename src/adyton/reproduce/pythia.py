@@ -53,12 +53,11 @@ PANEL = {
         "staged-quadtree",
         "optimal-quadtree",
         "denoised-cells",
-        "dyadic",
         "identity",
     ),
 }
 """The algorithms that the selectors of the package choose among."""
-LIBRARY = {1: (*PANEL[1], "hb", "uniform", "ahp"), 2: (*PANEL[2], "hb", "uniform", "ahp", "dpcube")}
+LIBRARY = {1: (*PANEL[1], "hb", "uniform", "ahp"), 2: (*PANEL[2], "dyadic", "hb", "uniform", "ahp", "dpcube")}
 """The contenders: in a first look at the whole library all others were the best, or within a tenth of the best, on at
 most a few inputs. A few of those that are known best stay for comparison."""
 GROUPS = {1: ("identity", "prefix"), 2: ("short", "medium", "long", "mixed")}

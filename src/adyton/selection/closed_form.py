@@ -65,8 +65,8 @@ class ClosedForm(Selector):
         name = min(errors, key=lambda one: (errors[one], one))
         least = max(errors[name], 1e-300)
         regrets = {one: error / least for one, error in errors.items()}
-        if reach(workload) == 0 and regrets.get(_PLAIN, 2.0) < 1 + 1e-9 and workload.cells > FEW_CELLS:
-            name = _DENOISED if _DENOISED in usable else name
+        if reach(workload) == 0 and regrets.get(_PLAIN, 2.0) < 1 + 1e-9:
+            name = _DENOISED if _DENOISED in usable and workload.cells > FEW_CELLS else _PLAIN
         return Choice(name, epsilon, (), regrets, errors, notes)
 
     def learnt(self) -> dict[str, Any]:

@@ -34,10 +34,12 @@ _REACH_WIDTH = 0.1
 """How far apart the reaches of similar workloads are."""
 _BUDGET_WIDTH = 1.5
 """How far apart, in doublings, the budgets of similar inputs are."""
-_USUAL_PART, _USUAL_WIDTH, _LARGEST_USUAL = 0.5, 2.0, 2.0
-"""The part of the votes that is for what is usual, the mean regret over inputs of all signals, and of sizes so many
-doublings apart: single inputs are measured with noise, and data sets differ. Regrets above 2 count as 2, because it is
-between good algorithms that the choice is hard."""
+_USUAL, _USUAL_PART, _USUAL_WIDTH, _LARGEST_USUAL = 8.0, 0.2, 2.0, 2.0
+"""What is usual is the mean regret over inputs of all signals, and of sizes so many doublings apart. It counts as much
+as eight inputs, or as a fifth of all if they are few, because data sets differ, and single inputs are measured with
+noise. If all come from one data set, it does not count. Regrets above 2 count as 2, because it is between good
+algorithms that the choice is hard."""
+_HARDLY = 1e-9
 _PLAIN = "identity"
 _DIGITS = 5
 _LARGEST = 1 << 24
@@ -218,7 +220,8 @@ def _counted(
         usual = wider @ np.minimum(table, most) / wider.sum()
         return Votes.of(weights, selector.signals, sources, table, usual, strength)
 
-    return plain, votes(regrets, _LARGEST_USUAL, _USUAL_PART * weights.sum()), votes(logs, np.inf, 1e-9)
+    strength = min(_USUAL, _USUAL_PART * weights.sum()) * (1 - 1 / np.unique(sources).size)
+    return plain, votes(regrets, _LARGEST_USUAL, max(strength, _HARDLY)), votes(logs, np.inf, _HARDLY)
 
 
 @lru_cache(maxsize=256)
