@@ -23,7 +23,7 @@ CELLS = (6, 64, 512, 4096)
 EPSILONS = ("1", "0.1")
 _ROWS_A_CELL = 4, 64
 """Of made-up shapes, which have no rows of their own."""
-_TABLES = 40
+_TABLES = 20
 _MANY_CELLS = 512
 
 

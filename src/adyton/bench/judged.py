@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from adyton.selection.replay import expected_errors
 from adyton.selection.selector import Selector
 from adyton.selection.shipped import shipped_selector
 
-MOST = {1: 80, 2: 60}
+MOST = {1: 80, 2: 140}
 """How many inputs are measured, by the number of axes; all of them would take hours."""
 RUNS = {1: 10, 2: 8}
 """The most runs of each algorithm."""
@@ -33,6 +34,7 @@ class JudgedRecord:
     """One workload: mean regrets, where the least error of each input is cross-fitted."""
 
     workload: str
+    epsilon: str
     inputs: int
     selector: float
     """Choosing, with what is paid for looking at the data."""
@@ -77,28 +79,30 @@ def inputs_of(
 
 
 def judged(delphi: Delphi, selector: Selector, advance: Callable[[], None] = lambda: None) -> Iterator[JudgedRecord]:
-    """What a selector is worth on inputs, by workload, and on all together."""
+    """What a selector is worth on inputs, by budget and workload, and on all workloads together."""
 
     def tell(steps: int) -> None:
         for _ in range(steps):
             advance()
 
-    measured = delphi.measure(tell)
-    every = []
-    for workload in measured.errors:
-        best = measured.best_errors(workload)
-        chosen = expected_errors(measured, dict.fromkeys(measured.sources, selector), workload) / best
-        singles = measured.mean_errors(workload) / best[:, None]
-        every.append(np.column_stack([chosen, singles]))
-        yield _record(f"{delphi.dimensions}-D {workload}", every[-1], measured.algorithms)
-    yield _record(f"{delphi.dimensions}-D, all", np.concatenate(every), measured.algorithms)
+    everything = delphi.measure(tell)
+    for epsilon in dict.fromkeys(one.epsilon for one in everything.inputs):
+        measured = everything.where(lambda one, epsilon=epsilon: one.epsilon == epsilon)  # type: ignore[misc]
+        every = []
+        for workload in measured.errors:
+            best = measured.best_errors(workload)
+            chosen = expected_errors(measured, dict.fromkeys(measured.sources, selector), workload) / best
+            every.append(np.column_stack([chosen, measured.mean_errors(workload) / best[:, None]]))
+            yield _record(f"{delphi.dimensions}-D {workload}", epsilon, every[-1], measured.algorithms)
+        yield _record(f"{delphi.dimensions}-D, all", epsilon, np.concatenate(every), measured.algorithms)
 
 
-def _record(workload: str, regrets: Reals, names: tuple[str, ...]) -> JudgedRecord:
+def _record(workload: str, epsilon: Fraction, regrets: Reals, names: tuple[str, ...]) -> JudgedRecord:
     means = regrets.mean(axis=0)
     place = int(np.argmin(means[1:]))
     return JudgedRecord(
         workload=workload,
+        epsilon=str(epsilon),
         inputs=len(regrets),
         selector=float(means[0]),
         best=names[place],

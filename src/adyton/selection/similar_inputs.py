@@ -177,7 +177,8 @@ class SimilarInputs(Selector):
             raise BadInput("this is not a selector by similar inputs: not all that it knows are numbers.")
         if np.unique(ones[3]).size ** 2 * np.unique(ones[4]).size > _LARGEST:
             raise BadInput("a selector by similar inputs has too many signals and data sets. Train it at fewer scales.")
-        return cls(training, part_of_budget(share, "share"), *ones, logs)
+        sizes, reaches, budgets, signals, sources, least = ones
+        return cls(training, part_of_budget(share, "share"), sizes, reaches, budgets, signals, sources, least, logs)
 
     def in_words(self) -> str:
         """Which algorithm wins where."""
