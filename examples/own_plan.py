@@ -24,7 +24,7 @@ class EveryTenth(Plan):
 
 if __name__ == "__main__":
     steps = Shape("steps", "steps", np.repeat([1.0, 5, 2, 9], 30))  # public data, like those to come
-    delphi = ad.Delphi(corpus=[steps], algorithms=["identity", "every-tenth"], sides=[120], trials=5)
+    delphi = ad.Delphi(corpus=[steps], public=True, algorithms=["identity", "every-tenth"], sides=[120], trials=5)
     pythia = ad.Pythia(delphi.train())
     x = np.repeat([0, 1, 0, 2], 30)
     print(pythia.choose(ad.Kernel.simulated(x, epsilon=1, seed=0).root, ad.workloads.Identity(120), epsilon=1))

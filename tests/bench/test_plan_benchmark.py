@@ -57,13 +57,13 @@ def test_made_up_shapes(ndim):
 def test_shapes_from_a_folder(tmp_path):
     rows = "\n".join(f"{place},{place % 7},{1 + place % 3}" for place in range(64))
     (tmp_path / "dpbench_1d.csv").write_text(f"bin,ONE,TWO\n{rows}\n")
-    found = shapes(1, 32, tmp_path)
+    found = shapes(1, 32, tmp_path, public=True)
     assert list(found) == ["ONE", "TWO"]
     assert found["TWO"].tolist()[:2] == [1 + 2, 3 + 1]
     with pytest.raises(BadInput, match="divisor"):
-        shapes(1, 24, tmp_path)
+        shapes(1, 24, tmp_path, public=True)
     with pytest.raises(BadInput, match="dpbench_2d"):
-        shapes(2, 32, tmp_path)
+        shapes(2, 32, tmp_path, public=True)
 
 
 def test_inference_is_compared():
@@ -79,7 +79,7 @@ def run(*arguments):
 
 
 def test_command_refuses_what_it_does_not_know():
-    for arguments in (["planes"], ["plans", "--plan", "bh"], ["plans", "--data", "nowhere"]):
+    for arguments in (["planes"], ["plans", "--plan", "bh"], ["plans", "--data", "nowhere", "--public"]):
         done = run(*arguments)
         assert done.exit_code == 2
         assert done.stderr.count("\n") == 1

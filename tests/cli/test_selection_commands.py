@@ -57,7 +57,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a corpus, and a selector of each kind that the command trained."""
     room = tmp_path_factory.mktemp("selectors")
     (room / "shapes.csv").write_text("bin,flat,peak\n" + "".join(f"{k},1,{10 if k == 3 else 0}\n" for k in range(8)))
-    near = run("train", room / "shapes.csv", "--out", room / "near.json", *TINY, "--json")
+    near = run("train", "--public", room / "shapes.csv", "--out", room / "near.json", *TINY, "--json")
     assert (near.exit_code, near.stderr) == (0, "")
     (room / "near.said").write_text(near.stdout)
     tree = run("train", "--out", room / "tree.json", *TINY, "--kind", "tree", "--cache", room / "tree.db")
@@ -87,11 +87,11 @@ def test_a_second_training_measures_nothing(room: Path, monkeypatch: pytest.Monk
         raise AssertionError("measured again")
 
     monkeypatch.setattr(experiments, "_work", work)
-    again = run("train", room / "shapes.csv", "--out", room / "near.json", *TINY, "--json")
+    again = run("train", "--public", room / "shapes.csv", "--out", room / "near.json", *TINY, "--json")
     assert again.stdout == (room / "near.said").read_text()
     learn = ("--kind", "tree", "--depth", "0", "--criterion", "least-regret", "--share", "1/7", "--quiet")
     kept = room / "near.json.experiments.db"
-    other = run("train", room / "shapes.csv", "--out", room / "leaf.json", *TINY, *learn, "--cache", kept)
+    other = run("train", "--public", room / "shapes.csv", "--out", room / "leaf.json", *TINY, *learn, "--cache", kept)
     assert (other.exit_code, other.stderr) == (0, "")
     leaf = Selector.load(room / "leaf.json")
     assert leaf.share == Fraction(1, 7)
@@ -115,7 +115,7 @@ def test_an_interrupted_training_says_how_to_go_on(room: Path, monkeypatch: pyte
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Delphi, "measure", interrupted)
-    result = run("train", room / "shapes.csv", "--out", room / "never.json", *TINY)
+    result = run("train", "--public", room / "shapes.csv", "--out", room / "never.json", *TINY)
     assert result.exit_code == 130
     assert f"kept in {room / 'never.json.experiments.db'}: the same command goes on" in flat(result.stderr)
     assert result.stderr.endswith("adyton: interrupted.\n")
@@ -147,28 +147,39 @@ def test_an_interrupted_training_says_how_to_go_on(room: Path, monkeypatch: pyte
 )
 def test_bad_options_are_refused_before_anything_is_measured(room: Path, monkeypatch, options: list[str], words: str):
     monkeypatch.delattr(Delphi, "measure")
-    assert refused(run("train", room / "shapes.csv", "--out", room / "no.json", *options), words)
+    assert refused(run("train", "--public", room / "shapes.csv", "--out", room / "no.json", *options), words)
     assert not list(room.glob("no.json*"))
 
 
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(room: Path, monkeypatch):
     monkeypatch.delattr(Delphi, "measure")
     corpus = room / "shapes.csv"
-    assert refused(run("train", corpus, "--out", room / "nowhere" / "a.json"), "cannot be written (No such file")
-    assert refused(run("train", corpus, "--out", corpus / "a.json"), "cannot be written (Not a directory)")
-    assert refused(run("train", corpus, "--out", room), "cannot be written (Is a directory)")
+    assert refused(
+        run("train", "--public", corpus, "--out", room / "nowhere" / "a.json"), "cannot be written (No such file"
+    )
+    assert refused(run("train", "--public", corpus, "--out", corpus / "a.json"), "cannot be written (Not a directory)")
+    assert refused(run("train", "--public", corpus, "--out", room), "cannot be written (Is a directory)")
     before = corpus.read_bytes()
-    assert refused(run("train", corpus, "--out", corpus), "exists and is not a selector")
+    assert refused(run("train", "--public", corpus, "--out", corpus), "exists and is not a selector")
     assert corpus.read_bytes() == before
 
 
 def test_a_corpus_without_a_shape_is_refused(room: Path, tmp_path: Path):
     (tmp_path / "empty.csv").write_text("bin,a\n0,0\n1,0\n")
-    result = run("train", tmp_path, "--out", room / "no.json", *TINY)
+    result = run("train", "--public", tmp_path, "--out", room / "no.json", *TINY)
     assert refused(result, "there is no one-dimensional distribution in")
-    assert refused(run("train", tmp_path / "nothing", "--out", room / "no.json", *TINY), "cannot be read")
+    assert refused(run("train", "--public", tmp_path / "nothing", "--out", room / "no.json", *TINY), "cannot be read")
     assert refused(
-        run("train", room / "shapes.csv", "--out", room / "no.json", *TINY, "--cache", tmp_path / "empty.csv"),
+        run(
+            "train",
+            "--public",
+            room / "shapes.csv",
+            "--out",
+            room / "no.json",
+            *TINY,
+            "--cache",
+            tmp_path / "empty.csv",
+        ),
         "cannot hold experiments",
     )
 
@@ -209,8 +220,8 @@ def registry():
 def test_a_plan_of_ones_own_takes_part(room: Path, tmp_path: Path):
     script = tmp_path / "own.py"
     script.write_text(OWN_PLAN)
-    result = run("train", room / "shapes.csv", "--out", tmp_path / "own.json", *TINY, "--algorithm", "answers-nothing",
-                 "--plan", script, "--workload", "identity", "--json")  # fmt: skip
+    result = run("train", "--public", room / "shapes.csv", "--out", tmp_path / "own.json", *TINY,
+                 "--algorithm", "answers-nothing", "--plan", script, "--workload", "identity", "--json")  # fmt: skip
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["training"]["algorithms"] == ["identity", "uniform", "answers-nothing"]
     assert json.loads(result.stdout)["mean_regrets"]["identity"]["answers-nothing"] > 1
@@ -230,7 +241,9 @@ def test_a_plan_of_ones_own_takes_part(room: Path, tmp_path: Path):
 def test_scripts_that_register_nothing_are_refused(room: Path, tmp_path: Path, text: str, words: str):
     script = tmp_path / "script.py"
     script.write_text(text)
-    assert refused(run("train", room / "shapes.csv", "--out", room / "no.json", *TINY, "--plan", script), words)
+    assert refused(
+        run("train", "--public", room / "shapes.csv", "--out", room / "no.json", *TINY, "--plan", script), words
+    )
 
 
 def test_explaining_a_tree(room: Path):

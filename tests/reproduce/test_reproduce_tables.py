@@ -233,7 +233,7 @@ def test_the_command_writes_everything_and_prints_the_main_tables(tmp_path, monk
     monkeypatch.setattr(pythia, "steps", lambda *given, **options: 1)
     monkeypatch.setattr(pythia, "all_settings", lambda *given, **options: [])
     folder = tmp_path / "out"
-    given = ["reproduce", "pythia", "--data", str(tmp_path), "--out", str(folder), "--quiet"]
+    given = ["reproduce", "pythia", "--data", str(tmp_path), "--public", "--out", str(folder), "--quiet"]
     done = CliRunner().invoke(app, given + ["--json"] * as_json)
     assert done.exit_code == 0, done.output
     assert {path.name for path in folder.iterdir()} >= {"records.jsonl", "tables.json", "tables.txt", "report.html"}
@@ -253,12 +253,13 @@ def test_the_command_refuses_before_it_measures(tmp_path, monkeypatch):
         done = CliRunner().invoke(app, ["reproduce", *given])
         return done.exit_code, done.output
 
-    out = ["--out", str(tmp_path / "out")]
+    out = ["--out", str(tmp_path / "out"), "--public"]
     assert "no paper to reproduce 'pithia'" in code_and_words("pithia", "--data", str(tmp_path), *out)[1]
     assert "is not a folder" in code_and_words("pythia", "--data", str(tmp_path / "none"), *out)[1]
     (tmp_path / "file").touch()
     assert (
-        "cannot be written to" in code_and_words("pythia", "--data", str(tmp_path), "--out", str(tmp_path / "file"))[1]
+        "cannot be written to"
+        in code_and_words("pythia", "--data", str(tmp_path), "--out", str(tmp_path / "file"), "--public")[1]
     )
     monkeypatch.setattr(figures, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     code, said = code_and_words("pythia", "--data", str(tmp_path), *out)

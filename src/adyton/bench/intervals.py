@@ -46,7 +46,11 @@ class IntervalRecord:
 
 
 def compare(
-    *, data: str | os.PathLike[str] | None = None, trials: int = 10, advance: Callable[[], None] = lambda: None
+    *,
+    data: str | os.PathLike[str] | None = None,
+    public: bool = False,
+    trials: int = 10,
+    advance: Callable[[], None] = lambda: None,
 ) -> Iterator[IntervalRecord]:
     """Measure for cells and ranges, in one and two dimensions, for few and many rows, at two budgets."""
     for ndim, task, rows, epsilon in itertools.product(_SIDES, _TASKS, _SCALES, _EPSILONS):
@@ -54,7 +58,7 @@ def compare(
         domain = (side,) * ndim
         workload: Queries = Identity(domain) if task == "cells" else RandomRanges(domain, 500, seed=2)
         rates, ratios = [], []
-        for place, shape in enumerate(shapes(ndim, side, data).values()):
+        for place, shape in enumerate(shapes(ndim, side, data, public=public).values()):
             x = draw(shape, rows, seed=place)
             found = [_one(x, workload, epsilon, seed) for seed in range(trials)]
             rates.append(float(np.mean([rate for rate, _ in found])))

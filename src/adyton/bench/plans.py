@@ -78,12 +78,13 @@ def compare(
     plans: Sequence[str] | None = None,
     trials: int = 10,
     data: str | os.PathLike[str] | None = None,
+    public: bool = False,
     advance: Callable[[], None] = lambda: None,
 ) -> Iterator[PlanRecord]:
     """Measure every plan in every setting."""
     unit = sort_unit()
     for ndim, side, epsilon in settings:
-        found = shapes(ndim, side, data)
+        found = shapes(ndim, side, data, public=public)
         for name in plans or algorithms(ndim):
             plan = plan_named(name)
             if not plan.serves.serves(ndim):

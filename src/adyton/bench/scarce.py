@@ -50,10 +50,11 @@ def compare(
     plans: Sequence[str] | None = None,
     trials: int = 20,
     data: str | os.PathLike[str] | None = None,
+    public: bool = False,
     advance: Callable[[], None] = lambda: None,
 ) -> Iterator[ScarceRecord]:
     """Every plan in every setting; each trial draws the data anew."""
-    found = list(shapes(1, CELLS, data).values())
+    found = list(shapes(1, CELLS, data, public=public).values())
     for rows, (asked, workload) in itertools.product(ROWS, workloads(1, CELLS).items()):
         counts = [
             [draw(shape, rows, 1000 * trial + number) for trial in range(trials)] for number, shape in enumerate(found)

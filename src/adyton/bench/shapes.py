@@ -18,9 +18,12 @@ Shapes: TypeAlias = dict[str, npt.NDArray[np.float64]]
 _LINE, _PLANE = "dpbench_1d.csv", "dpbench_2d.csv.gz"
 
 
-def shapes(ndim: int, side: int, folder: str | os.PathLike[str] | None = None) -> Shapes:
-    """Counts over *side* cells along each axis, by name; from a folder with the DPBench histograms if given."""
-    found = made_up_corpus(ndim) if folder is None else _read(ndim, Path(folder))
+def shapes(ndim: int, side: int, folder: str | os.PathLike[str] | None = None, *, public: bool = False) -> Shapes:
+    """Counts over *side* cells along each axis, by name; from a folder with the DPBench histograms if given.
+
+    *public* says that what the folder holds is public: nothing here is protected.
+    """
+    found = made_up_corpus(ndim) if folder is None else _read(ndim, Path(folder), public)
     return {shape.name: _coarsen(shape, side) for shape in found}
 
 
@@ -30,11 +33,11 @@ def draw(shape: npt.NDArray[np.float64], scale: int, seed: int) -> npt.NDArray[n
     return random.multinomial(scale, shape.reshape(-1) / shape.sum()).reshape(shape.shape)
 
 
-def _read(ndim: int, folder: Path) -> list[Shape]:
+def _read(ndim: int, folder: Path, public: bool) -> list[Shape]:
     path = folder / (_LINE if ndim == 1 else _PLANE)
     if not path.is_file():
         raise BadInput(f"there is no {path.name} in {folder}. Give the folder that holds it, or leave --data out.")
-    return read_corpus(path, ndim)
+    return read_corpus(path, ndim, public=public)
 
 
 def _coarsen(shape: Shape, side: int) -> npt.NDArray[np.float64]:

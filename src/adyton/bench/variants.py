@@ -35,11 +35,15 @@ class VariantRecord:
 
 
 def compare(
-    *, trials: int = 3, data: str | os.PathLike[str] | None = None, advance: Callable[[], None] = lambda: None
+    *,
+    trials: int = 3,
+    data: str | os.PathLike[str] | None = None,
+    public: bool = False,
+    advance: Callable[[], None] = lambda: None,
 ) -> Iterator[VariantRecord]:
     """Every variant against MWEM."""
     workload = RandomRanges(CELLS, _RANGES, seed=1)
-    counts = [_counts(shape) for shape in shapes(1, CELLS, data).values()]
+    counts = [_counts(shape) for shape in shapes(1, CELLS, data, public=public).values()]
 
     def errors(name: str) -> np.ndarray:
         found = []

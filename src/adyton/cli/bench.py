@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -11,20 +12,25 @@ from adyton.cli.console import out, plain_table, print_json, progress
 from adyton.errors import BadInput
 from adyton.messages import no_such
 
-SUBJECTS = ("noise", "vectorize", "plans", "inference", "scarce", "variants", "selections", "choosing", "intervals")
+_Records: TypeAlias = list[dict[str, Any]]
 _HELP = (
     "noise (against OpenDP), vectorize (against plain DuckDB SQL), plans (time and error beside published figures), "
     "inference (against LSMR and L-BFGS-B on sparse matrices), scarce (few rows, against the published DAWA, which is "
     "not private), variants (of MWEM, against MWEM), selections (partitions of a million cells), choosing (how long "
-    "it takes to choose an algorithm) or intervals (how often they hold the true count)."
+    "it takes to choose an algorithm), clipped (what is chosen, against noise cut off at zero), judged (the selectors "
+    "of the package on the inputs of the Pythia paper) or intervals (how often they hold the true count)."
 )
 
 
 def command(
     subject: Annotated[str, typer.Argument(help=_HELP)],
     data: Annotated[
-        str | None, typer.Option("--data", help="A folder with the DPBench histograms; else made-up shapes.")
+        str | None,
+        typer.Option("--data", help="A folder with the DPBench histograms (clipped: any corpus); else made-up."),
     ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Say that --data are public: nothing done with them is protected.")
+    ] = False,
     plan: Annotated[
         list[str] | None, typer.Option("--plan", help="plans, scarce: only this one; can be repeated.")
     ] = None,
@@ -34,27 +40,16 @@ def command(
 ) -> None:
     """Measure the product and its peers in the same run, and print the ratios."""
     from adyton.plans import plan_named
+    from adyton.selection.corpus import confirm_public
 
-    if subject not in SUBJECTS:
-        raise BadInput(no_such("benchmark", subject, SUBJECTS))
+    if subject not in _BENCHMARKS:
+        raise BadInput(no_such("benchmark", subject, _BENCHMARKS))
+    if data is not None:
+        confirm_public(public, "a benchmark", "Leave --data out to measure on made-up data.")
     for name in plan or ():
         plan_named(name)
-    hidden = quiet or as_json
-    if subject == "plans":
-        records = _plans(data, plan, trials, quiet=hidden)
-    elif subject == "scarce":
-        records = _scarce(data, plan, trials, quiet=hidden)
-    elif subject == "variants":
-        records = _variants(data, trials, quiet=hidden)
-    elif subject == "selections":
-        records = _selections(quiet=hidden)
-    elif subject == "choosing":
-        records = _choosing(quiet=hidden)
-    elif subject == "intervals":
-        records = _intervals(data, trials, quiet=hidden)
-    else:
-        with progress(f"bench {subject}", quiet=quiet or as_json):
-            records = {"noise": _noise, "vectorize": _vectorize, "inference": _inference}[subject]()
+    asked = _Asked(data, plan, trials, quiet or as_json)
+    records = _BENCHMARKS[subject](asked)
     if as_json:
         print_json(records)
         return
@@ -78,75 +73,119 @@ def _show(value: Any) -> str:
             return str(value)
 
 
-def _plans(data: str | None, only: list[str] | None, trials: int, *, quiet: bool) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Asked:
+    """What to measure on, and how."""
+
+    data: str | None
+    plans: list[str] | None
+    trials: int
+    quiet: bool
+
+    def gather(self, subject: str, steps: int, compare: Callable[..., Iterable[Any]], **options: Any) -> _Records:
+        """Run a benchmark that tells of its steps."""
+        with progress(f"bench {subject}", steps, quiet=self.quiet) as advance:
+            return [asdict(record) for record in compare(**options, advance=lambda: advance(1))]
+
+    @property
+    def on(self) -> dict[str, Any]:
+        """The data, which were said to be public, and the number of runs."""
+        return {"data": self.data, "public": True, "trials": self.trials}
+
+
+def _plans(asked: _Asked) -> _Records:
     from adyton.bench.plans import compare, steps
 
-    with progress("bench plans", steps(plans=only), quiet=quiet) as advance:
-        found = compare(plans=only, trials=trials, data=data, advance=lambda: advance(1))
-        return [asdict(record) for record in found]
+    return asked.gather("plans", steps(plans=asked.plans), compare, plans=asked.plans, **asked.on)
 
 
-def _scarce(data: str | None, only: list[str] | None, trials: int, *, quiet: bool) -> list[dict[str, Any]]:
+def _scarce(asked: _Asked) -> _Records:
     from adyton.bench.scarce import compare, steps
 
-    with progress("bench scarce", steps(only), quiet=quiet) as advance:
-        return [asdict(one) for one in compare(plans=only, trials=trials, data=data, advance=lambda: advance(1))]
+    return asked.gather("scarce", steps(asked.plans), compare, plans=asked.plans, **asked.on)
 
 
-def _variants(data: str | None, trials: int, *, quiet: bool) -> list[dict[str, Any]]:
+def _variants(asked: _Asked) -> _Records:
     from adyton.bench.variants import compare, steps
 
-    with progress("bench variants", steps(), quiet=quiet) as advance:
-        return [asdict(one) for one in compare(trials=trials, data=data, advance=lambda: advance(1))]
+    return asked.gather("variants", steps(), compare, **asked.on)
 
 
-def _selections(*, quiet: bool) -> list[dict[str, Any]]:
+def _selections(asked: _Asked) -> _Records:
     from adyton.bench.selections import compare, steps
 
-    with progress("bench selections", steps(), quiet=quiet) as advance:
-        return [asdict(one) for one in compare(advance=lambda: advance(1))]
+    return asked.gather("selections", steps(), compare)
 
 
-def _choosing(*, quiet: bool) -> list[dict[str, Any]]:
+def _choosing(asked: _Asked) -> _Records:
     from adyton.bench.choosing import compare, steps
 
-    with progress("bench choosing", steps(), quiet=quiet) as advance:
-        return [asdict(one) for one in compare(advance=lambda: advance(1))]
+    return asked.gather("choosing", steps(), compare)
 
 
-def _intervals(data: str | None, trials: int, *, quiet: bool) -> list[dict[str, Any]]:
+def _intervals(asked: _Asked) -> _Records:
     from adyton.bench.intervals import compare, steps
 
-    with progress("bench intervals", steps(), quiet=quiet) as advance:
-        return [asdict(one) for one in compare(data=data, trials=trials, advance=lambda: advance(1))]
+    return asked.gather("intervals", steps(), compare, **asked.on)
 
 
-def _noise() -> list[dict[str, Any]]:
+def _clipped(asked: _Asked) -> _Records:
+    from adyton.bench.clipped import compare, detailed_corpus, held_out_tables
+
+    shapes = detailed_corpus() if asked.data is None else held_out_tables(asked.data)
+    return asked.gather("clipped", len(shapes), compare, shapes=shapes, trials=asked.trials)
+
+
+def _judged(asked: _Asked) -> _Records:
+    from adyton.bench.judged import compare, steps
+
+    return asked.gather("judged", steps(), compare, **asked.on)
+
+
+def _noise(asked: _Asked) -> _Records:
     from adyton.bench.noise import compare
 
-    return [
-        {
-            "scale": str(record.scale),
-            "draws": record.draws,
-            "seconds": record.seconds,
-            "opendp_seconds": record.opendp_seconds,
-            "times_faster": record.ratio,
-            "fit_p": record.fit,
-            "opendp_fit_p": record.opendp_fit,
-            "same_law_p": record.same_law,
-        }
-        for record in compare()
-    ]
+    with progress("bench noise", quiet=asked.quiet):
+        return [
+            {
+                "scale": str(record.scale),
+                "draws": record.draws,
+                "seconds": record.seconds,
+                "opendp_seconds": record.opendp_seconds,
+                "times_faster": record.ratio,
+                "fit_p": record.fit,
+                "opendp_fit_p": record.opendp_fit,
+                "same_law_p": record.same_law,
+            }
+            for record in compare()
+        ]
 
 
-def _vectorize() -> list[dict[str, Any]]:
+def _vectorize(asked: _Asked) -> _Records:
     from adyton.bench.vectorize import compare
 
-    record = compare()
+    with progress("bench vectorize", quiet=asked.quiet):
+        record = compare()
     return [{**asdict(record), "times_the_sql": record.ratio}]
 
 
-def _inference() -> list[dict[str, Any]]:
+def _inference(asked: _Asked) -> _Records:
     from adyton.bench.inference import compare
 
-    return [{**asdict(record), "times_faster": record.ratio} for record in compare()]
+    with progress("bench inference", quiet=asked.quiet):
+        return [{**asdict(record), "times_faster": record.ratio} for record in compare()]
+
+
+_BENCHMARKS: dict[str, Callable[[_Asked], _Records]] = {
+    "noise": _noise,
+    "vectorize": _vectorize,
+    "plans": _plans,
+    "inference": _inference,
+    "scarce": _scarce,
+    "variants": _variants,
+    "selections": _selections,
+    "choosing": _choosing,
+    "clipped": _clipped,
+    "judged": _judged,
+    "intervals": _intervals,
+}

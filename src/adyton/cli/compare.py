@@ -69,7 +69,7 @@ def command(
     from adyton.compare.files import PAGE, check, write
     from adyton.selection.corpus import read_corpus
 
-    shapes = [shape for path in data for shape in read_corpus(path)]
+    shapes = [shape for path in data for shape in read_corpus(path, public=public)]
     chosen = data_sets(shapes, dataset, cells=cells, rows=rows)
     experiment = Experiment(
         datasets=chosen,

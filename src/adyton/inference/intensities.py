@@ -41,13 +41,16 @@ class Intensities:
 
     ``likelihood[c, b, k]`` is proportional to P(y in bin b | level k), where the intensity of a cell of level k is its
     grid point (c = 0) or lognormal around it (c ≥ 1, one for each of SPREADS); ``moment`` is the same times E[x | y,
-    k]. ``kind`` tells empty levels (0), faint ones, λ ≤ 1/ε (1), and clear ones (2). ``base`` is the prior of the
-    estimators before they saw anything: nearly every cell is empty or faint.
+    k], ``lean`` the same times P(x > y⁺ | y, k) − P(x < y⁺ | y, k), and ``same`` the same times P(x = y⁺ | y, k), where
+    y⁺ = max(y, 0). ``kind`` tells empty levels (0), faint ones, λ ≤ 1/ε (1), and clear ones (2). ``base`` is the prior
+    of the estimators before they saw anything: nearly every cell is empty or faint.
     """
 
     rates: Reals
     likelihood: Reals
     moment: Reals
+    lean: Reals
+    same: Reals
     kind: Integers
     base: Reals
     first: float
@@ -59,13 +62,23 @@ class Intensities:
 
         The last bin is for counts above the limit; its likelihood is 1 everywhere: they say nothing about intensities.
         """
+        places, occurs = self._places(noisy)
+        numbers = np.cumsum(occurs) - 1
+        return numbers[places], self.likelihood.compress(occurs, axis=1), self.moment.compress(occurs, axis=1)
+
+    def sides(self, noisy: Reals) -> tuple[Reals, Reals]:
+        """``lean`` and ``same``, cut down to the bins that occur, as :meth:`seen` numbers them."""
+        _, occurs = self._places(noisy)
+        return self.lean.compress(occurs, axis=1), self.same.compress(occurs, axis=1)
+
+    def _places(self, noisy: Reals) -> tuple[Integers, npt.NDArray[np.bool_]]:
+        """The bin of each noisy count, and which bins occur; the last one always counts as such."""
         last = self.likelihood.shape[1] - 1
         places = np.rint((np.clip(noisy, self.first, self.limit) - self.first) / self.width).astype(np.int64)
         places = np.where(noisy > self.limit, last, np.minimum(places, last - 1))
         occurs = np.bincount(places, minlength=last + 1) > 0
         occurs[last] = True
-        numbers = np.cumsum(occurs) - 1
-        return numbers[places], self.likelihood.compress(occurs, axis=1), self.moment.compress(occurs, axis=1)
+        return places, occurs
 
 
 def read(noisy: npt.ArrayLike) -> tuple[Reals, Reals]:
@@ -99,19 +112,23 @@ def _build(epsilon: float) -> Intensities:
     grid = np.concatenate([[0.0], faint, clear])  # in units of 1/ε
     width = max(1, round(RESOLUTION / epsilon))
     noisy = width * np.arange(-math.ceil(DEPTH / epsilon / width), math.ceil(LIMIT / epsilon / width) + 1.0)
-    likelihood, moment = np.empty((2, noisy.size, grid.size))
+    columns = np.empty((4, noisy.size, grid.size))
     for level, (rate, gap) in enumerate(zip(grid, np.gradient(grid), strict=True)):
         points = max(1, math.ceil(gap / 1.5)) if rate > 1 else 1  # a wide level is a band of intensities, not a point
         band = rate + gap * ((np.arange(points) + 0.5) / points - 0.5)
-        likelihood[:, level], moment[:, level] = _columns(noisy, band / epsilon, epsilon)
-    top = likelihood.max(axis=1, keepdims=True)
-    likelihood, moment = np.maximum(likelihood / top, FLOOR), moment / top
-    likelihood, moment = np.pad(likelihood, ((0, 1), (0, 0)), constant_values=1), np.pad(moment, ((0, 1), (0, 0)))
+        columns[..., level] = _columns(noisy, band / epsilon, epsilon)
+    columns /= columns[0].max(axis=1, keepdims=True)
+    columns[0] = np.maximum(columns[0], FLOOR)
+    columns = np.pad(columns, ((0, 0), (0, 1), (0, 0)))
+    columns[0, -1] = 1
     spread = np.stack([np.eye(grid.size), *(_lognormal(grid, deviation) for deviation in SPREADS)])
+    likelihood, moment, lean, same = (np.ascontiguousarray(one @ spread.transpose(0, 2, 1)) for one in columns)
     return Intensities(
         rates=grid / epsilon,
-        likelihood=np.ascontiguousarray(likelihood @ spread.transpose(0, 2, 1)),
-        moment=np.ascontiguousarray(moment @ spread.transpose(0, 2, 1)),
+        likelihood=likelihood,
+        moment=moment,
+        lean=lean,
+        same=same,
         kind=np.where(grid == 0, 0, np.where(grid < 1, 1, 2)).astype(np.int64),
         base=np.where(grid == 0, 0.693, np.where(grid < 1, 0.297 / faint.size, 0.01 / clear.size)),
         first=float(noisy[0]),
@@ -120,11 +137,13 @@ def _build(epsilon: float) -> Intensities:
     )
 
 
-def _columns(noisy: Reals, rates: Reals, epsilon: float) -> tuple[Reals, Reals]:
-    """Σ_x p(x)·e^(−ε|y−x|) and Σ_x x·p(x)·e^(−ε|y−x|) for every y, with p the mean of Poisson(λ) over the rates.
+def _columns(noisy: Reals, rates: Reals, epsilon: float) -> tuple[Reals, Reals, Reals, Reals]:
+    """Σ_x f(x)·p(x)·e^(−ε|y−x|) for every y, with p the mean of Poisson(λ) over the rates, and f(x) = 1, f(x) = x,
+    f(x) = sign(x − y⁺), and f(x) = [x = y⁺].
 
-    Up to ε = 1 both are distribution functions of tilted Poissons: Σ_{x≤y} Pois(x; λ)·e^(εx) = e^(λ(e^ε−1))·P(X ≤ y)
-    with X ~ Poisson(λ·e^ε), and Σ_{x≤y} x·Pois(x; λ)·e^(εx) the same times λ·e^ε, with y − 1 for y; above y, −ε for ε.
+    Up to ε = 1 the first two are distribution functions of tilted Poissons: Σ_{x≤y} Pois(x; λ)·e^(εx) =
+    e^(λ(e^ε−1))·P(X ≤ y) with X ~ Poisson(λ·e^ε), and Σ_{x≤y} x·Pois(x; λ)·e^(εx) the same times λ·e^ε, with y − 1 for
+    y; above y, −ε for ε.
     Beyond ε = 1 those exponents overflow, and the few terms that matter are summed.
     """
     from scipy.special import gammaln, pdtr, pdtrc, xlogy
@@ -134,7 +153,8 @@ def _columns(noisy: Reals, rates: Reals, epsilon: float) -> tuple[Reals, Reals]:
         x = np.arange(math.ceil(HIGHEST + 10 * math.sqrt(HIGHEST)) + 10.0)
         chance = np.exp(xlogy(x[:, None], rate) - rate - gammaln(x + 1)[:, None]).mean(axis=1)
         kernel = np.exp(-epsilon * (np.abs(y - x) - np.maximum(-y, 0)))  # relative to the nearest x
-        return kernel @ chance, kernel @ (x * chance)
+        side = np.sign(x - np.maximum(y, 0))
+        return kernel @ chance, kernel @ (x * chance), (kernel * side) @ chance, (kernel * (side == 0)) @ chance
     inside, largest = y >= 0, np.maximum(y, 0)
     raised, lowered = rate * math.exp(epsilon), rate * math.exp(-epsilon)
     below = np.where(inside, np.exp(rate * math.expm1(epsilon) - epsilon * largest), 0)
@@ -143,9 +163,12 @@ def _columns(noisy: Reals, rates: Reals, epsilon: float) -> tuple[Reals, Reals]:
     factorials = gammaln(largest + 1)
     at_raised = np.exp(xlogy(largest, raised) - raised - factorials)  # P(X = y)
     at_lowered = np.where(inside, np.exp(xlogy(largest, lowered) - lowered - factorials), 0)
-    mass = below * up_to + above * beyond
+    under, over = below * up_to, above * beyond
+    same = np.exp(xlogy(largest, rate) - rate - factorials + epsilon * np.minimum(y, 0))
+    lean = over - np.where(inside, under, 2 * same) + same  # at y < 0 all of x is over, what is at 0 included
+    mass = under + over
     first = below * raised * np.maximum(up_to - at_raised, 0) + above * lowered * (beyond + at_lowered)
-    return mass.mean(axis=1), first.mean(axis=1)
+    return mass.mean(axis=1), first.mean(axis=1), lean.mean(axis=1), same.mean(axis=1)
 
 
 def _lognormal(grid: Reals, deviation: float) -> Reals:

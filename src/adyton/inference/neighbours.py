@@ -61,7 +61,7 @@ def _smoothed(trial: Reals, table: Intensities, shape: tuple[int, ...]) -> Reals
     from adyton.inference.neighbours_compiled import judged
 
     bins, likelihood, moment = table.seen(trial)
-    pooled = fit_prior(bins, likelihood[0], table.base)
+    pooled = fit_prior(bins, likelihood[0], table)
     plain, plain_moment = likelihood[0] @ pooled, moment[0] @ pooled
     sides = SIDES.get(len(shape), MORE_AXES)
     arrivals = np.tile((pooled + table.base) / 2, (len(sides), 1))

@@ -37,7 +37,7 @@ class AdaptiveGrid(Plan):
     """
 
     name = "adaptive-grid"
-    serves = Tasks(dimensions=(2,), data_dependent=True)
+    serves = Tasks(dimensions=(2,), data_dependent=True, ordered=True)
     simulates_many = False
     minds_workload = False
 

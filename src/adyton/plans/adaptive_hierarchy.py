@@ -37,7 +37,7 @@ class AdaptiveHierarchy(Plan):
     """
 
     name = "adaptive-hierarchy"
-    serves = Tasks(dimensions=(1,), data_dependent=True)
+    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True, sums=True)
     simulates_many = False
 
     total_share: Rational = Fraction(1, 50)
@@ -64,7 +64,7 @@ class StagedHierarchy(Plan):
     """
 
     name = "staged-hierarchy"
-    serves = Tasks(dimensions=(1,), data_dependent=True)
+    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True, sums=True)
     simulates_many = False
 
     total_share: Rational = Fraction(1, 50)

@@ -44,6 +44,10 @@ class Tasks:
     """The numbers of dimensions that it serves; None for any."""
     data_dependent: bool = False
     """Whether what it measures depends on the data."""
+    ordered: bool = False
+    """Whether it counts on neighbouring cells to be alike, and so is not chosen where the cells have no order."""
+    sums: bool = False
+    """Whether it is made for queries that add up many cells, and so is not chosen where all ask about single cells."""
 
     def serves(self, ndim: int) -> bool:
         """Whether a domain of this many dimensions is served."""
@@ -129,6 +133,10 @@ class Plan(ABC):
         check_cells(self, workload)
         if self.serves.data_dependent and self.minds_workload:
             check_reading(self, workload)
+
+    def minds(self, workload: Queries) -> object:
+        """What of the workload :meth:`run` depends on: workloads that agree in it can share one run."""
+        return workload if self.minds_workload else None
 
     @abstractmethod
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:

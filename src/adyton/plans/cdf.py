@@ -39,7 +39,7 @@ class Cdf(Plan):
     """
 
     name = "cdf"
-    serves = Tasks(dimensions=(1,), data_dependent=True)
+    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True)
     simulates_many = False
     minds_workload = False
 

@@ -43,7 +43,7 @@ class Dawa(Plan):
     """
 
     name = "dawa"
-    serves = Tasks(dimensions=(1, 2), data_dependent=True)
+    serves = Tasks(dimensions=(1, 2), data_dependent=True, ordered=True)
     simulates_many = False
 
     partition_share: Rational = Fraction(1, 4)

@@ -26,28 +26,37 @@ from adyton.strategies.base import Strategy
 class _DenoisedCells(DenoisingPlan):
     """Every cell is measured with the whole budget."""
 
+    def minds(self, workload: Queries) -> object:
+        """Whether every query asks about one cell."""
+        return _single_cells(workload)
+
     def strategy(self, workload: Queries) -> Strategy:
         """Every cell."""
         return hierarchies.identity(workload.domain)
+
+
+def _single_cells(workload: Queries) -> bool:
+    """Whether every query asks about one cell, so that no errors are added up."""
+    return workload.largest_row_sum() <= 1
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
 class DenoisedCells(_DenoisedCells):
     """Noise on every cell, then empirical Bayes: how often each count occurs is learnt from the noisy counts, and each
-    becomes what it is on average under that distribution. Good for sparse data without order.
+    becomes what it is on average under that distribution. Good for sparse data without order. Where every query asks
+    about one cell, a measured count is kept if nothing better is known of it.
 
     After Robbins, "An empirical Bayes approach to statistics", 1956.
     """
 
     name = "denoised-cells"
     serves = Tasks()
-    minds_workload = False
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure, then empirical Bayes."""
         cells = self.strategy(workload).measure(x, epsilon)
-        return empirical_bayes(cells.answers, float(epsilon))
+        return empirical_bayes(cells.answers, float(epsilon), settle=_single_cells(workload))
 
 
 @register
@@ -60,8 +69,7 @@ class DenoisedNeighbours(_DenoisedCells):
     """
 
     name = "denoised-neighbours"
-    serves = Tasks()
-    minds_workload = False
+    serves = Tasks(ordered=True)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure, then empirical Bayes by neighbourhoods."""
@@ -73,15 +81,15 @@ class DenoisedNeighbours(_DenoisedCells):
 @dataclass(frozen=True, kw_only=True)
 class ChangePoints(_DenoisedCells):
     """Noise on every cell, then a hidden Markov chain along the cells: runs of alike cells are averaged, jumps and
-    spikes are kept. In two dimensions chains run along the rows, the columns and a Hilbert curve.
+    spikes are kept. In two dimensions chains run along the rows, the columns and a Hilbert curve. Where every query
+    asks about one cell, a measured count is kept if nothing better is known of it.
 
     After Baum et al., "A maximization technique occurring in the statistical analysis of probabilistic functions of
     Markov chains", 1970.
     """
 
     name = "change-points"
-    serves = Tasks(dimensions=(1, 2))
-    minds_workload = False
+    serves = Tasks(dimensions=(1, 2), ordered=True)
 
     edge: bool = True
     """Assume that the first cells of an attribute differ from each other more than later ones do: good for amounts,
@@ -91,7 +99,8 @@ class ChangePoints(_DenoisedCells):
         """Measure, then posterior means under the chains."""
         cells = self.strategy(workload).measure(x, epsilon)
         ways = _ways(x.shape)
-        return change_points(cells.answers, float(epsilon), ways, edge=self.edge and ways is None)
+        edge, settle = self.edge and ways is None, _single_cells(workload)
+        return change_points(cells.answers, float(epsilon), ways, edge=edge, settle=settle)
 
 
 @lru_cache(maxsize=16)

@@ -27,7 +27,7 @@ class OptimalQuadtree(StrategyPlan):
     """
 
     name = "optimal-quadtree"
-    serves = Tasks(dimensions=(2,))
+    serves = Tasks(dimensions=(2,), sums=True)
 
     def strategy(self, workload: Queries) -> Strategy:
         """The levels that are best for least squares."""
@@ -45,7 +45,7 @@ class DenoisedTree(DenoisingPlan):
     """
 
     name = "denoised-tree"
-    serves = Tasks(dimensions=(1, 2))
+    serves = Tasks(dimensions=(1, 2), ordered=True)
 
     def strategy(self, workload: Queries) -> Strategy:
         """The levels that are best when denoising follows."""

@@ -31,7 +31,7 @@ class DPCube(Plan):
     """
 
     name = "dpcube"
-    serves = Tasks(dimensions=(1, 2), data_dependent=True)
+    serves = Tasks(dimensions=(1, 2), data_dependent=True, ordered=True)
     simulates_many = False
     minds_workload = False
 

@@ -38,7 +38,7 @@ class Dyadic(Plan):
     """
 
     name = "dyadic"
-    serves = Tasks(dimensions=(1, 2), data_dependent=True)
+    serves = Tasks(dimensions=(1, 2), data_dependent=True, ordered=True)
     simulates_many = False
     minds_workload = False
 

@@ -27,7 +27,7 @@ class Efpa(Plan):
     """
 
     name = "efpa"
-    serves = Tasks(dimensions=(1,), data_dependent=True)
+    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True)
     simulates_many = False
     minds_workload = False
 

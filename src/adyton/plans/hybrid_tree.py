@@ -48,7 +48,7 @@ class HybridTree(Plan):
     """
 
     name = "hybrid-tree"
-    serves = Tasks(dimensions=(2,), data_dependent=True)
+    serves = Tasks(dimensions=(2,), data_dependent=True, ordered=True)
     simulates_many = False
     minds_workload = False
 

@@ -28,7 +28,7 @@ class OptimalHierarchy(StrategyPlan):
     """
 
     name = "optimal-hierarchy"
-    serves = Tasks(dimensions=(1,))
+    serves = Tasks(dimensions=(1,), sums=True)
 
     def levels(self, workload: Queries) -> LevelWeights:
         """The sizes of the blocks to measure, and their weights."""
@@ -50,6 +50,7 @@ class MonotoneHierarchy(DenoisingPlan, OptimalHierarchy):
     """
 
     name = "monotone-hierarchy"
+    serves = Tasks(dimensions=(1,), ordered=True, sums=True)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure, least squares, shrink, make monotone."""

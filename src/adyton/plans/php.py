@@ -31,7 +31,7 @@ class Php(Plan):
     """
 
     name = "php"
-    serves = Tasks(dimensions=(1,), data_dependent=True)
+    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True)
     simulates_many = False
 
     partition_share: Rational = Fraction(1, 4)

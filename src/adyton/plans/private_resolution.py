@@ -45,7 +45,7 @@ class PrivateResolution(Plan):
     """
 
     name = "private-resolution"
-    serves = Tasks(dimensions=(1,), data_dependent=True)
+    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True)
     simulates_many = False
 
     total_share: Rational = Fraction(1, 50)

@@ -35,7 +35,7 @@ class StagedQuadtree(Plan):
     """
 
     name = "staged-quadtree"
-    serves = Tasks(dimensions=(2,), data_dependent=True)
+    serves = Tasks(dimensions=(2,), data_dependent=True, ordered=True, sums=True)
     simulates_many = False
 
     total_share: Rational = Fraction(1, 100)

@@ -49,7 +49,7 @@ class StructureFirst(Plan):
     """
 
     name = "structure-first"
-    serves = Tasks(dimensions=(1,), data_dependent=True)
+    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True)
     simulates_many = False
 
     buckets: int | None = None

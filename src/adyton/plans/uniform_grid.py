@@ -33,7 +33,7 @@ class UniformGrid(Plan):
     """
 
     name = "uniform-grid"
-    serves = Tasks(dimensions=(2,), data_dependent=True)
+    serves = Tasks(dimensions=(2,), data_dependent=True, ordered=True)
     simulates_many = False
     minds_workload = False
 

@@ -17,8 +17,8 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.queries.base import Reals
 from adyton.reproduce.records import Record
-from adyton.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN
-from adyton.selection.corpus import Shape, read_corpus
+from adyton.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN, SHIPPED
+from adyton.selection.corpus import Shape, confirm_public, read_corpus
 from adyton.selection.criteria import CRITERIA
 from adyton.selection.delphi import Delphi
 from adyton.selection.experiments import Experiments
@@ -28,6 +28,7 @@ from adyton.selection.pythia import Pythia
 from adyton.selection.replay import expected_errors, held_out
 from adyton.selection.selector import Selector
 from adyton.selection.selector_file import digest_of
+from adyton.selection.shipped import shipped_selector
 
 FILES = {1: "dpbench_1d.csv", 2: "dpbench_2d.csv.gz"}
 PAPER = {
@@ -52,12 +53,11 @@ PANEL = {
         "staged-quadtree",
         "optimal-quadtree",
         "denoised-cells",
-        "dyadic",
         "identity",
     ),
 }
 """The algorithms that the selectors of the package choose among."""
-LIBRARY = {1: (*PANEL[1], "hb", "uniform", "ahp"), 2: (*PANEL[2], "hb", "uniform", "ahp", "dpcube")}
+LIBRARY = {1: (*PANEL[1], "hb", "uniform", "ahp"), 2: (*PANEL[2], "dyadic", "hb", "uniform", "ahp", "dpcube")}
 """The contenders: in a first look at the whole library all others were the best, or within a tenth of the best, on at
 most a few inputs. A few of those that are known best stay for comparison."""
 GROUPS = {1: ("identity", "prefix"), 2: ("short", "medium", "long", "mixed")}
@@ -85,6 +85,7 @@ class Settings:
         scales = SCALES if self.epsilon == "1" else FEW_SCALES
         return Delphi(
             corpus=self.shapes,
+            public=True,
             dimensions=self.dimensions,
             algorithms=algorithms,
             sides=_QUICK[self.dimensions] if self.quick else None,
@@ -104,13 +105,17 @@ def run(
     data: str | os.PathLike[str],
     *,
     cache: str | os.PathLike[str],
+    public: bool = False,
     quick: bool = False,
     advance: Callable[[int], None] = lambda steps: None,
 ) -> list[Record]:
-    """Everything, from the folder that holds the DPBench histograms; what was measured is kept in *cache*."""
+    """Everything, from the folder that holds the DPBench histograms; what was measured is kept in *cache*.
+
+    *public* says that what the folder holds is public: nothing here is protected.
+    """
     records: list[Record] = []
     trees: dict[str, Selector] = {}
-    for settings in all_settings(data, cache, quick=quick):
+    for settings in all_settings(data, cache, public=public, quick=quick):
         if settings.epsilon == "1":
             delphi = replace(settings.delphi(PAPER[settings.dimensions], PAPER_TRIALS), kind="tree")
             measured = delphi.measure(advance)
@@ -120,20 +125,23 @@ def run(
     return records
 
 
-def all_settings(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, quick: bool) -> Iterator[Settings]:
+def all_settings(
+    data: str | os.PathLike[str], cache: str | os.PathLike[str], *, public: bool, quick: bool
+) -> Iterator[Settings]:
     """Lines and planes, at ε = 1 and 0.1."""
+    confirm_public(public, "reproducing an evaluation", "It is made for the histograms of DPBench, which are.")
     for dimensions, name in FILES.items():
         path = Path(data) / name
         if not path.is_file():
             raise BadInput(f"there is no {name} in {data}. Give the folder that holds the DPBench histograms.")
-        shapes = tuple(read_corpus(path, dimensions))
+        shapes = tuple(read_corpus(path, dimensions, public=True))
         for epsilon in ("1", "0.1"):
             yield Settings(dimensions=dimensions, epsilon=epsilon, shapes=shapes, cache=Path(cache), quick=quick)
 
 
-def steps(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, quick: bool) -> int:
+def steps(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, public: bool, quick: bool) -> int:
     """How many steps :func:`run` tells of, nearly."""
-    found = list(all_settings(data, cache, quick=quick))
+    found = list(all_settings(data, cache, public=public, quick=quick))
     candidates = [one.delphi(PAPER[one.dimensions], PAPER_TRIALS) for one in found if one.epsilon == "1"]
     return sum(one.steps() for one in (*candidates, *(one.delphi(one.library, LIBRARY_TRIALS) for one in found)))
 
@@ -156,7 +164,8 @@ def paper(settings: Settings, delphi: Delphi, measured: Measured, trees: dict[st
 def library(
     settings: Settings, trees: dict[str, Selector], advance: Callable[[int], None] = lambda steps: None
 ) -> Iterator[Record]:
-    """The whole library: each contender alone, the default selector, learnt at both budgets, and the paper's tree."""
+    """The whole library: each contender alone, the default selector, learnt at both budgets or as it is shipped, and
+    the paper's tree."""
     delphi = settings.delphi(settings.library, LIBRARY_TRIALS)
     measured = delphi.measure(advance)
     both = replace(
@@ -166,10 +175,12 @@ def library(
         scales=FEW_SCALES[::2] if settings.quick else FEW_SCALES,
     )
     selectors = held_out(both.measure(), both.learn)
+    shipped = dict.fromkeys(measured.sources, shipped_selector(settings.dimensions))
     for workload in GROUPS[settings.dimensions]:
         judge = _Judge("library", settings, measured, workload, measured.best_errors(workload))
         yield from judge.blind()
         yield from judge.chosen(DEFAULT, expected_errors(measured, selectors, workload))
+        yield from judge.chosen(SHIPPED, expected_errors(measured, shipped, workload))
         yield from judge.chosen(RUN, really_run(settings, measured, trees, workload))
         some = replace(judge, measured=measured.every(_CHECKED), best=judge.best[::_CHECKED])
         yield from some.chosen(DEFAULT_RUN, really_run(settings, some.measured, selectors, workload))

@@ -29,6 +29,8 @@ class Attribute(ABC):
     """What is public about one column."""
 
     kind: ClassVar[str]
+    ordered: ClassVar[bool] = False
+    """Whether neighbouring cells hold neighbouring values: a range of them makes sense."""
 
     @property
     @abstractmethod
@@ -189,6 +191,7 @@ class Integer(CelledAttribute):
     """
 
     kind: ClassVar[str] = "integer"
+    ordered: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = ("drop", "clamp", "other")
 
     min: int
@@ -233,6 +236,7 @@ class Numeric(CelledAttribute):
     """
 
     kind: ClassVar[str] = "numeric"
+    ordered: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = ("drop", "clamp", "other")
 
     min: float = field(default=None)  # type: ignore[assignment]

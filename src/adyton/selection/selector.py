@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,12 +16,13 @@ from adyton.exact import Rational, as_number, positive
 from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, shorten
 from adyton.plans.base import SMALLEST_EPSILON
-from adyton.plans.registry import algorithms, plan_named
+from adyton.plans.registry import PLANS, algorithms, plan_named
 from adyton.queries import Measurement, Queries, Total
 from adyton.queries.base import Reals
 from adyton.remembered import cached_property
 from adyton.selection import selector_file
 from adyton.selection.features import Bought, feature_named
+from adyton.selection.workload_kinds import reach
 from adyton.whole import whole
 
 if TYPE_CHECKING:
@@ -128,10 +128,13 @@ class Selector(ABC):
     """The part of the budget that features may cost; what is not spent on them goes to the algorithm."""
 
     @abstractmethod
-    def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
+    def choose(
+        self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
+    ) -> Choice:
         """Choose an algorithm for a private vector, spending at most the share of *epsilon* on noisy features.
 
-        A public number of rows, *total*, is not bought.
+        A public number of rows, *total*, is not bought. Of cells that are not *ordered* along any axis, nothing is
+        expected of their neighbours.
         """
 
     def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
@@ -171,10 +174,12 @@ class Selector(ABC):
         for name in self.features():
             feature_named(name).check_size(workload.domain, epsilon)
 
-    def available(self, workload: Queries | None = None) -> tuple[list[str], tuple[str, ...]]:
+    def available(self, workload: Queries | None = None, *, ordered: bool = True) -> tuple[list[str], tuple[str, ...]]:
         """The algorithms that can be chosen here, and remarks on those that are missing or unknown to the selector.
 
-        For a *workload*, without those that cannot take it on.
+        For a *workload*, without those that cannot take it on. Those that count on the order of the cells are left out
+        where there is none, and those that are made for sums where all queries ask about single cells, unless no others
+        are known.
         """
         here, known = set(algorithms(self.training.dimensions)), self.training.algorithms
         usable = [name for name in known if name in here and (workload is None or _can_run(name, workload))]
@@ -183,6 +188,10 @@ class Selector(ABC):
                 f"this selector knows {listing(known)}, none of which is in the library and can take this on. "
                 "Name an algorithm, or train again."
             )
+        if not ordered:
+            usable = [name for name in usable if not PLANS[name].serves.ordered] or usable
+        if workload is not None and reach(workload) == 0:
+            usable = [name for name in usable if not PLANS[name].serves.sums] or usable
         missing = [name for name in known if name not in here]
         newer = sorted(here - set(known) - set(self.training.library)) if self.training.library else []
         notes = []
@@ -236,12 +245,6 @@ class Selector(ABC):
     def __repr__(self) -> str:
         about = self.training
         return f"<{self.kind} selector among {len(about.algorithms)} algorithms, from {about.inputs} inputs>"
-
-
-def cheapest(regrets: Iterable[tuple[str, float]], usable: Iterable[str]) -> str:
-    """The algorithm of least regret among those that can be used."""
-    allowed = set(usable)
-    return min(((regret, name) for name, regret in regrets if name in allowed))[1]
 
 
 def _can_run(name: str, workload: Queries) -> bool:

@@ -15,7 +15,7 @@ from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.exact import share as part_of_budget
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import DenoisingPlan, Plan
+from adyton.plans.base import DenoisingPlan
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
 from adyton.queries.base import Reals
@@ -23,7 +23,8 @@ from adyton.selection.features import Bought, feature_named
 from adyton.selection.inputs import workload_named
 from adyton.selection.measured import Measured
 from adyton.selection.replay import Replay, uses_rows
-from adyton.selection.selector import Choice, Selector, Training, cheapest
+from adyton.selection.selector import Choice, Selector, Training
+from adyton.selection.ties import TIE, best, cheapest, tie_of
 from adyton.selection.votes import Votes
 from adyton.selection.workload_kinds import reach
 
@@ -33,13 +34,16 @@ _REACH_WIDTH = 0.1
 """How far apart the reaches of similar workloads are."""
 _BUDGET_WIDTH = 1.5
 """How far apart, in doublings, the budgets of similar inputs are."""
-_USUAL_PART, _LARGEST_USUAL = 0.06, 2.0
-"""The part of the votes that is for what is usual, the mean regret over inputs of all sizes and signals: single inputs
-are measured with noise, and data sets differ. Regrets above 2 count as 2, because it is between good algorithms that
-the choice is hard."""
+_USUAL, _USUAL_PART, _USUAL_WIDTH, _LARGEST_USUAL = 8.0, 0.2, 2.0, 2.0
+"""What is usual is the mean regret over inputs of all signals, and of sizes so many doublings apart. It counts as much
+as eight inputs, or as a fifth of all if they are few, because data sets differ, and single inputs are measured with
+noise. If all come from one data set, it does not count. Regrets above 2 count as 2, because it is between good
+algorithms that the choice is hard."""
+_HARDLY = 1e-9
+_PLAIN = "identity"
 _DIGITS = 5
 _LARGEST = 1 << 24
-_COLUMNS = ("sizes", "reaches", "epsilons", "signals", "sources", "logs")
+_COLUMNS = ("sizes", "reaches", "epsilons", "signals", "sources", "least", "logs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +71,15 @@ class SimilarInputs(Selector):
     """ε·rows of each."""
     sources: Reals
     """The number of the data set that each comes from."""
+    least: Reals
+    """The logarithm of the least error, in the same units as the others: that of the best algorithm, cross-fitted."""
     logs: Reals
     """inputs × algorithms: the logarithm of the error, in units of that of plain noise on every cell."""
 
     @classmethod
     def trained(cls, training: Training, share: Fraction, measured: Measured) -> SimilarInputs:
         """From measured errors: one row for each input and workload."""
-        plain = plan_named("identity")
+        plain = plan_named(_PLAIN)
         parts: list[tuple[Reals, ...]] = []
         for name in measured.errors:
             asked = [workload_named(name, one.domain) for one in measured.inputs]
@@ -81,20 +87,26 @@ class SimilarInputs(Selector):
                 float(plain.expected_error(workload, one.epsilon))
                 for workload, one in zip(asked, measured.inputs, strict=True)
             ]
-            logs = np.log(measured.mean_errors(name)) - np.log(unit)[:, None]
+            means = measured.mean_errors(name)
+            if _PLAIN in measured.algorithms and max(reach(workload) for workload in asked) == 0:
+                unit = means[:, measured.algorithms.index(_PLAIN)].tolist()  # of the same noise: its chance cancels out
+            logs = np.log(means) - np.log(unit)[:, None]
             sizes = np.log2([workload.cells for workload in asked])
             signals = np.array([float(one.epsilon * one.scale) for one in measured.inputs])
             sources = np.array([measured.sources.index(one.shape.source) for one in measured.inputs], dtype=np.float64)
             reaches = np.array([reach(workload) for workload in asked])
             budgets = np.log2([float(one.epsilon) for one in measured.inputs])
-            parts.append((sizes, reaches, budgets, signals, sources, logs))
+            least = np.log(measured.best_errors(name)) - np.log(unit)
+            parts.append((sizes, reaches, budgets, signals, sources, least, logs))
         columns = dict(zip(_COLUMNS, map(np.concatenate, zip(*parts, strict=True)), strict=True))
         return cls.from_learnt(training, share, columns)
 
-    def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
+    def choose(
+        self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
+    ) -> Choice:
         """Count the votes; buy the noisy count first, if it pays."""
         epsilon = self.check(workload, epsilon)
-        usable, notes = self.available(workload)
+        usable, notes = self.available(workload, ordered=ordered)
         plain, votes, logs = self._votes(workload, epsilon, tuple(usable))
         bought: tuple[Bought, ...] = ()
         shares = None
@@ -106,7 +118,11 @@ class SimilarInputs(Selector):
         regrets = dict(zip(usable, votes.expected(shares).tolist(), strict=True))
         errors = dict(zip(usable, (plain * np.exp(logs.expected(shares))).tolist(), strict=True))
         left = epsilon - sum((one.spent for one in bought), Fraction(0))
-        return Choice(cheapest(regrets.items(), usable), left, bought, regrets, errors, notes)
+        exact = [name for name in usable if _known(name, workload, epsilon) is not None]
+        name = cheapest(regrets.items(), usable, exact, tie_of(workload, ordered))
+        if regrets[name] > min(regrets.values()):
+            notes += (f"{name} is taken because its errors are exact, and no other promises much less.",)
+        return Choice(name, left, bought, regrets, errors, notes)
 
     def features(self) -> frozenset[str]:
         """The noisy number of rows."""
@@ -116,19 +132,22 @@ class SimilarInputs(Selector):
         """Buy a noisy count where it pays, as often as asked, and count the votes by it."""
         chosen = np.empty((draws, len(measured.inputs)), dtype=np.int64)
         left = np.ones(chosen.shape)
-        names = self.training.algorithms
         random = np.random.default_rng(seed)
         for column, one in enumerate(measured.inputs):
-            _, votes, _ = self._votes(workload_named(workload, one.domain), one.epsilon, names)
+            asked = workload_named(workload, one.domain)
+            names = tuple(self.available(asked)[0])
+            places = np.array([measured.algorithms.index(name) for name in names])
+            _, votes, _ = self._votes(asked, one.epsilon, names)
+            exact = np.array([_known(name, asked, one.epsilon) is not None for name in names])
             if self._pays(votes, names):
                 noise = float(1 / self.share)
                 noisy = float(one.epsilon * one.scale) + noise * random.laplace(0, 1, draws)
-                chosen[:, column] = np.argmin(votes.expected(votes.shares(noisy, noise)), axis=1)
-                left[:, column] = 1 / self._prices(names)[chosen[:, column]]
+                picked = best(votes.expected(votes.shares(noisy, noise)), exact, TIE)
+                left[:, column] = 1 / self._prices(names)[picked]
             else:
-                chosen[:, column] = int(np.argmin(votes.expected()))
-        places = np.array([measured.algorithms.index(name) for name in names])
-        return Replay(places[chosen], left)
+                picked = best(votes.expected(), exact, TIE)
+            chosen[:, column] = places[picked]
+        return Replay(chosen, left)
 
     def _votes(self, workload: Queries, epsilon: Fraction, usable: tuple[str, ...]) -> tuple[float, Votes, Votes]:
         """The error of plain noise, and what similar inputs say of regrets, and of errors as logarithms."""
@@ -148,7 +167,9 @@ class SimilarInputs(Selector):
     @classmethod
     def from_learnt(cls, training: Training, share: Rational, learnt: Any) -> SimilarInputs:
         """The selector with this table."""
-        *ones, logs = (np.asarray(learnt[name], dtype=np.float64) for name in _COLUMNS)
+        logs = np.asarray(learnt["logs"], dtype=np.float64)
+        given = {"least": logs.min(axis=-1), **learnt}  # not in files of former versions
+        ones = [np.asarray(given[name], dtype=np.float64) for name in _COLUMNS[:-1]]
         rows = logs.shape[0] if logs.ndim == 2 else 0
         if not rows or logs.shape[1] != len(training.algorithms) or any(one.shape != (rows,) for one in ones):
             raise BadInput("this is not a selector by similar inputs: its columns are not of one length.")
@@ -156,8 +177,8 @@ class SimilarInputs(Selector):
             raise BadInput("this is not a selector by similar inputs: not all that it knows are numbers.")
         if np.unique(ones[3]).size ** 2 * np.unique(ones[4]).size > _LARGEST:
             raise BadInput("a selector by similar inputs has too many signals and data sets. Train it at fewer scales.")
-        sizes, reaches, budgets, signals, sources = ones
-        return cls(training, part_of_budget(share, "share"), sizes, reaches, budgets, signals, sources, logs)
+        sizes, reaches, budgets, signals, sources, least = ones
+        return cls(training, part_of_budget(share, "share"), sizes, reaches, budgets, signals, sources, least, logs)
 
     def in_words(self) -> str:
         """Which algorithm wins where."""
@@ -183,30 +204,32 @@ def _counted(
     selector: SimilarInputs, workload: Queries, epsilon: Fraction, usable: tuple[str, ...]
 ) -> tuple[float, Votes, Votes]:
     """Public, and the same in every run."""
-    plain = float(plan_named("identity").expected_error(workload, epsilon))
+    plain = float(plan_named(_PLAIN).expected_error(workload, epsilon))
     logs = selector.logs[:, [selector.training.algorithms.index(name) for name in usable]].copy()
     for column, name in enumerate(usable):
-        plan = plan_named(name)
-        if not plan.serves.data_dependent and (closed := _closed_form(plan, workload, epsilon)) is not None:
+        if (closed := _known(name, workload, epsilon)) is not None:
             logs[:, column] = np.log(closed / plain)
     alike = _nearness((selector.reaches - reach(workload)) / _REACH_WIDTH)
     budget = math.log2(epsilon.numerator) - math.log2(epsilon.denominator)
     alike = alike * _nearness((selector.epsilons - budget) / _BUDGET_WIDTH)
-    weights = alike * _nearness((selector.sizes - math.log2(workload.cells)) / _SIZE_WIDTH)
+    doublings = selector.sizes - math.log2(workload.cells)
+    weights, wider = alike * _nearness(doublings / _SIZE_WIDTH), alike * _nearness(doublings / _USUAL_WIDTH)
     sources = selector.sources.astype(np.int64)
-    regrets = np.exp(logs - logs.min(axis=1, keepdims=True))
+    regrets = np.exp(logs - selector.least[:, None])
 
     def votes(table: Reals, most: float, strength: float) -> Votes:
-        usual = alike @ np.minimum(table, most) / alike.sum()
+        usual = wider @ np.minimum(table, most) / wider.sum()
         return Votes.of(weights, selector.signals, sources, table, usual, strength)
 
-    return plain, votes(regrets, _LARGEST_USUAL, _USUAL_PART * weights.sum()), votes(logs, np.inf, 1e-9)
+    strength = min(_USUAL, _USUAL_PART * weights.sum()) * (1 - 1 / np.unique(sources).size)
+    return plain, votes(regrets, _LARGEST_USUAL, max(strength, _HARDLY)), votes(logs, np.inf, _HARDLY)
 
 
 @lru_cache(maxsize=256)
-def _closed_form(plan: Plan, workload: Queries, epsilon: Fraction) -> float | None:
+def _known(name: str, workload: Queries, epsilon: Fraction) -> float | None:
     """The exact error, if the plan knows it; least squares alone says little about a plan that denoises."""
-    if isinstance(plan, DenoisingPlan):
+    plan = plan_named(name)
+    if isinstance(plan, DenoisingPlan) or plan.serves.data_dependent:
         return None
     try:
         found = plan.expected_error(workload, epsilon)

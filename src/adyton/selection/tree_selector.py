@@ -19,7 +19,8 @@ from adyton.selection.decision_tree import Leaf, Split, Tree, all_features, from
 from adyton.selection.features import CELLS, FEATURES, Bought, feature_named
 from adyton.selection.measured import Measured
 from adyton.selection.replay import Replay, uses_rows
-from adyton.selection.selector import Choice, Selector, Training, cheapest
+from adyton.selection.selector import Choice, Selector, Training
+from adyton.selection.ties import cheapest
 from adyton.selection.workload_kinds import kind_of
 
 
@@ -42,10 +43,12 @@ class TreeSelector(Selector):
     trees: dict[str, Tree]
     """By the representative workload."""
 
-    def choose(self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None) -> Choice:
+    def choose(
+        self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
+    ) -> Choice:
         """Walk down the tree of the workload's kind."""
         epsilon = self.check(workload, epsilon)
-        usable, notes = self.available(workload)
+        usable, notes = self.available(workload, ordered=ordered)
         tree = self.trees[kind_of(workload, self.trees)]
         public = {CELLS: float(x.cells)} | ({} if total is None else {"scale": float(epsilon) * total})
         price = self.share * epsilon / max(1, most_features(tree, frozenset(public)))

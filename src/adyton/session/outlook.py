@@ -31,8 +31,11 @@ _DIGITS = 4
 _KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
 
 
-def plan_of(task: Task, algorithm: str, options: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
-    """The plan to run for a task, and those of its options that the algorithm which runs in the end will have."""
+def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
+    """The plan to run for a task, and those of its options that the algorithm which runs in the end will have.
+
+    The schema is that of the attributes that the task is about: whether one of them has an order is public.
+    """
     if not isinstance(algorithm, str):
         raise BadInput(f'algorithm is "{AUTO}" or a name, with options beside it, given {shorten(algorithm)}.')
     if algorithm not in (AUTO, Pythia.name):
@@ -44,7 +47,8 @@ def plan_of(task: Task, algorithm: str, options: Mapping[str, Any]) -> tuple[Pla
         if name not in allowed:
             raise BadInput(f"a choice has the options {listing(allowed)}, not {name!r}. Name an algorithm to set its.")
     options = {"reduce": True, **options} if task.merges else options
-    return Pythia(**options), {name: options[name] for name in _KEPT_WHEN_CHOSEN if name in options}
+    ordered = any(attribute.ordered for attribute in schema.attributes.values())
+    return Pythia(**options, ordered=ordered), {name: options[name] for name in _KEPT_WHEN_CHOSEN if name in options}
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +78,13 @@ class Outlook:
         """For a task on a table with this schema."""
         selected = as_task(task).select(schema)
         workload = task.workload(selected)
-        plan, kept = plan_of(task, algorithm, options or {})
+        plan, kept = plan_of(task, selected, algorithm, options or {})
         plan.check(workload)
         if not isinstance(plan, Pythia):
             return cls(task, selected, workload, {algorithm: plan}, misfits=misfits)
         seen = plan.merging(workload).workload
         selector = plan.selector_for(seen)
-        names = selector.available(seen)[0]
+        names = selector.available(seen, ordered=plan.ordered)[0]
         if isinstance(selector, ClosedForm):  # it passes over what takes too long to compute
             names = [name for name in names if affordable(name, seen)]
         plans = {name: Chosen.named(name, **kept) for name in names}

@@ -178,7 +178,7 @@ class Session:
         schema = as_task(task).select(self.schema)
         workload = task.workload(schema)
         amount = budget(epsilon, "epsilon")
-        plan, kept = plan_of(task, algorithm, options)
+        plan, kept = plan_of(task, schema, algorithm, options)
         self._afford(amount)
         x = self._source(where).select(list(schema.names)).vectorize()
         planned = MisfitCount.planned(self._kernel.root, schema.names, where, misfits)

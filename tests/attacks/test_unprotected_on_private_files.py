@@ -1,0 +1,69 @@
+"""A private table handed to what computes without protection: refused, unread, and nothing of it is kept."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import adyton as ad
+from adyton.bench.shapes import shapes
+from adyton.cli.main import app
+from adyton.errors import BadInput
+from adyton.reproduce import pythia
+from adyton.selection.corpus import Shape, read_corpus
+
+SECRET = "patient-4711"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table in the name and form that the benchmarks look for, too."""
+    folder = tmp_path / "private"
+    folder.mkdir()
+    rows = "\n".join(f"{place},{place % 7}" for place in range(64))
+    (folder / "dpbench_1d.csv").write_text(f"bin,{SECRET}\n{rows}\n")
+    return folder / "dpbench_1d.csv"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("train", "FILE", "--out", "OUT/selector.json", "--sides", "8", "--scales", "9", "--trials", "2"),
+        ("compare", "FILE", "--out", "OUT/page"),
+        ("reproduce", "pythia", "--data", "FOLDER", "--out", "OUT/paper"),
+        ("bench", "scarce", "--data", "FOLDER", "--trials", "2"),
+        ("bench", "clipped", "--data", "FILE", "--trials", "2"),
+    ],
+)
+def test_commands_ask_for_a_word_first(table, tmp_path, words):
+    out = tmp_path / "out"
+    out.mkdir()
+    given = [word.replace("FILE", str(table)).replace("FOLDER", str(table.parent)) for word in words]
+    done = CliRunner().invoke(app, [word.replace("OUT", str(out)) for word in given])
+    assert done.exit_code == 2
+    assert "--public" in done.output
+    assert SECRET not in done.output
+    assert not list(out.iterdir())
+
+
+def test_python_asks_for_a_word_first(table, tmp_path):
+    shape = Shape(SECRET, SECRET, np.array([1.0, 2, 3]))
+    refused = (
+        lambda: read_corpus(table),
+        lambda: read_corpus(table, public=1),
+        lambda: ad.Delphi(corpus=table, cache=tmp_path / "kept.db").train(),
+        lambda: ad.Delphi(corpus=[shape], cache=tmp_path / "kept.db").train(),
+        lambda: pythia.run(table.parent, cache=tmp_path / "kept.db"),
+        lambda: shapes(1, 32, table.parent),
+    )
+    for attempt in refused:
+        with pytest.raises(BadInput, match="public=True") as refusal:
+            attempt()
+        assert SECRET not in str(refusal.value)
+    assert not (tmp_path / "kept.db").exists()
+
+
+def test_what_comes_with_the_package_needs_no_word():
+    delphi = ad.Delphi(algorithms=["identity"], sides=[8], scales=[9], epsilons=[Fraction(1)], trials=2, processes=1)
+    assert delphi.train().training.inputs == 7
