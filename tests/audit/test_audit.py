@@ -58,6 +58,7 @@ def test_longer_profiles_pass(profile):
     assert [finding for finding in audit(profile) if not finding.passed] == []
 
 
+@pytest.mark.full
 def test_two_hundred_kills():
     """The process of a release loop is killed at 200 random moments: debits always cover the answers seen."""
     found = audit_crashes(kills=200, seed=5)

@@ -122,7 +122,7 @@ def test_the_real_kernel_agrees_with_the_simulated_one(name):
     x = np.array([0, 0, 3, 9, 1, 0]).reshape(domain)
     workload = RandomRanges(domain, 8, seed=2)
     weights = np.arange(1, 7).reshape(domain)
-    simulations, trials = (3000, 300) if is_linear(plan) else (200, 80)
+    simulations, trials = (3000, 300) if is_linear(plan) else (120, 50)
     simulated = simulate(name, x, workload, 1, seed=0, trials=simulations)
     assert simulated.shape == (simulations, *domain)
     real = []

@@ -55,7 +55,7 @@ def described(operator: object) -> str:
     """An operator or query set in its own words, cut where there are too many of them.
 
     >>> described("noisy total" + " and noisy total" * 100)[-30:]
-    'tal and noisy total and noisy…'
+    'd noisy total and noisy total…'
     """
     text = str(operator)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
