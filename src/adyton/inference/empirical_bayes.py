@@ -37,7 +37,7 @@ def empirical_bayes(
     cell is judged by itself (see :mod:`adyton.inference.settling`).
 
     >>> empirical_bayes([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
-    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 57.0, 0.0]
+    [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 57.0, 0.0]
     """
     from adyton.inference.empirical_bayes_compiled import means_by_group
 
