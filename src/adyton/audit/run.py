@@ -96,8 +96,14 @@ class Check:
 def _attack(case: AuditCase, size: Profile, advance: Advance) -> Finding:
     if case.enumerable:
         return audit_selection_exactly(case, pairs=size.exact_pairs, advance=advance)
-    draws = {"draws": size.draws, "strong_draws": size.strong_draws}
-    return audit_mechanism(case, pairs=size.pairs, **draws, reach=size.reach, advance=advance)
+    return audit_mechanism(
+        case,
+        pairs=size.pairs,
+        draws=size.draws,
+        strong_draws=size.strong_draws,
+        reach=size.reach,
+        advance=advance,
+    )
 
 
 def _attack_plan(name: str, size: Profile, advance: Advance) -> Finding:
