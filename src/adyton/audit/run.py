@@ -11,7 +11,7 @@ from adyton.audit.accounting import audit_accounting, audit_group_by, audit_misf
 from adyton.audit.certificates import audit_certificates, cases
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.findings import Finding
-from adyton.audit.mechanisms import EPSILONS, REACH, attacks, audit_mechanism
+from adyton.audit.mechanisms import EPSILONS, attacks, audit_mechanism
 from adyton.audit.plans import audit_plan
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.selections import audit_selection_exactly
@@ -34,8 +34,6 @@ class Profile:
     kills: int
     plan_pairs: int
     plan_draws: int
-    reach: float = REACH
-    """The share of ε that must be certified of a mechanism that loses all of it: fewer draws certify less."""
 
 
 PROFILES = {
@@ -43,13 +41,12 @@ PROFILES = {
         pairs=8,
         exact_pairs=10,
         draws=3_000,
-        strong_draws=300_000,
+        strong_draws=1_000_000,
         noise_draws=100_000,
         sequences=50,
         kills=6,
         plan_pairs=1,
         plan_draws=100,
-        reach=0.9,
     ),
     "quick": Profile(
         pairs=30,
@@ -96,14 +93,7 @@ class Check:
 def _attack(case: AuditCase, size: Profile, advance: Advance) -> Finding:
     if case.enumerable:
         return audit_selection_exactly(case, pairs=size.exact_pairs, advance=advance)
-    return audit_mechanism(
-        case,
-        pairs=size.pairs,
-        draws=size.draws,
-        strong_draws=size.strong_draws,
-        reach=size.reach,
-        advance=advance,
-    )
+    return audit_mechanism(case, pairs=size.pairs, draws=size.draws, strong_draws=size.strong_draws, advance=advance)
 
 
 def _attack_plan(name: str, size: Profile, advance: Advance) -> Finding:
