@@ -124,7 +124,7 @@ def test_no_floating_point_in_the_compiled_code():
         (compiled.draw_laplace, (words, 4, integers, 0, integers, integers, 0)),
         (compiled.flip_in_turn, (words, 4, integers, integers[:1] - 1, 1, one, one, 0)),
     ]:
-        fresh = numba.njit(kernel.py_func)  # code that was loaded from the cache cannot be inspected
+        fresh = numba.njit(kernel.function)  # code that was loaded from the cache cannot be inspected
         fresh(*arguments)
         (code,) = fresh.inspect_llvm().values()
         assert "define" in code
@@ -167,12 +167,12 @@ def test_selection_hands_over_flips(monkeypatch):
 
 def test_a_place_without_a_writable_cache(monkeypatch):
     """On a read-only installation Numba finds no place for its cache: the samplers are compiled all the same."""
-    honest = compiling.numba.njit
+    honest = numba.njit
 
     def njit(**options):
         if options.pop("cache", False):
             raise RuntimeError("cannot cache function: no locator available")
         return honest(**options)
 
-    monkeypatch.setattr(compiling.numba, "njit", njit)
+    monkeypatch.setattr(numba, "njit", njit)
     assert compiling.compiled(lambda value: value + 1)(2) == 3

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.inference.trees import TreeSolver
 from adyton.queries import AllRange, Explicit, Identity, Prefix, RandomRanges, Stack, Total
 from adyton.queries.orders import hilbert_order
+from adyton.solving.trees import TreeSolver
 from adyton.strategies.greedy_h import WeightedTree, greedy_h
 from adyton.strategies.leaves import Leaves
 from adyton.strategies.overlaps import overlap_of

@@ -7,7 +7,6 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.inference.trees import TreeSolver
 from adyton.queries import (
     AllRange,
     Explicit,
@@ -24,6 +23,7 @@ from adyton.queries import (
     Total,
     Weighted,
 )
+from adyton.solving.trees import TreeSolver
 from adyton.strategies import one_order as module
 from adyton.strategies.base import Strategy
 from adyton.strategies.hdmm import hdmm

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.inference.trees import TreeSolver
 from adyton.queries import AllRange, Hierarchy, Identity, Prefix, Total
+from adyton.solving.trees import TreeSolver
 from adyton.strategies import hierarchies
 from adyton.strategies.optimal_levels import (
     LevelWeights,

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.inference.dyadic_tree_of_domain import tree_order
-from adyton.inference.trees import TreeSolver
 from adyton.queries import Explicit, Identity, Ranges, Total
 from adyton.queries.orders import block_tree
 from adyton.queries.random_ranges import RandomRanges
+from adyton.solving.dyadic_tree_of_domain import tree_order
+from adyton.solving.trees import TreeSolver
 from adyton.strategies.quadtree_levels import (
     denoised_levels,
     halving_energies,

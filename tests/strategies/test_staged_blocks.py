@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.inference.dyadic_tree import DyadicTree
-from adyton.inference.dyadic_tree_of_domain import tree_order
 from adyton.kernel.kernel import Kernel
 from adyton.queries import AllRange, Prefix, RandomRanges
+from adyton.solving.dyadic_tree import DyadicTree
+from adyton.solving.dyadic_tree_of_domain import tree_order
 from adyton.strategies.optimal_levels import (
     LevelWeights,
     level_energy_of,

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from adyton.arrays import Array
 from adyton.audit.findings import Finding
 from adyton.audit.pairs import Pair, vector_pairs
-from adyton.audit.statistical import Array, Certificate, certify
+from adyton.audit.statistical import Certificate, certify
 from adyton.kernel.mechanisms import AuditCase
 from adyton.noise import ExactNoise
 from adyton.noise.source import NoiseSource

@@ -12,10 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arrays import Array
 from adyton.audit.findings import Finding
 from adyton.audit.mechanisms import FALSE_ALARM
 from adyton.audit.pairs import Counts, Pair, vector_pairs
-from adyton.audit.statistical import Array, certify
+from adyton.audit.statistical import certify
 from adyton.plans.base import Plan
 from adyton.plans.simulation import simulate
 from adyton.queries import RandomRanges

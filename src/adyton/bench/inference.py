@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.inference.nonnegative import optimality
-from adyton.inference.nonnegative_tree import nonnegative_tree_least_squares
-from adyton.inference.trees import TreeSolver
 from adyton.queries import Hierarchy
+from adyton.solving.nonnegative import optimality
+from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
+from adyton.solving.trees import TreeSolver
 
 _OPTIMALITY = 1e-6
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.queries.base import Reals
 from adyton.reproduce.pythia import FILES, GROUPS, PANEL
 from adyton.selection.corpus import read_corpus
 from adyton.selection.delphi import Delphi

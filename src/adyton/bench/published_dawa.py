@@ -12,15 +12,15 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.exact import Rational, positive, share
-from adyton.inference.solvers import solver
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition
 from adyton.kernel.mechanisms.dawa_costs import LeastCost, window_costs
 from adyton.plans.dawa import bucket_strategy, curve
 from adyton.plans.simulation import public_counts
 from adyton.queries import Partition, Queries
-from adyton.queries.base import Reals
+from adyton.solving.solvers import solver
 
 SHARE = Fraction(1, 4)
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.compare.data_sets import DataSet
 from adyton.compare.results import Case, Comparison, Outcome, Recommendation, ranked
 from adyton.compare.shown import shown
@@ -22,7 +23,6 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import no_such
 from adyton.plans import Plan, algorithms, plan_named, simulate
-from adyton.queries.base import Reals
 from adyton.selection.inputs import WORKLOADS, workload_named
 from adyton.selection.pythia import Pythia
 from adyton.whole import whole

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.compare.data_sets import DataSet
 from adyton.compare.shown import rounded, shown
 from adyton.exact import display
-from adyton.queries.base import Reals
 
 CHOOSER = "pythia"
 """The algorithm that runs one of the others: what it is measured against is the best of those."""

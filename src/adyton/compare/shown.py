@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from adyton.queries.base import Reals
+from adyton.arrays import Reals
 from adyton.selection.corpus.histograms import regrid
 
 LINE_POINTS, PLANE_POINTS = 512, 64

@@ -9,12 +9,10 @@ same stream, so its distribution is the same whatever the limits are, and a test
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.compiling import compiled
 from adyton.noise.bits import Words
-
-Integers = npt.NDArray[np.int64]
 
 DONE, SHORT, UNSETTLED = 0, 1, 2
 """All drawn; the words ran out in mid-draw; 64 bits do not settle this draw."""

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_scores
 from adyton.noise.scales import read_ratio
@@ -17,7 +18,6 @@ from adyton.noise.source import Ratio, Scale
 from adyton.whole import IntegerArray
 
 DIGITS = 50
-Reals = npt.NDArray[np.float64]
 
 
 def discrete_laplace_probability(value: int, scale: Rational) -> Decimal:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
-
-Reals = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 
 _WHOLE, _ROWS, _COLUMNS = 0, 1, 2
 

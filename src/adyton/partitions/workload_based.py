@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries import OnGroups, Partition, Queries, Ranges
-from adyton.queries.base import Reals
 
 
 def workload_partition(workload: Queries) -> Partition:

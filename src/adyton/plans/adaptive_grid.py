@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Places, Reals
 from adyton.exact import Rational, share
-from adyton.inference.nested_groups import Layer, nested_least_squares
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
 from adyton.plans.base import Plan, Tasks
@@ -18,11 +17,9 @@ from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.plans.uniform_grid import grid_of, rows_in_box
 from adyton.queries import Grid, Identity, Partition, Queries
-from adyton.queries.base import Reals
+from adyton.solving.nested_groups import Layer, nested_least_squares
 
 _LEAST_BLOCKS = 10
-
-Places = npt.NDArray[np.int64]
 
 
 @register

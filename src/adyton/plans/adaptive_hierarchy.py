@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.arrays import Reals
+from adyton.denoising.block_posterior import block_posterior
+from adyton.denoising.isotonic import monotone_prefix
+from adyton.denoising.polya_tree import monotone_tree
 from adyton.exact import Rational
-from adyton.inference.block_posterior import block_posterior
-from adyton.inference.dyadic_tree import DyadicTree
-from adyton.inference.isotonic import monotone_prefix
-from adyton.inference.least_squares import least_squares
-from adyton.inference.polya_tree import monotone_tree
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.queries import Queries
-from adyton.queries.base import Reals
+from adyton.solving.dyadic_tree import DyadicTree
+from adyton.solving.least_squares import least_squares
 from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import level_energy_of
 from adyton.strategies.signal_levels import signal_levels

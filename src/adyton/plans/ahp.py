@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive, share
-from adyton.inference.nested_groups import Layer, nested_least_squares
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.partitions.similar_counts import similar_counts
@@ -18,7 +18,7 @@ from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.queries import Identity, Measurement, Queries
-from adyton.queries.base import Reals
+from adyton.solving.nested_groups import Layer, nested_least_squares
 
 _LARGEST_ETA = 10**6
 _CLEAR = 4

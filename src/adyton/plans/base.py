@@ -13,9 +13,9 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-from adyton.inference.projections import project_to_simplex, project_to_total
 from adyton.kernel.limits import check_depth
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
@@ -23,7 +23,7 @@ from adyton.partitions import workload_partition
 from adyton.plans.limits import MOST_CELLS, STEPS_INSIDE, check_cells, check_coefficients, check_reading
 from adyton.plans.merging import Merging
 from adyton.queries import Measurement, Partition, Queries, Total
-from adyton.queries.base import Reals
+from adyton.solving.projections import project_to_simplex, project_to_total
 from adyton.strategies.base import Strategy
 from adyton.whole import SAFE, whole
 

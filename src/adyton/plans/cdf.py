@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.arrays import Reals
 from adyton.exact import Rational, positive, share
-from adyton.inference.least_squares import least_squares
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
 from adyton.partitions.similar_counts import similar_counts
@@ -14,7 +14,7 @@ from adyton.plans.ahp import zero_threshold
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Identity, Queries
-from adyton.queries.base import Reals
+from adyton.solving.least_squares import least_squares
 
 
 @register

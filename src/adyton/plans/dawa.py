@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, exact, share
-from adyton.inference.solvers import solver
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import DawaPartition
 from adyton.kernel.shapes import VectorShape
@@ -20,8 +20,8 @@ from adyton.messages import shorten
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Identity, Partition, Queries, Ranges, Stack
-from adyton.queries.base import Reals
 from adyton.queries.orders import hilbert_order
+from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h
 from adyton.whole import whole

@@ -9,15 +9,15 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from adyton.inference.change_points import change_points
-from adyton.inference.empirical_bayes import empirical_bayes
-from adyton.inference.neighbours import with_neighbours
-from adyton.inference.settling import cautious
+from adyton.arrays import Reals
+from adyton.denoising.change_points import change_points
+from adyton.denoising.empirical_bayes import empirical_bayes
+from adyton.denoising.neighbours import with_neighbours
+from adyton.denoising.settling import cautious
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import DenoisingPlan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Queries
-from adyton.queries.base import Reals
 from adyton.queries.orders import hilbert_order, snake_order
 from adyton.strategies import hierarchies
 from adyton.strategies.base import Strategy

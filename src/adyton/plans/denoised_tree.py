@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from adyton.inference.top_down import top_down
+from adyton.arrays import Reals
+from adyton.denoising.top_down import top_down
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import DenoisingPlan, StrategyPlan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Hierarchy, Queries
-from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
 from adyton.strategies.quadtree_levels import level_strategy, quadtree_levels, workload_energies
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.exact import Rational, positive, share
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
@@ -14,7 +15,6 @@ from adyton.partitions.kd_partition import kd_partition
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Identity, Queries
-from adyton.queries.base import Reals
 
 
 @register

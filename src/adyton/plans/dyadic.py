@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arrays import Reals
+from adyton.denoising.block_posterior import block_posterior
 from adyton.exact import Rational, share
-from adyton.inference.block_posterior import block_posterior
-from adyton.inference.dyadic_tree_of_domain import tree_order
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import DyadicPartition
 from adyton.kernel.shapes import VectorShape
@@ -17,7 +17,7 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Identity, Queries
-from adyton.queries.base import Reals
+from adyton.solving.dyadic_tree_of_domain import tree_order
 
 _PRICE, _DEAREST = Fraction(1, 10), Fraction(1 << 40)
 """What a block costs, times the ε of its count, and the most that it can cost, in rows."""

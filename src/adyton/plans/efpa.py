@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.arrays import Reals
 from adyton.exact import Rational, share
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import CoefficientCount
@@ -13,7 +14,6 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Cosines, Queries
-from adyton.queries.base import Reals
 
 
 @register

@@ -9,23 +9,20 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, exact, share
-from adyton.inference.least_squares import least_squares
 from adyton.kernel.mechanisms import MedianCell
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Hierarchy, Partition, Queries
-from adyton.queries.base import Reals
 from adyton.queries.hierarchy import block_sums, spread
 from adyton.queries.orders import block_tree
+from adyton.solving.least_squares import least_squares
 from adyton.whole import whole
-
-Places = npt.NDArray[np.int64]
 
 _MOST_ROUNDS, _SPARSEST = 12, 10**9
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Array, Reals
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift, reduce_workload, tells_apart
 from adyton.queries import Partition, Queries, Reduction
-from adyton.queries.base import Array, Reals
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, share
-from adyton.inference.disjoint_sums import DisjointSums
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import WorstApproximated
 from adyton.kernel.shapes import VectorShape
@@ -23,8 +23,8 @@ from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.queries import Explicit, Partition, Queries, Reduction
-from adyton.queries.base import Reals
 from adyton.queries.size import Size
+from adyton.solving.disjoint_sums import DisjointSums
 from adyton.whole import whole
 
 _LARGEST = 2.0**62

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.inference.isotonic import monotone_prefix
-from adyton.inference.shrinkage import james_stein
+from adyton.arrays import Reals
+from adyton.denoising.isotonic import monotone_prefix
+from adyton.denoising.shrinkage import james_stein
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import DenoisingPlan, StrategyPlan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Queries
-from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
 from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import LevelWeights, level_energy_of, optimal_levels

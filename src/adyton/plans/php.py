@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.exact import Rational, positive, share
-from adyton.inference.solvers import solver
 from adyton.kernel.mechanisms.bisections import Bisections
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.registry import register
 from adyton.queries import Queries
-from adyton.queries.base import Reals
+from adyton.solving.solvers import solver
 from adyton.strategies.greedy_h import greedy_h
 from adyton.whole import whole
 

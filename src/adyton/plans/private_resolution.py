@@ -8,8 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from adyton.arrays import Reals
+from adyton.denoising.isotonic import monotone_prefix
 from adyton.exact import Rational, positive, share
-from adyton.inference.isotonic import monotone_prefix
 from adyton.kernel.mechanisms import Resolution
 from adyton.kernel.mechanisms.resolution import GRID, LARGEST_COST
 from adyton.kernel.sources import VectorSource
@@ -20,7 +21,6 @@ from adyton.plans.denoised_tree import DenoisedTree
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.queries import Partition, Prefix, Queries
-from adyton.queries.base import Reals
 from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels, prefix_energy
 from adyton.strategies.staged_blocks import measure_in_stages

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arrays import Reals
+from adyton.denoising.block_posterior import block_posterior
 from adyton.exact import Rational
-from adyton.inference.block_posterior import block_posterior
-from adyton.inference.dyadic_tree_of_domain import tree_order
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.queries import Queries
-from adyton.queries.base import Reals
+from adyton.solving.dyadic_tree_of_domain import tree_order
 from adyton.strategies.quadtree_levels import denoised_levels, halving_energies, quadtree_stages
 from adyton.strategies.staged_blocks import measure_levels, run_stages
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.exact import Rational, share
-from adyton.inference.solvers import solver
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms.bucket_boundaries import LARGEST_SUM, BucketBoundaries
 from adyton.kernel.shapes import VectorShape
@@ -19,8 +19,8 @@ from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.queries import Hierarchy, Queries
-from adyton.queries.base import Reals
 from adyton.queries.hierarchy import block_sums, spread
+from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h
 from adyton.whole import whole

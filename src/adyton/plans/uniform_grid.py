@@ -8,16 +8,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-from adyton.inference.nested_groups import Layer, nested_least_squares
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.queries import Grid, Queries
-from adyton.queries.base import Reals
+from adyton.solving.nested_groups import Layer, nested_least_squares
 
 _FEWEST_ROWS = 1_000_000
 """A box with fewer rows than one divided by this, or with more than this, is none."""

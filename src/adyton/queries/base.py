@@ -10,14 +10,12 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.queries.columns import column_products, group_columns
 from adyton.queries.partition import Partition, made_of, rebuild
 from adyton.queries.size import Size
 from adyton.whole import IntegerArray, maybe_whole, narrow, whole, whole_array, widen
-
-Array = npt.NDArray[Any]
-Reals = npt.NDArray[np.float64]
 
 _CHUNK = 1 << 22
 """How many coefficients are written out at a time, where rows have to be."""

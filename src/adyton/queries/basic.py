@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
-from adyton.queries.base import Array, Queries, Reals
+from adyton.queries.base import Queries
 from adyton.queries.partition import Partition
 from adyton.whole import as_shape
 

@@ -13,9 +13,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Array, Queries, Reals
+from adyton.queries.base import Queries
 from adyton.queries.basic import Identity
 from adyton.queries.size import Size
 

@@ -9,8 +9,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
-from adyton.queries.base import Array, Queries, Reals
+from adyton.queries.base import Queries
 from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, as_shape, freeze, largest, whole
 

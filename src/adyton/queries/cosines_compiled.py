@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Places
 from adyton.compiling import compiled
 
-Places = npt.NDArray[np.int64]
 Values = npt.NDArray[Any]
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Array, Queries, Reals, scatter
+from adyton.queries.base import Queries, scatter
 from adyton.queries.size import Size
 from adyton.whole import as_shape, freeze, largest, whole
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Array
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Array, Queries
+from adyton.queries.base import Queries
 from adyton.queries.size import Size
 from adyton.whole import as_shape, freeze, rises, whole
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Array, Queries, Reals
+from adyton.queries.base import Queries
 from adyton.queries.size import Size
 from adyton.whole import as_shape, freeze, rises, whole
 

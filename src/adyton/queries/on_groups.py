@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Array, Queries, Reals
+from adyton.queries.base import Queries
 from adyton.queries.combined import check_queries
 from adyton.queries.partition import Partition
 from adyton.queries.size import Size

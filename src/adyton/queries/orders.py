@@ -6,12 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Places
 from adyton.errors import BadInput
 from adyton.whole import as_shape, whole
-
-Places = npt.NDArray[np.int64]
 
 
 def block_tree(domain: int | Sequence[int], branching: int = 2) -> tuple[Places, list[Places]]:

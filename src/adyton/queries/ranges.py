@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
-from adyton.queries.base import Array, Queries, Reals, add_at
+from adyton.queries.base import Queries, add_at
 from adyton.queries.partition import Partition
 from adyton.queries.size import Size
 from adyton.whole import as_shape, freeze, narrow, widen

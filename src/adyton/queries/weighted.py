@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
-from adyton.queries.base import Array, Queries, Reals
+from adyton.queries.base import Queries
 from adyton.queries.combined import check_queries
 from adyton.queries.explicit import Explicit
 from adyton.queries.product import Cells, Product

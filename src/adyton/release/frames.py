@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.queries.base import Reals
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,11 +16,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.plans.base import ExpectedError, Plan
 from adyton.queries import Queries
-from adyton.queries.base import Reals
 from adyton.release.simulated_runs import SimulatedRuns
 from adyton.remembered import cached_property
 

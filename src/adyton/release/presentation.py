@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.inference.projections import project_to_simplex
-from adyton.queries.base import Reals
+from adyton.arrays import Reals
+from adyton.solving.projections import project_to_simplex
 
 
 def shown(estimate: Reals, *, integer: bool, nonnegative: bool) -> Reals:

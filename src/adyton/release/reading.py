@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.exact import as_number, exact
 from adyton.kernel.kernel import Kernel
@@ -19,7 +20,6 @@ from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import shorten
 from adyton.plans.base import StrategyPlan
 from adyton.plans.registry import plan_named
-from adyton.queries.base import Reals
 from adyton.release.misfits import Counted, Misfits
 from adyton.schema import Schema
 from adyton.schema.checks import writable

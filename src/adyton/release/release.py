@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.exact import display, exact
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Marginals, Queries
-from adyton.queries.base import Reals
 from adyton.release import files, frames, saving
 from adyton.release.explanation import Explanation
 from adyton.release.intervals import Interval, NoiseModel

@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.plans.base import Plan
 from adyton.plans.simulation import simulate
 from adyton.queries import Queries
-from adyton.queries.base import Reals
 from adyton.release.presentation import shown
 
 SECONDS, PATIENCE = 20.0, 3.0

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.queries import Identity, Queries
 from adyton.queries import Marginals as MarginalQueries
-from adyton.queries.base import Reals
 from adyton.release import frames
 from adyton.release.intervals import MOST_QUERIES, Interval
 from adyton.release.presentation import around, shown

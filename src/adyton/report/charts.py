@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adyton.queries.base import Reals
+from adyton.arrays import Reals
 from adyton.report.bars import bars
 from adyton.report.display_axis import DisplayAxis
 from adyton.report.heat_map import heat_map

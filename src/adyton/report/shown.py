@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from adyton.arrays import Reals
 from adyton.queries import Queries, Ranges
-from adyton.queries.base import Reals
 from adyton.report.display_axis import DisplayAxis
 
 if TYPE_CHECKING:

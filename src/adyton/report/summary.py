@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import AdytonError
 from adyton.queries import Queries
-from adyton.queries.base import Reals
 from adyton.report.lines import lines, lines_of_queries
 from adyton.report.panels import panels_of
 from adyton.report.shown import Asked, Numbers, Panel, Table

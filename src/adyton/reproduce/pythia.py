@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.queries.base import Reals
 from adyton.reproduce.records import Record
 from adyton.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN, SHIPPED
 from adyton.selection.corpus import Shape, confirm_public, read_corpus

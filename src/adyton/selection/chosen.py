@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import ExpectedError, Plan, Tasks
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
-from adyton.queries.base import Reals
 
 
 @dataclass(frozen=True, kw_only=True)

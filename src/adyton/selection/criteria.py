@@ -23,9 +23,9 @@ from functools import partial
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import no_such, shorten
-from adyton.queries.base import Reals
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.queries.base import Reals
 from adyton.selection.criteria import Criterion
 from adyton.whole import whole
 

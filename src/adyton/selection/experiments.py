@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.plans import Plan, plan_named, simulate
-from adyton.queries.base import Reals
 from adyton.selection.features import true_features
 from adyton.selection.inputs import Input, workload_named
 from adyton.whole import whole

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.queries.base import Reals
+from adyton.arrays import Reals
 from adyton.selection.experiments import TRIALS, Experiments
 from adyton.selection.features import FEATURES
 from adyton.selection.inputs import Input

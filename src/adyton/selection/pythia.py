@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
@@ -13,7 +14,6 @@ from adyton.plans.base import Estimate, Plan, Tasks
 from adyton.plans.limits import MOST_PLAIN_CELLS, check_cells
 from adyton.plans.registry import plan_named, register
 from adyton.queries import Queries
-from adyton.queries.base import Reals
 from adyton.selection.selector import Choice, Selector
 from adyton.selection.shipped import shipped_selector
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.plans.registry import plan_named
-from adyton.queries.base import Reals
 from adyton.selection.measured import Measured
 from adyton.selection.selector import Selector
 

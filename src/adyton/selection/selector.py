@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, as_number, positive
 from adyton.kernel.sources import VectorSource
@@ -18,7 +19,6 @@ from adyton.messages import listing, shorten
 from adyton.plans.base import SMALLEST_EPSILON
 from adyton.plans.registry import PLANS, algorithms, plan_named
 from adyton.queries import Measurement, Queries, Total
-from adyton.queries.base import Reals
 from adyton.remembered import cached_property
 from adyton.selection import selector_file
 from adyton.selection.features import Bought, feature_named

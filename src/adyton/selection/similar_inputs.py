@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.exact import share as part_of_budget
@@ -18,7 +19,6 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.base import DenoisingPlan
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
-from adyton.queries.base import Reals
 from adyton.selection.features import Bought, feature_named
 from adyton.selection.inputs import workload_named
 from adyton.selection.measured import Measured

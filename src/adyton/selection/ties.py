@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.queries import Queries
-from adyton.queries.base import Reals
 from adyton.selection.workload_kinds import reach
 
 TIE = 1.02

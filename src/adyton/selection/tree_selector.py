@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.exact import share as part_of_budget
-from adyton.inference.projections import project_to_ball
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Queries
-from adyton.queries.base import Reals
 from adyton.selection.decision_tree import Leaf, Split, Tree, all_features, from_plain, most_features, to_plain, walk
 from adyton.selection.features import CELLS, FEATURES, Bought, feature_named
 from adyton.selection.measured import Measured
@@ -22,6 +21,7 @@ from adyton.selection.replay import Replay, uses_rows
 from adyton.selection.selector import Choice, Selector, Training
 from adyton.selection.ties import cheapest
 from adyton.selection.workload_kinds import kind_of
+from adyton.solving.projections import project_to_ball
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adyton.queries.base import Reals
+from adyton.arrays import Reals
 
 _SIGNAL_WIDTH = 0.5
 """How far apart the signals of similar inputs are, as a part of the signal."""

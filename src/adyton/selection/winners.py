@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adyton.queries.base import Reals
+from adyton.arrays import Reals
 
 if TYPE_CHECKING:
     from adyton.selection.similar_inputs import SimilarInputs

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.queries import Queries, Ranges
-from adyton.queries.base import Reals
 from adyton.queries.random_ranges import LENGTHS
 
 _SHORT, _LONG = 1 / 16, 1 / 4

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from adyton import odds
+from adyton.arrays import Reals
 from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
@@ -19,7 +20,6 @@ from adyton.kernel.sources import TableSource, VectorSource
 from adyton.noise.source import NoiseSource
 from adyton.plans.base import Plan
 from adyton.queries import Measurement, Queries
-from adyton.queries.base import Reals
 from adyton.release import Release
 from adyton.schema import Schema
 from adyton.selection.pythia import Pythia

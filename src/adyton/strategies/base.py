@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.exact import Rational, positive
 from adyton.queries import Measurement, Queries
-from adyton.queries.base import Reals
 
 if TYPE_CHECKING:
-    from adyton.inference.solvers import Solver
     from adyton.kernel.sources import VectorSource
+    from adyton.solving.solvers import Solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,20 +46,20 @@ class Strategy:
 
     def measures(self, queries: Queries) -> bool:
         """Whether it shows that they are among the measured ones, or sums of them."""
-        from adyton.inference.determined import among
+        from adyton.solving.determined import among
 
         return among(self.queries, queries)
 
 
 @lru_cache(maxsize=64)
 def _prepare(strategy: Strategy, epsilon: Fraction) -> Solver:
-    from adyton.inference.solvers import solver
+    from adyton.solving.solvers import solver
 
     return solver(strategy.queries, strategy.variances(epsilon))
 
 
 @lru_cache(maxsize=64)
 def _determines(strategy: Strategy, epsilon: Fraction, queries: Queries) -> bool:
-    from adyton.inference.determined import determined
+    from adyton.solving.determined import determined
 
     return determined(strategy.queries, strategy.solver(epsilon), queries)

@@ -7,7 +7,7 @@ minimises the error of the workload inside the block (equation 9 there).
 
 **In linear time.** Let u be the variance with which the sum of a block is known from inside it (with noise of variance
 1 at weight 1), V the error of the workload inside the block when its sum is known, α(q) the mean of query q over the
-cells of the block, weighted with the shares that they take of a surplus (see :mod:`adyton.inference.trees`), and
+cells of the block, weighted with the shares that they take of a surplus (see :mod:`adyton.solving.trees`), and
 e = Σ_q α². For children 1 and 2, s = u_1 + u_2, w_c = u_c/s and x = Σ_q α_1·α_2, measuring the block is a change of
 rank one, and
 
@@ -31,9 +31,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy, Queries
-from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
 from adyton.strategies.leaves import Leaves
 from adyton.strategies.overlaps import Overlap, overlap_of

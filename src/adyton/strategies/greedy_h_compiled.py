@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
-
-Reals = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 
 _NOTHING = 1e-11
 """Where less than this part of the error depends on what happens inside a block, only the block is measured."""

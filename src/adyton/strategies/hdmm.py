@@ -12,11 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.queries import Cells, Grid, Identity, Kronecker, Marginals, Queries, Ranges, Reduction, Total, Weighted
-from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
-from adyton.strategies.leaves import Places
 from adyton.strategies.one_order import BITS, BITS_IN_PRODUCTS, one_order, weighted_tree
 
 _ROUNDS = 3
@@ -115,8 +114,8 @@ def _weighted_sides(side: Ranges, weights: Reals) -> tuple[Places, Weighted]:
 
 def _variances(strategy: Strategy, queries: Queries) -> Reals:
     """The variance of the answer to each query, with variance 1 at weight 1 and sensitivity 1."""
-    from adyton.inference.augmented import AugmentedSolver
-    from adyton.inference.solvers import solver
+    from adyton.solving.augmented import AugmentedSolver
+    from adyton.solving.solvers import solver
 
     weights = np.ones(strategy.queries.count) if strategy.weights is None else strategy.weights
     scale = float(strategy.queries._absolute_transpose(weights).max())

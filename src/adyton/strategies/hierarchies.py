@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from adyton.inference.energies import tree_energies
 from adyton.queries import AllRange, Grid, Haar, Hierarchy, Identity, Kronecker, Total
 from adyton.queries.orders import block_tree
+from adyton.solving.energies import tree_energies
 from adyton.strategies.base import Strategy
 from adyton.strategies.optimal_levels import LevelWeights
 
@@ -76,7 +76,7 @@ def _box_error(domain: tuple[int, ...], b: int) -> float:
     """The mean squared error over all boxes, in units of the noise, as if all blocks of a level were equal.
 
     With u the variance of a block's sum from what was measured inside it, and U that of its children's sum, the error
-    is Σ_levels (u − U)·(mean energy of the level): see :mod:`adyton.inference.trees`.
+    is Σ_levels (u − U)·(mean energy of the level): see :mod:`adyton.solving.trees`.
     """
     height = 1
     while b**height < max(domain):

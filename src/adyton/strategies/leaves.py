@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Places = npt.NDArray[np.int64]
+from adyton.arrays import Places
 
 
 @dataclass(frozen=True, eq=False)

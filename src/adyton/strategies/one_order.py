@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
+from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.queries import Explicit, Hierarchy, Identity, Partition, Product, Queries, Reduction, Stack, Weighted
-from adyton.queries.base import Reals
 from adyton.queries.orders import block_tree
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import SWEEPS, WeightedTree
-from adyton.strategies.leaves import Leaves, Places
+from adyton.strategies.leaves import Leaves
 from adyton.strategies.p_identity import Problem, optimise
 
 _DEEPEST = 10

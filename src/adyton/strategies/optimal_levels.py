@@ -21,12 +21,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.inference.energies import tree_energies
 from adyton.queries import Prefix, Queries
+from adyton.solving.energies import tree_energies
 from adyton.whole import whole
-
-Reals = npt.NDArray[np.float64]
 
 _NOTHING = 1e-12
 """Levels below which less than this part of the energy lies need not be told apart."""

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from adyton.inference.energies import tree_energies
+from adyton.arrays import Reals
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
-from adyton.queries.base import Reals
+from adyton.solving.energies import tree_energies
 from adyton.strategies.leaves import Leaves
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from adyton.arrays import Places, Reals
 from adyton.errors import AdytonError
-from adyton.inference.energies import tree_energies
 from adyton.queries import Queries, Ranges
-from adyton.queries.base import Reals
 from adyton.queries.hierarchy import block_sums
-from adyton.strategies.leaves import Leaves, Places
+from adyton.solving.energies import tree_energies
+from adyton.strategies.leaves import Leaves
 from adyton.strategies.overlaps import Overlap
 
 _CHUNK_BITS = 22

@@ -23,12 +23,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from adyton.queries.base import Reals
+from adyton.arrays import Places, Reals
 from adyton.remembered import cached_property
-
-Places = npt.NDArray[np.int64]
 
 _SEED = 20180901
 _FIRST, _NEXT, _LAST = 300, 60, 30

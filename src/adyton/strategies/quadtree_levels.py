@@ -10,7 +10,7 @@ not above. A box covers parts of blocks: tr(W·P_l·Wᵀ) = Σ_q Π_axes Σ_bloc
 four levels suffice: for all boxes of 128 × 128 cells, 1 × 1, 8 × 8 and the whole have 0.60 of the error of the cells
 alone.
 
-What is denoised after measuring, as by :func:`adyton.inference.top_down.top_down`, loses much of its error on the
+What is denoised after measuring, as by :func:`adyton.denoising.top_down.top_down`, loses much of its error on the
 finest levels already, where nearly all is empty: T_l counts for 0.4 of itself for the cells, and fully from l = 3 on.
 """
 
@@ -24,12 +24,12 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.inference.dyadic_tree_of_domain import tree_order
-from adyton.inference.energies import tree_energies
 from adyton.queries import AllRange, Hierarchy, Queries, Ranges
-from adyton.queries.base import Reals
 from adyton.queries.orders import block_tree
+from adyton.solving.dyadic_tree_of_domain import tree_order
+from adyton.solving.energies import tree_energies
 from adyton.strategies.base import Strategy
 from adyton.strategies.optimal_levels import LevelWeights
 from adyton.whole import as_shape

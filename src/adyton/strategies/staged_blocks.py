@@ -22,16 +22,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
-from adyton.inference.dyadic_tree import DyadicTree
 from adyton.queries import Identity, Measurement, Partition
+from adyton.solving.dyadic_tree import DyadicTree
 from adyton.strategies.optimal_levels import LevelWeights, optimal_levels, tree_height
 
 if TYPE_CHECKING:
     from adyton.kernel.sources import VectorSource
 
-Reals = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 
 CROWDING = 1.5
 SPREADS = ((0.0, 0.1), (0.1, 0.2), (0.3, 0.4), (1.0, 0.3))

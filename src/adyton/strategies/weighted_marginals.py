@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.queries import Marginals
-from adyton.queries.base import Reals
 from adyton.strategies.base import Strategy
 
 _MOST_AXES = 12

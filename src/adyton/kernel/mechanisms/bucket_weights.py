@@ -26,11 +26,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers, Reals
 from adyton.kernel.mechanisms.partition_weights import SLACK, on_grid
 from adyton.noise.coins import Bounds
-
-Integers = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 LARGEST_EXPONENT = 1 << 22
 """What rate·(the most that a partition costs) may be. Double precision then settles nearly every draw, and the slow way

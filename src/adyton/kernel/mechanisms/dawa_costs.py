@@ -11,11 +11,9 @@ same numbers are found in Python integers.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.whole import SAFE, IntegerArray, largest, narrow
-
-Integers = npt.NDArray[np.int64]
 
 
 def rows_in(values: IntegerArray) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.compiling import compiled
 
-Integers = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
 
 _SHORT, _MEDIUM, _VARIED = 8, 256, 64

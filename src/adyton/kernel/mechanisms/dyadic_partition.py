@@ -9,8 +9,8 @@ from fractions import Fraction
 from functools import lru_cache, partial
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Places
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.partition_weights import PartitionWeights
@@ -23,8 +23,6 @@ from adyton.queries import Partition
 from adyton.queries.orders import block_tree
 from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, largest, widen
-
-Places = npt.NDArray[np.int64]
 
 GRID = 16
 """Costs are whole multiples of 1/16 of a row."""

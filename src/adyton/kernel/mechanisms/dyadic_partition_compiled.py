@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Places
 from adyton.compiling import compiled
-
-Places = npt.NDArray[np.int64]
 
 
 @compiled

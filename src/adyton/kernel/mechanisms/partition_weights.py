@@ -24,13 +24,10 @@ from fractions import Fraction
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Places, Reals
 from adyton.noise.coins import COIN_BITS, Bounds
 from adyton.whole import IntegerArray
-
-Reals = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 
 SLACK = 2.0**-48
 """A generous bound on the relative error of a few operations in double precision, exponentials and logarithms too."""

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.compiling import compiled
 
-Reals = npt.NDArray[np.float64]
 _ADDED_AT_ONCE = 16
 """So many parts can be added up within the slack, with as much to spare."""
 _NEGLIGIBLE = 60.0

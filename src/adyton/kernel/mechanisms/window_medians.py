@@ -11,11 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.whole import SAFE, IntegerArray, narrow
-
-Integers = npt.NDArray[np.int64]
 
 
 def median_costs(values: IntegerArray, lengths: Integers, grid: int, rows: int) -> IntegerArray:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from adyton.queries.base import Reals
+from adyton.arrays import Reals
 
 LINE_BINS, PLANE_BINS, CATEGORY_CELLS = 8192, 256, 1024
 """Bins of a number, bins of each of two numbers, cells that the levels of a category are spread over."""

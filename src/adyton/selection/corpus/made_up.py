@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Reals
 
 _CELLS, _SIDE = 4096, 256
 

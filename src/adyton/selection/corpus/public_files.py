@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from adyton.queries.base import Reals
+from adyton.arrays import Reals
 from adyton.selection.corpus.histograms import of_category, of_numbers, of_pair
 
 Named: TypeAlias = tuple[str, str, Reals]

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
-from adyton.queries.base import Reals
 from adyton.remembered import cached_property
 from adyton.selection.corpus.confirmed import confirm_public
 from adyton.selection.corpus.histograms import regrid

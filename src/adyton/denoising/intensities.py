@@ -1,0 +1,179 @@
+"""What a noisy count says about the intensity of its cell: the tables that the estimators of plain histograms share.
+
+A cell is thought to hold x ~ Poisson(λ) rows, and y = x + z was measured, P(z) ∝ e^(−ε|z|). In units of 1/ε the problem
+looks nearly the same for every ε, so one grid of intensities serves all of them: zero, then a few steps a factor of 1.5
+apart, then steps a factor of 1.2 apart up to about 55/ε. Noisy counts above 50/ε need no help (the noise is small
+beside them) and are left as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.arrays import Integers, Reals
+from adyton.errors import BadInput
+from adyton.messages import shorten
+
+LOWEST, HIGHEST = 0.01, 64.0
+"""The least and the largest intensity of the grid, in units of 1/ε."""
+COARSE, FINE = 1.5, 1.2
+"""The ratio of neighbouring intensities below and above 1/ε."""
+LIMIT, DEPTH = 50.0, 30.0
+"""Noisy counts above LIMIT/ε are left alone; those below −DEPTH/ε count as −DEPTH/ε."""
+RESOLUTION = 0.1
+"""Noisy counts are binned at this width, in units of 1/ε (never finer than the whole numbers)."""
+SPREADS = (0.5, 1.2)
+"""Standard deviations of log λ inside a level of uneven cells."""
+FLOOR = 1e-200
+"""The least likelihood, relative to the likeliest intensity: nothing is ever divided by zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Intensities:
+    """The tables for one ε. Rows are bins of the noisy count, columns are the intensities of the grid.
+
+    ``likelihood[c, b, k]`` is proportional to P(y in bin b | level k), where the intensity of a cell of level k is its
+    grid point (c = 0) or lognormal around it (c ≥ 1, one for each of SPREADS); ``moment`` is the same times E[x | y,
+    k], ``lean`` the same times P(x > y⁺ | y, k) − P(x < y⁺ | y, k), and ``same`` the same times P(x = y⁺ | y, k), where
+    y⁺ = max(y, 0). ``kind`` tells empty levels (0), faint ones, λ ≤ 1/ε (1), and clear ones (2). ``base`` is the prior
+    of the estimators before they saw anything: nearly every cell is empty or faint.
+    """
+
+    rates: Reals
+    likelihood: Reals
+    moment: Reals
+    lean: Reals
+    same: Reals
+    kind: Integers
+    base: Reals
+    first: float
+    width: float
+    limit: float
+
+    def seen(self, noisy: Reals) -> tuple[Integers, Reals, Reals]:
+        """The bins of the noisy counts, numbered by those that occur, and the tables cut down to them.
+
+        The last bin is for counts above the limit; its likelihood is 1 everywhere: they say nothing about intensities.
+        """
+        places, occurs = self._places(noisy)
+        numbers = np.cumsum(occurs) - 1
+        return numbers[places], self.likelihood.compress(occurs, axis=1), self.moment.compress(occurs, axis=1)
+
+    def sides(self, noisy: Reals) -> tuple[Reals, Reals]:
+        """``lean`` and ``same``, cut down to the bins that occur, as :meth:`seen` numbers them."""
+        _, occurs = self._places(noisy)
+        return self.lean.compress(occurs, axis=1), self.same.compress(occurs, axis=1)
+
+    def _places(self, noisy: Reals) -> tuple[Integers, npt.NDArray[np.bool_]]:
+        """The bin of each noisy count, and which bins occur; the last one always counts as such."""
+        last = self.likelihood.shape[1] - 1
+        places = np.rint((np.clip(noisy, self.first, self.limit) - self.first) / self.width).astype(np.int64)
+        places = np.where(noisy > self.limit, last, np.minimum(places, last - 1))
+        occurs = np.bincount(places, minlength=last + 1) > 0
+        occurs[last] = True
+        return places, occurs
+
+
+def read(noisy: npt.ArrayLike) -> tuple[Reals, Reals]:
+    """The noisy counts as doubles, and a fresh two-dimensional copy of them, one row a trial."""
+    values = np.asarray(noisy, dtype=np.float64)
+    if values.ndim == 0:
+        raise BadInput("noisy must have an axis of cells, given a single number. Give an array of noisy counts.")
+    if not np.isfinite(values).all():
+        raise BadInput(
+            "noisy must be finite, given an array with nan or infinity. Give the counts as they were measured."
+        )
+    return values, np.array(values.reshape(-1, values.shape[-1]) if values.size else values.reshape(0, 0))
+
+
+def intensities(epsilon: float) -> Intensities:
+    """The tables for one ε; built once, then kept.
+
+    >>> intensities(1.0).rates[[0, 1, -1]].round(2).tolist()
+    [0.0, 0.01, 55.21]
+    """
+    rate = float(epsilon)
+    if not (math.isfinite(rate) and rate > 0):
+        raise BadInput(f"epsilon must be a positive number, given {shorten(epsilon)}.")
+    return _build(rate)
+
+
+@lru_cache(maxsize=32)
+def _build(epsilon: float) -> Intensities:
+    faint = LOWEST * COARSE ** np.arange(math.ceil(math.log(1 / LOWEST, COARSE)))
+    clear = FINE ** np.arange(math.floor(math.log(HIGHEST, FINE)) + 1)
+    grid = np.concatenate([[0.0], faint, clear])  # in units of 1/ε
+    width = max(1, round(RESOLUTION / epsilon))
+    noisy = width * np.arange(-math.ceil(DEPTH / epsilon / width), math.ceil(LIMIT / epsilon / width) + 1.0)
+    columns = np.empty((4, noisy.size, grid.size))
+    for level, (rate, gap) in enumerate(zip(grid, np.gradient(grid), strict=True)):
+        points = max(1, math.ceil(gap / 1.5)) if rate > 1 else 1  # a wide level is a band of intensities, not a point
+        band = rate + gap * ((np.arange(points) + 0.5) / points - 0.5)
+        columns[..., level] = _columns(noisy, band / epsilon, epsilon)
+    columns /= columns[0].max(axis=1, keepdims=True)
+    columns[0] = np.maximum(columns[0], FLOOR)
+    columns = np.pad(columns, ((0, 0), (0, 1), (0, 0)))
+    columns[0, -1] = 1
+    spread = np.stack([np.eye(grid.size), *(_lognormal(grid, deviation) for deviation in SPREADS)])
+    likelihood, moment, lean, same = (np.ascontiguousarray(one @ spread.transpose(0, 2, 1)) for one in columns)
+    return Intensities(
+        rates=grid / epsilon,
+        likelihood=likelihood,
+        moment=moment,
+        lean=lean,
+        same=same,
+        kind=np.where(grid == 0, 0, np.where(grid < 1, 1, 2)).astype(np.int64),
+        base=np.where(grid == 0, 0.693, np.where(grid < 1, 0.297 / faint.size, 0.01 / clear.size)),
+        first=float(noisy[0]),
+        width=float(width),
+        limit=LIMIT / epsilon,
+    )
+
+
+def _columns(noisy: Reals, rates: Reals, epsilon: float) -> tuple[Reals, Reals, Reals, Reals]:
+    """Σ_x f(x)·p(x)·e^(−ε|y−x|) for every y, with p the mean of Poisson(λ) over the rates, and f(x) = 1, f(x) = x,
+    f(x) = sign(x − y⁺), and f(x) = [x = y⁺].
+
+    Up to ε = 1 the first two are distribution functions of tilted Poissons: Σ_{x≤y} Pois(x; λ)·e^(εx) =
+    e^(λ(e^ε−1))·P(X ≤ y) with X ~ Poisson(λ·e^ε), and Σ_{x≤y} x·Pois(x; λ)·e^(εx) the same times λ·e^ε, with y − 1 for
+    y; above y, −ε for ε.
+    Beyond ε = 1 those exponents overflow, and the few terms that matter are summed.
+    """
+    from scipy.special import gammaln, pdtr, pdtrc, xlogy
+
+    y, rate = noisy[:, None], rates[None, :]
+    if epsilon > 1:
+        x = np.arange(math.ceil(HIGHEST + 10 * math.sqrt(HIGHEST)) + 10.0)
+        chance = np.exp(xlogy(x[:, None], rate) - rate - gammaln(x + 1)[:, None]).mean(axis=1)
+        kernel = np.exp(-epsilon * (np.abs(y - x) - np.maximum(-y, 0)))  # relative to the nearest x
+        side = np.sign(x - np.maximum(y, 0))
+        return kernel @ chance, kernel @ (x * chance), (kernel * side) @ chance, (kernel * (side == 0)) @ chance
+    inside, largest = y >= 0, np.maximum(y, 0)
+    raised, lowered = rate * math.exp(epsilon), rate * math.exp(-epsilon)
+    below = np.where(inside, np.exp(rate * math.expm1(epsilon) - epsilon * largest), 0)
+    above = np.exp(rate * math.expm1(-epsilon) + epsilon * y)
+    up_to, beyond = pdtr(largest, raised), np.where(inside, pdtrc(largest, lowered), 1)  # P(X ≤ y), P(X > y)
+    factorials = gammaln(largest + 1)
+    at_raised = np.exp(xlogy(largest, raised) - raised - factorials)  # P(X = y)
+    at_lowered = np.where(inside, np.exp(xlogy(largest, lowered) - lowered - factorials), 0)
+    under, over = below * up_to, above * beyond
+    same = np.exp(xlogy(largest, rate) - rate - factorials + epsilon * np.minimum(y, 0))
+    lean = over - np.where(inside, under, 2 * same) + same  # at y < 0 all of x is over, what is at 0 included
+    mass = under + over
+    first = below * raised * np.maximum(up_to - at_raised, 0) + above * lowered * (beyond + at_lowered)
+    return mass.mean(axis=1), first.mean(axis=1), lean.mean(axis=1), same.mean(axis=1)
+
+
+def _lognormal(grid: Reals, deviation: float) -> Reals:
+    """Row k: the chances of the grid's intensities around level k, lognormal with mean λ_k; level 0 stays empty."""
+    log = np.log(np.maximum(grid, LOWEST / 10))
+    weight = np.exp(-0.5 * ((log[None, :] - log[:, None]) / deviation + deviation / 2) ** 2)
+    weight *= np.where(grid < 1, math.log(COARSE), math.log(FINE))  # the grid is denser above 1/ε
+    weight[:, 0] = weight[0, :] = 0
+    weight[0, 0] = 1
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))

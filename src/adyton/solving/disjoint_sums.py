@@ -1,0 +1,202 @@
+"""A growing history of noisy sums over disjoint cells, and histograms that fit it.
+
+Every round adds one set of linear queries that share no cell, with their noisy answers. Cells that no query so far
+tells apart are kept as one group, so that a few ranges on a long domain cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.arrays import Integers, Reals
+from adyton.solving.nonnegative import nonnegative_least_squares
+
+PULL = 0.05
+"""How strongly exponents are drawn to 0, in standard deviations of the noise per unit of exponent."""
+_CLOSE = 0.02
+"""Replays end when answers move by less than this part of the noise's standard deviation."""
+_WORK = 4_000_000
+"""About so many groups are visited in one fit: long histories on many groups are replayed a few times only."""
+_LEAST_SWEEPS = 3
+_FEW = 160
+"""So many groups and answers are solved for densely."""
+_LITTLE = 1e-6
+"""How much less than an answer the last fit counts in a dense solution, before squaring."""
+_KNOWN = 1e-3
+"""A known total is taken as an answer with this part of the smallest standard deviation."""
+
+
+class DisjointSums:
+    """The history: sets of sums over disjoint cells, and the total as it is known so far.
+
+    ``total`` has the variance ``total_variance``, 0 for a total that is public. Sets that count every cell once tell
+    about the total, too: it is then the mean of all that is known of it, weighted by precision.
+    """
+
+    def __init__(self, cells: int, total: float, total_variance: float = 0.0) -> None:
+        self._first = total
+        self._total_variance = total_variance
+        self._known = (total / total_variance, 1 / total_variance) if total_variance else (0.0, 0.0)
+        self._group = np.zeros(cells, dtype=np.int64)
+        self._sizes = np.array([float(cells)])
+        self._labels = np.zeros((0, 1), dtype=np.int64)
+        self._coefficients = np.zeros((0, 1))
+        self._answers: list[Reals] = []
+        self._deviations: list[float] = []
+        self._covers: list[bool] = []
+        self._plain: list[int] = []
+        self._exponents: list[Reals] = []
+        self._mass = np.array([1.0])
+
+    @property
+    def total(self) -> float:
+        """What is known of the total, at least 1."""
+        return max(1.0, self._known[0] / self._known[1] if self._total_variance else self._first)
+
+    def add(self, labels: Integers, coefficients: Reals, answers: npt.ArrayLike, variance: float) -> None:
+        """One more set: cell i counts ``coefficients[i]`` times in sum ``labels[i]``, or nowhere if that is −1."""
+        values = np.asarray(answers, dtype=np.float64).reshape(-1)
+        self._refine(labels, coefficients)
+        plain = bool((coefficients[labels >= 0] == 1).all())
+        covers = plain and bool((labels >= 0).all())
+        if covers and self._total_variance:
+            precision = 1 / (values.size * variance)
+            self._known = (self._known[0] + values.sum() * precision, self._known[1] + precision)
+        self._answers.append(values)
+        self._deviations.append(math.sqrt(variance))
+        self._covers.append(covers)
+        self._plain.append(int(plain))
+        self._exponents.append(np.zeros(values.size))
+
+    def _refine(self, labels: Integers, coefficients: Reals) -> None:
+        """Cut the groups where the new set tells their cells apart."""
+        kinds, kind = np.unique(coefficients, return_inverse=True)
+        keys = (self._group * (int(labels.max()) + 2) + labels + 1) * kinds.size + kind
+        bound = self._sizes.size * (int(labels.max()) + 2) * kinds.size
+        if bound <= 1 << 20:
+            place = np.zeros(bound, dtype=np.int64)
+            place[keys] = 1
+            group = (np.cumsum(place) - 1)[keys]
+        else:
+            group = np.unique(keys, return_inverse=True)[1].reshape(-1)
+        example = np.empty(int(group.max()) + 1, dtype=np.int64)
+        example[group] = np.arange(group.size)
+        before = self._group[example]
+        sizes = np.bincount(group).astype(np.float64)
+        self._mass = self._mass[before] * sizes / self._sizes[before]
+        self._labels = np.concatenate([self._labels[:, before], labels[None, example]])
+        self._coefficients = np.concatenate([self._coefficients[:, before], coefficients[None, example]])
+        self._group, self._sizes = group, sizes
+
+    def cells(self) -> Reals:
+        """The last fit, as an estimate of every cell; an even spread before the first."""
+        return np.asarray((self._mass / self._mass.sum() * self.total / self._sizes)[self._group])
+
+    def maximum_entropy(self, sweeps: int, pull: float = PULL) -> Reals:
+        """The cells of this total nearest to an even spread, in relative entropy, that fit the answers well.
+
+        Multiplicative weights (Hardt, Ligett and McSherry, NIPS 2012), the whole history replayed up to *sweeps*
+        times (less often where that would take long): x_i ← x_i·exp(q_i·η), rescaled to the total. The published
+        step η = (y − q·x)/2·total is a cautious one towards the point where q·x = y; here it is Newton's, so that few
+        replays do what hundreds did. An exponent λ is drawn back by *pull* standard deviations of the noise: the
+        replays end where y − q·x = pull·σ·λ for every answer, the least relative entropy plus a fine on misfits.
+        """
+        from adyton.solving.disjoint_sums_compiled import replay_sets
+
+        total = self.total
+        answers, starts, labels = [], [0], self._labels.astype(np.int32)
+        for own, values, covers in zip(labels, self._answers, self._covers, strict=True):
+            goals = values
+            if covers:  # what is known of the total improves each answer, and makes the last one superfluous
+                goals = (values + (total - values.sum()) / values.size)[:-1]
+                own[own == goals.size] = -1
+            answers.append(goals)
+            starts.append(starts[-1] + goals.size)
+        exponents = np.concatenate([own[: part.size] for own, part in zip(self._exponents, answers, strict=True)])
+        pulls = pull * np.array(self._deviations)
+        tolerance = max(_CLOSE * min(self._deviations), 1e-9 * total)
+        mass = self._mass * (total / self._mass.sum())
+        replay_sets(
+            labels,
+            self._coefficients,
+            np.array(self._plain),
+            np.array(starts),
+            np.concatenate(answers),
+            pulls,
+            total,
+            mass,
+            exponents,
+            max(_LEAST_SWEEPS, min(sweeps, _WORK // labels.size)),
+            tolerance,
+        )
+        self._exponents = np.split(exponents, starts[1:-1])
+        if np.isfinite(mass).all() and mass.sum() > 0:
+            self._mass = mass
+        return self.cells()
+
+    def nonnegative_least_squares(self, tolerance: float = 1e-3) -> Reals:
+        """The cells of at least 0 that fit the answers best, the total with them; of many, one near the last fit."""
+        starts = np.concatenate([[1], 1 + np.cumsum([values.size for values in self._answers])])
+        sets, places = np.nonzero(self._labels >= 0)
+        rows = np.concatenate([np.zeros(self._sizes.size, dtype=np.int64), starts[sets] + self._labels[sets, places]])
+        columns = np.concatenate([np.arange(self._sizes.size), places])
+        scale = np.sqrt(self._sizes)  # in these units a short way for groups is a short way for their cells
+        coefficients = np.concatenate([scale, self._coefficients[sets, places] * scale[places]])
+        smallest = min(self._deviations)
+        first = math.sqrt(self._total_variance) if self._total_variance else _KNOWN * smallest
+        weights = smallest / np.concatenate([[first], *map(np.full, map(len, self._answers), self._deviations)])
+        answers = np.concatenate([[self._first], *self._answers])
+        start = self._mass * (self.total / self._mass.sum()) / scale
+        found = None
+        if self._sizes.size <= _FEW and answers.size <= _FEW:
+            table = np.zeros((answers.size, self._sizes.size))
+            table[rows, columns] = coefficients
+            found = _few(table * weights[:, None], answers * weights, start)
+        if found is None:
+            found = _many(rows, columns, coefficients, answers, weights, start, tolerance)
+        fitted = found * scale
+        if fitted.sum() > 0:
+            self._mass = fitted
+        return np.asarray((fitted / self._sizes)[self._group])
+
+
+def _few(table: Reals, answers: Reals, start: Reals) -> Reals | None:
+    """min ‖A·z − y‖² + a little of ‖z − start‖² over z ≥ 0, by active sets (Lawson and Hanson); None if that cycles."""
+    from scipy.optimize import nnls
+
+    little = _LITTLE * max(1e-300, float(np.abs(table).max()))
+    try:
+        both = np.concatenate([table, little * np.eye(start.size)])
+        return np.asarray(nnls(both, np.concatenate([answers, little * start]))[0])
+    except RuntimeError:
+        return None
+
+
+def _many(
+    rows: Integers,
+    columns: Integers,
+    coefficients: Reals,
+    answers: Reals,
+    weights: Reals,
+    start: Reals,
+    tolerance: float,
+) -> Reals:
+    """The same by conjugate gradients inside block pivoting, which stay near the start of themselves."""
+    from scipy import sparse
+
+    table: Any = sparse.csr_array((coefficients, (rows, columns)), shape=(answers.size, start.size))
+    across: Any = sparse.csr_array(table.T)
+    absolute: Any = abs(across)
+    return nonnegative_least_squares(
+        lambda x: (table @ x.T).T,
+        lambda y: (across @ y.T).T,
+        answers,
+        weights**2,
+        start=start,
+        absolute_adjoint=lambda y: (absolute @ y.T).T,
+        tolerance=tolerance,
+    )

@@ -1,0 +1,160 @@
+"""How much a workload asks about each block of a tree: Σ_q α², for α the weighted mean of q over the block.
+
+This is all that the expected error of a hierarchy needs to know about a workload. Prefixes and intervals have closed
+forms, ranges need the two blocks per level in which they begin and end, and any other workload is read some rows at a
+time.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.arrays import Reals
+from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
+from adyton.queries.hierarchy import block_sums, spread
+
+Levels = list[npt.NDArray[np.int64]]
+Order = npt.NDArray[np.int64] | None
+_EVEN = 1e-9
+
+
+def tree_energies(workload: Queries, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+    """For each level, Σ_q (Σ_{i in v} profile_i·q_i / Σ_{i in v} profile_i)² for every block v.
+
+    *levels* are boundaries of blocks over the cells in the given *order*, from the coarsest to the finest; *profile*
+    are positive weights in that order.
+
+    >>> tree_energies(Identity(4), [np.array([0, 2, 4])], np.ones(4), None)
+    [array([0.5, 0.5])]
+    """
+    if isinstance(workload, Ranges) and len(workload.domain) == 2:
+        boxes = _energies_of_boxes(workload, levels, profile, order)
+        if boxes is not None:
+            return boxes
+    in_order = order is None or isinstance(workload, Identity | Total | Stack)
+    method = _energies if in_order else _energies_by_rows
+    return method(workload, levels, profile, order)
+
+
+def _energies_of_boxes(workload: Ranges, levels: Levels, profile: Reals, order: Order) -> list[Reals] | None:
+    """Ranges over blocks that are boxes with even profiles: α is the product of what the range covers of both sides.
+
+    None where some block is no box, or some profile uneven.
+    """
+    if np.ptp(profile) > _EVEN * profile[0]:
+        return None
+    cells = np.arange(profile.size) if order is None else order
+    places = np.unravel_index(cells, workload.domain)
+    results = []
+    for level in levels:
+        sides, area = [], np.ones(level.size - 1)
+        for axis, place in enumerate(places):
+            ends = np.minimum.reduceat(place, level[:-1]), np.maximum.reduceat(place, level[:-1])
+            area = area * (ends[1] - ends[0] + 1)
+            intervals, which = np.unique(np.stack(ends), axis=1, return_inverse=True)
+            lower = np.maximum(workload.lower[:, axis, None], intervals[0])
+            upper = np.minimum(workload.upper[:, axis, None], intervals[1])
+            covered = np.maximum(0, upper - lower + 1) / (intervals[1] - intervals[0] + 1)
+            sides.append((np.square(covered), which.reshape(-1)))
+        if (area != np.diff(level)).any():
+            return None
+        (rows, row), (columns, column) = sides
+        results.append((rows.T @ columns)[row, column])
+    return results
+
+
+def _energies_by_rows(workload: Queries, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+    totals = [np.zeros(level.size - 1) for level in levels]
+    shares = [block_sums(profile, level) for level in levels]
+    for rows in workload.rows():
+        weighted = (rows if order is None else rows[:, order]) * profile
+        finest = np.arange(profile.size + 1)
+        for number in range(len(levels) - 1, -1, -1):
+            weighted = block_sums(weighted, np.searchsorted(finest, levels[number]))
+            finest = levels[number]
+            totals[number] += np.square(weighted / shares[number]).sum(axis=0)
+    return totals
+
+
+@singledispatch
+def _energies(workload: Queries, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+    return _energies_by_rows(workload, levels, profile, order)
+
+
+@_energies.register
+def _(workload: Identity, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+    squares = np.square(profile)
+    return [block_sums(squares, level) / np.square(block_sums(profile, level)) for level in levels]
+
+
+@_energies.register
+def _(workload: Total, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+    return [np.ones(level.size - 1) for level in levels]
+
+
+@_energies.register
+def _(workload: Stack, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+    parts = [tree_energies(part, levels, profile, order) for part in workload.parts]
+    return [np.asarray(sum(energies)) for energies in zip(*parts, strict=True)]
+
+
+@_energies.register
+def _(workload: Prefix, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+    """The prefixes that end in v have α = C_i, the weighted part of v up to i; those that end later have α = 1."""
+    return [
+        block_sums(np.square(_cumulative(profile, level)), level) + (workload.cells - level[1:]) for level in levels
+    ]
+
+
+@_energies.register
+def _(workload: AllRange, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+    """Intervals that begin before v and end in it, begin before and end after, begin in it and end after, or lie in it.
+
+    With D = (0, C_1, …, C_L = 1): ΣD², before and after; Σ(1 − D)² for those that begin in v; and inside
+    Σ_{a<b} (D_b − D_a)² = (L + 1)·ΣD² − (ΣD)².
+    """
+    results = []
+    for level in levels:
+        part = _cumulative(profile, level)
+        sizes = np.diff(level)
+        before, after = level[:-1], workload.cells - level[1:]
+        first, second = block_sums(part, level), block_sums(np.square(part), level)
+        begins = sizes + 1 - 2 * first + second  # Σ over D_0 … D_L of (1 − D)², where the last term is 0
+        inside = (sizes + 1) * second - np.square(first)
+        results.append(before * second + before * after + after * begins + inside)
+    return results
+
+
+@_energies.register
+def _(workload: Ranges, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+    """Per level a range begins in one block, ends in another (or the same), and covers those between."""
+    if len(workload.domain) > 1:
+        return _energies_by_rows(workload, levels, profile, order)
+    lower, upper = workload.lower[:, 0], workload.upper[:, 0]
+    results = []
+    for level in levels:
+        part = _cumulative(profile, level)
+        before = part - profile / spread(block_sums(profile, level), level)  # the part of the block before cell i
+        first = np.searchsorted(level, lower, side="right") - 1
+        last = np.searchsorted(level, upper, side="right") - 1
+        same = first == last
+        energy = np.zeros(level.size)
+        np.add.at(energy, first[same], np.square(part[upper[same]] - before[lower[same]]))
+        apart = ~same
+        np.add.at(energy, first[apart], np.square(1 - before[lower[apart]]))
+        np.add.at(energy, last[apart], np.square(part[upper[apart]]))
+        covered = np.zeros(level.size)
+        np.add.at(covered, first[apart] + 1, 1.0)
+        np.add.at(covered, last[apart], -1.0)
+        results.append((energy + covered.cumsum())[:-1])
+    return results
+
+
+def _cumulative(profile: Reals, level: npt.NDArray[np.int64]) -> Reals:
+    """For each cell, which part of its block (by profile) lies in it or before it inside the block."""
+    running = profile.cumsum()
+    start = np.concatenate([[0.0], running])[level[:-1]]
+    return np.asarray((running - spread(start, level)) / spread(block_sums(profile, level), level))

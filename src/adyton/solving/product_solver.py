@@ -1,0 +1,95 @@
+"""Least squares for products over the axes of a domain, axis by axis."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from adyton.arrays import Array, Reals
+from adyton.queries import Haar, Identity, Kronecker, Queries, Ranges
+from adyton.remembered import cached_property
+
+LARGEST_FACTOR = 4096
+"""The longest axis whose inverse is written out."""
+_NEARLY = 1e-3
+
+
+def noise_by_axis(queries: Kronecker, noise: Reals) -> list[Reals] | None:
+    """One factor per axis whose products are the variances of the answers.
+
+    None where they are no products, or an axis is too long for its inverse to be written out.
+    """
+    if max(factor.cells for factor in queries.factors) > LARGEST_FACTOR:
+        return None
+    table = noise.reshape([factor.count for factor in queries.factors])
+    corner = (0,) * table.ndim
+    factors = []
+    for axis in range(table.ndim):
+        line = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)[:, 0]
+        factors.append(line if axis == 0 else line / table[corner])
+    product = functools.reduce(np.multiply.outer, factors)
+    return factors if (np.abs(product - table) <= _NEARLY * table).all() else None
+
+
+class KroneckerSolver:
+    """A product of axes whose noise is one too: (A₁ ⊗ A₂)⁺ = A₁⁺ ⊗ A₂⁺, so that each axis is solved for itself."""
+
+    exact = True
+
+    def __init__(self, queries: Kronecker, noise: list[Reals]) -> None:
+        self._queries = queries
+        self._inverses = [_inverse(factor, own) for factor, own in zip(queries.factors, noise, strict=True)]
+        pairs = zip(self._inverses, noise, strict=True)
+        self._spreads = [inverse * np.sqrt(own) for inverse, own in pairs]  # times its transpose: the covariance
+        self._sides = [factor.cells for factor in queries.factors]
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether each axis is determined."""
+        return all(np.linalg.matrix_rank(inverse) == inverse.shape[0] for inverse in self._inverses)
+
+    def solve(self, answers: Array) -> Reals:
+        """One step per axis."""
+        table = np.asarray(answers, dtype=np.float64)
+        table = table.reshape(*table.shape[:-1], *(factor.count for factor in self._queries.factors))
+        pairs = zip(self._queries.factors, self._inverses, strict=True)
+        for axis, (factor, inverse) in enumerate(pairs, start=answers.ndim - 1):
+            along = np.ascontiguousarray(np.moveaxis(table, axis, -1))
+            along = factor.inverse(along) if isinstance(factor, Haar) else along @ inverse.T
+            table = np.moveaxis(along, -1, axis)
+        return np.ascontiguousarray(table).reshape(*answers.shape[:-1], -1)
+
+    def variances(self, rows: Reals) -> Reals:
+        """‖(A⁺·D)ᵀ·q‖², for D the standard deviations of the noise."""
+        table = rows.reshape(*rows.shape[:-1], *self._sides)
+        for axis, spread in enumerate(self._spreads, start=rows.ndim - 1):
+            table = np.moveaxis(np.moveaxis(table, axis, -1) @ spread, -1, axis)
+        axes = tuple(range(rows.ndim - 1, table.ndim))
+        return np.asarray(np.square(table).sum(axis=axes))
+
+    def total_variance(self, workload: Queries) -> float:
+        """A query that is a product of axes has a variance that is one too."""
+        match workload:
+            case Identity():
+                return math.prod(float(np.square(spread).sum()) for spread in self._spreads)
+            case Ranges() if list(workload.domain) == self._sides:
+                sides = [workload.side(axis) for axis in range(len(self._sides))]
+            case Kronecker() if [factor.cells for factor in workload.factors] == self._sides:
+                axes = zip(workload.factors, self._spreads, strict=True)
+                return math.prod(float(np.square(factor @ spread.T).sum()) for factor, spread in axes)
+            case _:
+                return float(sum(self.variances(rows).sum() for rows in workload.rows()))
+        norms = [np.square(side @ spread.T).sum(axis=0) for side, spread in zip(sides, self._spreads, strict=True)]
+        return float(functools.reduce(np.multiply, norms).sum())
+
+
+def _inverse(factor: Queries, noise: Reals) -> Reals:
+    """The weighted A⁺ as a table, cells × answers."""
+    if isinstance(factor, Haar):
+        return np.asarray(factor.inverse(np.eye(factor.count)).T)
+    if isinstance(factor, Identity):
+        return np.eye(factor.cells)
+    deviations = np.sqrt(noise)
+    return np.asarray(np.linalg.pinv((factor @ np.eye(factor.cells)).T / deviations[:, None]) / deviations)
