@@ -25,6 +25,7 @@ from adyton.kernel.ledger.records import Account, Entry, Event, Settled, now, re
 from adyton.kernel.ledger.report import LedgerReport, read_report
 from adyton.kernel.ledger.terms import Terms, accepted_parts, differences, given_terms, read_terms, take_on
 from adyton.kernel.ledger.writing import write
+from adyton.kernel.opening import checked_total
 
 __all__ = ["Entry", "Event", "Ledger", "LedgerReport", "Terms"]
 
@@ -139,7 +140,7 @@ class Ledger:
                 (now(), to_text(asked), to_text(spent), names, operator, os.getpid()),
             )
             if terms is not None:
-                take_on(connection, self._file.name, terms, used=number != 1)
+                take_on(connection, self._file.name, terms, used=account.spent > 0)
             write(
                 connection,
                 "UPDATE ledger SET spent = ? WHERE spent = ? AND total = ?",
@@ -155,14 +156,14 @@ class Ledger:
         """
         words = accepted_parts(accept)
         kept = self.terms
-        if kept is not None and any(differences(kept, terms)):
+        if self.spent if kept is None else any(differences(kept, terms)):
             with self._file.transaction(write=True) as connection:
                 accept_terms(connection, self._file.name, terms, words)
         return given_terms(kept, terms)
 
     def raise_total(self, total: Rational, *, consent: str) -> None:
         """Raise the total, with the data owner's consent: a name, or words, that the ledger records with the change."""
-        words, allowed = arguments.text(consent, "consent"), budget(total, "total")
+        words, allowed = arguments.text(consent, "consent"), checked_total(total, "total")
         with self._file.transaction(write=True) as connection:
             raise_total(connection, self._file.name, allowed, words)
 
