@@ -9,6 +9,7 @@ from ibis.expr import operations
 import adyton as ad
 from adyton.errors import SchemaError
 from adyton.kernel.tables import open_table
+from adyton.kernel.tables.expressions import check_stored
 from adyton.schema import Integer, Schema
 
 G = Schema({"g": Integer(0, 9)})
@@ -124,7 +125,7 @@ def test_a_view_of_a_database_file_is_refused(tmp_path):
 
 
 def test_rows_in_memory_are_opened_as_the_frame_they_are_alone():
-    frame = ibis.memtable(pd.DataFrame({"x": [1, 2]})) if (pd := pytest.importorskip("pandas")) else None
+    frame = ibis.memtable({"x": [1, 2]})
     with pytest.raises(SchemaError, match="open the frame itself"):
         open_table(frame.filter(frame.x > 1), Schema({"x": Integer(0, 3)}))
 

@@ -239,7 +239,9 @@ def test_an_interruption_leaves_no_operator_under_way():
 
 def test_every_deferred_signal_is_raised():
     came = []
-    before = {one: signal.signal(one, lambda number, frame: came.append(number)) for one in (signal.SIGTERM, signal.SIGHUP)}
+    before = {
+        one: signal.signal(one, lambda number, frame: came.append(number)) for one in (signal.SIGTERM, signal.SIGHUP)
+    }
     try:
         with pytest.raises(KeyboardInterrupt), deferred():
             for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTERM):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from datetime import date, datetime, time, timezone
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -19,6 +19,7 @@ import adyton as ad
 from adyton.errors import KernelFailure
 from adyton.kernel.tables import open_table
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
+
 
 def _categories(frame):
     return frame.astype("category")
@@ -67,7 +68,7 @@ WRITTEN = {
 """Values as a file has them, and what the schema says of them."""
 ODD_TEXTS = ["abc", "", "7", "0.25", "true", "2020-03-01", "2020-03-01 10:30:00.5", "9223372036854775809", "x\ufffd"]
 LARGE = 2**53 + 1
-UTC = [datetime(2020, 1, 31, hour, tzinfo=timezone.utc) for hour in (10, 11)]
+UTC = [datetime(2020, 1, 31, hour, tzinfo=UTC) for hour in (10, 11)]
 MADE = {
     "whole": ([1, 2], Integer(1, 2, **KEEP)),
     "fraction": ([0.5, 2.0], Numeric(0, 4, bins=2, **KEEP)),
@@ -149,8 +150,13 @@ SINGLE = {
     "in memory": ibis.memtable(pandas.DataFrame({"x": pandas.Series([1, "q"], dtype=object)})),
     "no such zone": pyarrow.table({"x": pyarrow.array([None, 5]).view(pyarrow.timestamp("s", tz="Nowhere/City"))}),
     "far times": pyarrow.table({"x": pyarrow.array([1, 2**40]).view(pyarrow.time64("us"))}),
-    "beyond the dictionary": pyarrow.table({"x": pyarrow.DictionaryArray.from_arrays(
-        pyarrow.array([0, 7, -1], pyarrow.int8()), pyarrow.array(["1"]), safe=False)}),
+    "beyond the dictionary": pyarrow.table(
+        {
+            "x": pyarrow.DictionaryArray.from_arrays(
+                pyarrow.array([0, 7, -1], pyarrow.int8()), pyarrow.array(["1"]), safe=False
+            )
+        }
+    ),
     "nulls": pyarrow.table({"x": pyarrow.nulls(3)}),
     "dictionary": pyarrow.table({"x": pyarrow.array(["1", "x"]).dictionary_encode()}),
     "runs": pyarrow.table({"x": pyarrow.RunEndEncodedArray.from_arrays([2, 3], [1, 5])}),

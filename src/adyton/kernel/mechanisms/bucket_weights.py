@@ -113,9 +113,7 @@ class BucketWeights:
         powers = dict(self._powers(end, table, context))
         return [context.multiply(rows[start][before], powers[start]) for start in range(first, last + 1)]
 
-    def _powers(
-        self, end: int, table: list[list[Decimal]], context: decimal.Context
-    ) -> list[tuple[int, Decimal]]:
+    def _powers(self, end: int, table: list[list[Decimal]], context: decimal.Context) -> list[tuple[int, Decimal]]:
         starts = np.arange(max(0, end - self.longest), end)
         costs = self.costs(starts, end).tolist()
         return [(start, _power(cost, table, context)) for start, cost in zip(starts.tolist(), costs, strict=True)]
@@ -158,7 +156,9 @@ def _power_table(rate: Fraction, most: int, context: decimal.Context) -> list[li
     precision as it has."""
     places = range(0, max(1, most.bit_length()), _DIGIT_BITS)
     exponents = [[rate * (digit << place) for digit in range(1 << _DIGIT_BITS)] for place in places]
-    return [[context.exp(context.divide(Decimal(-x.numerator), Decimal(x.denominator))) for x in row] for row in exponents]
+    return [
+        [context.exp(context.divide(Decimal(-x.numerator), Decimal(x.denominator))) for x in row] for row in exponents
+    ]
 
 
 def _power(cost: int, table: list[list[Decimal]], context: decimal.Context) -> Decimal:

@@ -48,7 +48,9 @@ def plain(column: Any, kind: Any) -> Any:
     if types.is_dictionary(column.type):
         return _spelled_out(column, plain(column.dictionary, kind))
     if types.is_temporal(column.type):
-        return pyarrow.concat_arrays(_times(column, kind)) if _has_text(column.type) else pyarrow.nulls(len(column), kind)
+        return (
+            pyarrow.concat_arrays(_times(column, kind)) if _has_text(column.type) else pyarrow.nulls(len(column), kind)
+        )
     found = quietly(lambda: column.cast(kind))
     if found is not None and _is_valid(found):
         return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from datetime import datetime, time, timezone
+from datetime import UTC, datetime, time
 from functools import cache
 from typing import Any
 
@@ -77,7 +77,7 @@ def _reading(text: str) -> str | None:
         return str(time.fromisoformat(text))
     if _MOMENT.fullmatch(text):
         moment = datetime.fromisoformat(text)
-        return str(moment if moment.tzinfo is None else moment.astimezone(timezone.utc))
+        return str(moment if moment.tzinfo is None else moment.astimezone(UTC))
     if "_" in text or not text.isascii():
         return None
     number = float(text)
