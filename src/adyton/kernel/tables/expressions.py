@@ -202,8 +202,8 @@ def check_stored(connection: Any, name: str, catalog: str | None, database: str 
     kinds = found("type", "duckdb_tables() join duckdb_databases() using (database_name)", "table_name")
     if kinds is None or any(kind != "duckdb" for (kind,) in kinds):
         raise SchemaError(
-            f"{name!r} is kept by another engine that DuckDB has attached, where it may be a view. Store a copy in DuckDB "
-            "with create table … as select."
+            f"{name!r} is kept by another engine that DuckDB has attached, where it may be a view. Store a copy in "
+            "DuckDB with create table … as select."
         )
     if not stored or viewed or viewed is None:
         raise SchemaError(
