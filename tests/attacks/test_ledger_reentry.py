@@ -239,18 +239,21 @@ def test_an_interruption_leaves_no_operator_under_way():
 
 def test_every_deferred_signal_is_raised():
     came = []
-    before = {
-        one: signal.signal(one, lambda number, frame: came.append(number)) for one in (signal.SIGTERM, signal.SIGHUP)
-    }
-    try:
-        with pytest.raises(KeyboardInterrupt), deferred():
-            for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTERM):
+    others = (signal.SIGTERM, signal.SIGHUP)
+    before = {one: signal.signal(one, lambda number, frame: came.append(number)) for one in others}
+
+    def work() -> None:
+        with deferred():
+            for one in (signal.SIGINT, *others, signal.SIGTERM):
                 signal.raise_signal(one)
             assert not came
-        assert came == [signal.SIGTERM, signal.SIGHUP]
+
+    try:
+        pytest.raises(KeyboardInterrupt, work)
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+    assert came == list(others)
 
 
 @pytest.mark.parametrize("request_to_end", ["SIGTERM", "SIGHUP"])
