@@ -249,7 +249,8 @@ def test_every_deferred_signal_is_raised():
             assert not came
 
     try:
-        pytest.raises(KeyboardInterrupt, work)
+        with pytest.raises(KeyboardInterrupt):
+            work()
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)

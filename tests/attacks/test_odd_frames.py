@@ -6,6 +6,7 @@ import io
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 import ibis
 import numpy as np
@@ -63,7 +64,7 @@ WRITTEN = {
     "day": (["2020-01-31", "2020-02-01"], DAYS),
     "moment": (["2020-01-31 10:00:00", "2020-02-01"], Categorical(["2020-01-31T10:00", "2020-02-01"], **KEEP)),
     "zoned": (["2020-01-31T10:00:00Z"] * 2, Categorical(["2020-01-31 10:00:00+00:00"], **KEEP)),
-    "clock": (["10:00", "11:00:30"], Categorical(["10:00", "11:00:30"], **KEEP)),
+    "clock": (["10:00", "11:30"], Categorical(["10:00", "11:30"], **KEEP)),
 }
 """Values as a file has them, and what the schema says of them."""
 ODD_TEXTS = ["abc", "", "7", "0.25", "true", "2020-03-01", "2020-03-01 10:30:00.5", "9223372036854775809", "x\ufffd"]
@@ -100,9 +101,10 @@ def _moved(build, columns, odd):
         return open_table(build({name: [*values, *last] for name, (values, _) in columns.items()}), schema)
 
     def differ(names):
-        return np.abs(table.select(names).vectorize() - plain.select(names).vectorize()).sum() != 1
+        return np.abs(table.select(names).vectorize() - expected(tuple(names))).sum() != 1
 
     plain, moved = opened(), {}
+    expected = cache(lambda names: plain.select(names).vectorize())
     for row in odd:
         table = opened(row)
         changed = [name for names in parts if differ(names) for name in names if differ([name])]

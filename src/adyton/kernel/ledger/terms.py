@@ -135,8 +135,8 @@ def refuse_unknown(name: str) -> None:
     """The error for a ledger that has spent something on units that it does not name."""
     raise LedgerMismatch(
         f"{name} was written by an early version, which did not record the unit, rows_per_unit and the schema of what "
-        "it has spent. Use another ledger. (With the data owner's consent, if the earlier answers were for what is asked "
-        "for now, accept={'terms'} in Python or --accept terms on the command line says so and records it.)"
+        "it has spent. Use another ledger. (With the data owner's consent, if the earlier answers were for what is "
+        "asked for now, accept={'terms'} in Python or --accept terms on the command line says so and records it.)"
     )
 
 
