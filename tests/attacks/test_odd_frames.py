@@ -124,7 +124,7 @@ def test_one_odd_line_of_a_file_moves_no_other_row(reader):
 
 @pytest.mark.parametrize("reader", VALUE_READERS)
 def test_one_odd_value_in_a_frame_moves_no_other_row(reader):
-    by_pandas = dict.fromkeys(("None", "nan", "0.25"), ["large"])  # it makes doubles of them: see known-limits.md
+    by_pandas = {row: ["large"] for row in ("None", "nan", "0.25")}  # it makes doubles of them: see known-limits.md
     assert _moved(VALUE_READERS[reader], MADE, ODD_VALUES) == ({} if reader == "polars" else by_pandas)
 
 

@@ -21,6 +21,7 @@ import math
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +100,7 @@ class BucketWeights:
         """The weight of each start of :meth:`last_bucket`, with a relative error below 10^(−digits)."""
         context = decimal.Context(prec=digits + _SPARE_DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
         first, last = max(before, end - self.longest), min(end - 1, before * self.longest)
-        table = _power_table(self.rate, self.most, context)
+        table = _power_table(self.rate, self.most, context.prec)
         rows: list[list[Decimal]] = [[Decimal(1)] + [Decimal(0)] * before]
         for step in range(1, last + 1):
             row = [Decimal(0)] * (before + 1)
@@ -151,9 +152,11 @@ class LastBucket:
         return left, right
 
 
-def _power_table(rate: Fraction, most: int, context: decimal.Context) -> list[list[Decimal]]:
+@lru_cache(maxsize=8)
+def _power_table(rate: Fraction, most: int, precision: int) -> list[list[Decimal]]:
     """e^{−rate·d·256^k} for every digit d of a number up to *most* in base 256; an exponent loses as many digits of
     precision as it has."""
+    context = decimal.Context(prec=precision, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
     places = range(0, max(1, most.bit_length()), _DIGIT_BITS)
     exponents = [[rate * (digit << place) for digit in range(1 << _DIGIT_BITS)] for place in places]
     return [
