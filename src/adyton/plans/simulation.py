@@ -37,9 +37,6 @@ def simulate(
     plan = name if isinstance(name, Plan) else plan_named(name, **options)
     counts = public_counts(x)
     amount = positive(epsilon, "epsilon")
-    plan.check(workload)
-    if workload.domain != counts.shape:
-        raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the counts have {counts.shape}.")
     number = None if trials is None else whole(trials, "trials", 1)
     source = np.random.SeedSequence(None if seed is None else whole(seed, "seed", 0))
     if number is None or plan.simulates_many:
