@@ -7,8 +7,8 @@ import pytest
 import adyton as ad
 from adyton.noise import SimulatedNoise
 from adyton.plans import algorithms, plan_named, simulate
-from adyton.plans.base import StrategyPlan
 from adyton.plans.merging import Merging
+from adyton.plans.strategy_plan import StrategyPlan
 from adyton.queries import Identity, Partition, Ranges
 
 SIDE = 12

@@ -17,8 +17,9 @@ from adyton.exact import Rational, positive, share
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition
 from adyton.kernel.mechanisms.dawa_costs import LeastCost, window_costs
-from adyton.plans.dawa import bucket_strategy, curve
+from adyton.plans.dawa import bucket_strategy
 from adyton.plans.simulation import public_counts
+from adyton.plans.steps import curve
 from adyton.queries import Partition, Queries
 from adyton.solving.solvers import solver
 

@@ -9,22 +9,19 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Places, Reals
-from adyton.exact import Rational, share
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.noisy_total import noisy_total
-from adyton.plans.registry import register
-from adyton.plans.uniform_grid import grid_of, rows_in_box
+from adyton.plans.base import Tasks
+from adyton.plans.options import RowsInBox, Share
+from adyton.plans.steps import CountsRows, grid_of
 from adyton.queries import Grid, Identity, Partition, Queries
 from adyton.solving.nested_groups import Layer, nested_least_squares
 
 _LEAST_BLOCKS = 10
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class AdaptiveGrid(Plan):
+class AdaptiveGrid(CountsRows):
     """A coarse grid is measured; each of its boxes is cut again into as many as its noisy count deserves; all of these
     are measured at once, and both levels are fitted by least squares. Boxes that are cells already are measured once.
 
@@ -38,31 +35,28 @@ class AdaptiveGrid(Plan):
     simulates_many = False
     minds_workload = False
 
-    coarse_share: Rational = Fraction(1, 2)
+    coarse_share: Share = Fraction(1, 2)
     """α in the paper: the part of the budget for the coarse grid."""
-    rows_per_box: Rational = 10
+    rows_per_box: RowsInBox = Fraction(10)
     """c in the paper, for the coarse grid: max(10, ¼√(rows·ε/c)) boxes along each side."""
-    rows_per_small_box: Rational = 5
+    rows_per_small_box: RowsInBox = Fraction(5)
     """c₂ in the paper, for the finer ones: √(count·(1 − α)ε/c₂) along each side of a box."""
-    total_share: Rational = Fraction(1, 50)
-    """The part of the budget that buys the total, where it is not public."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """A noisy total, a coarse grid, small boxes, least squares."""
-        alpha = share(self.coarse_share, "coarse_share")
-        constant = rows_in_box(self.rows_per_box, "rows_per_box")
-        small = rows_in_box(self.rows_per_small_box, "rows_per_small_box")
-        rows = noisy_total(x, epsilon, self.total_share, self)
-        coarse = grid_of(x.shape, max(_LEAST_BLOCKS, math.sqrt(rows.number * float(rows.left) / constant) / 4))
-        if coarse.count == x.cells:
-            alpha = Fraction(1)  # the boxes are cells: there is nothing to cut
+        rows = self.count_rows(x, epsilon)
+        wanted = math.sqrt(rows.number * float(rows.left) / float(self.rows_per_box)) / 4
+        coarse = grid_of(x.shape, max(_LEAST_BLOCKS, wanted))
+        alpha = self.coarse_share if coarse.count < x.cells else 1  # where boxes are cells, there is nothing to cut
         total = [Layer(one.answers, one.variances) for one in rows.measured]
         first = x.measure(coarse, alpha * rows.left)
         counts = Layer(first.answers, first.variances, np.zeros(coarse.count, dtype=np.int64))
         if alpha == 1:
             return nested_least_squares(counts, *total)
         rest = (1 - alpha) * rows.left
-        blocks = np.sqrt(np.maximum(0.0, first.answers.astype(np.float64)) * float(rest) / small)
+        blocks = np.sqrt(
+            np.maximum(0.0, first.answers.astype(np.float64)) * float(rest) / float(self.rows_per_small_box)
+        )
         fine, inside = _refine(coarse, blocks)
         second = x.reduce(fine).measure(Identity(fine.groups), rest)
         boxes = nested_least_squares(Layer(second.answers, second.variances, inside), counts, *total)

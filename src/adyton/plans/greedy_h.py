@@ -8,15 +8,14 @@ from functools import lru_cache
 import numpy as np
 
 from adyton.partitions import workload_partition
-from adyton.plans.base import StrategyPlan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.steps import curve
+from adyton.plans.strategy_plan import StrategyPlan
 from adyton.queries import Partition, Queries
-from adyton.queries.orders import hilbert_order
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class GreedyH(StrategyPlan):
     """A binary tree of counts whose blocks are weighted for the workload, over groups of cells that it treats alike.
@@ -38,14 +37,14 @@ class GreedyH(StrategyPlan):
     def alike(workload: Queries) -> Partition:
         """Numbered along the curve."""
         partition = workload_partition(workload)
-        if partition.groups == partition.cells or len(workload.domain) == 1:
+        order = curve(workload.domain)
+        if partition.groups == partition.cells or order is None:
             return partition
-        along = partition.labels[hilbert_order(workload.domain)]
+        along = partition.labels[order]
         _, first = np.unique(along, return_index=True)
         return Partition(np.argsort(np.argsort(first))[partition.labels])
 
 
 @lru_cache(maxsize=16)
 def _strategy(workload: Queries) -> Strategy:
-    order = None if len(workload.domain) == 1 else hilbert_order(workload.domain)
-    return greedy_h(workload, order)
+    return greedy_h(workload, curve(workload.domain))

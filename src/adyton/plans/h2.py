@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adyton.plans.base import StrategyPlan, Tasks
-from adyton.plans.limits import MOST_PLAIN_CELLS
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.strategy_plan import FixedStrategyPlan
 from adyton.queries import Queries
 from adyton.strategies import hierarchies
 from adyton.strategies.base import Strategy
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class H2(StrategyPlan):
+class H2(FixedStrategyPlan):
     """A binary tree of counts, all levels measured alike, made consistent by least squares.
 
     Hay et al., "Boosting the accuracy of differentially private histograms through consistency", PVLDB 2010.
@@ -22,8 +20,6 @@ class H2(StrategyPlan):
 
     name = "h2"
     serves = Tasks(dimensions=(1,))
-    most_cells = MOST_PLAIN_CELLS
-    minds_workload = False
 
     def strategy(self, workload: Queries) -> Strategy:
         """The binary tree."""

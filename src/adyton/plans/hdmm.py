@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from adyton.plans.base import StrategyPlan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.strategy_plan import StrategyPlan
 from adyton.queries import Queries
 from adyton.strategies.base import Strategy
 from adyton.strategies.hdmm import hdmm
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class HDMM(StrategyPlan):
     """Queries and weights found by numerical optimisation for the workload: slow to prepare, hard to beat by strategies
@@ -23,6 +22,7 @@ class HDMM(StrategyPlan):
 
     name = "hdmm"
     serves = Tasks()
+    effort = "search"
 
     reduce: bool = True
 

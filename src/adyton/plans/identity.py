@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adyton.plans.base import StrategyPlan, Tasks
-from adyton.plans.limits import MOST_PLAIN_CELLS
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.strategy_plan import FixedStrategyPlan
 from adyton.queries import Queries
 from adyton.strategies import hierarchies
 from adyton.strategies.base import Strategy
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class IdentityPlan(StrategyPlan):
+class IdentityPlan(FixedStrategyPlan):
     """Laplace noise on every cell.
 
     Dwork et al., "Calibrating noise to sensitivity in private data analysis", TCC 2006.
@@ -22,8 +20,7 @@ class IdentityPlan(StrategyPlan):
 
     name = "identity"
     serves = Tasks()
-    most_cells = MOST_PLAIN_CELLS
-    minds_workload = False
+    effort = "light"
 
     def strategy(self, workload: Queries) -> Strategy:
         """Every cell."""

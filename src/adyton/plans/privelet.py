@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adyton.plans.base import StrategyPlan, Tasks
-from adyton.plans.limits import MOST_PLAIN_CELLS
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.strategy_plan import FixedStrategyPlan
 from adyton.queries import Queries
 from adyton.strategies import hierarchies
 from adyton.strategies.base import Strategy
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class Privelet(StrategyPlan):
+class Privelet(FixedStrategyPlan):
     """Laplace noise on the Haar wavelet, with which every range needs few coefficients.
 
     Xiao, Wang and Gehrke, "Differential privacy via wavelet transforms", ICDE 2010.
@@ -22,8 +20,7 @@ class Privelet(StrategyPlan):
 
     name = "privelet"
     serves = Tasks()
-    most_cells = MOST_PLAIN_CELLS
-    minds_workload = False
+    effort = "light"
 
     def strategy(self, workload: Queries) -> Strategy:
         """The wavelet along every axis."""

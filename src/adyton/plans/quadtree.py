@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adyton.plans.base import StrategyPlan, Tasks
-from adyton.plans.limits import MOST_PLAIN_CELLS
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.strategy_plan import FixedStrategyPlan
 from adyton.queries import Queries
 from adyton.strategies import hierarchies
 from adyton.strategies.base import Strategy
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class Quadtree(StrategyPlan):
+class Quadtree(FixedStrategyPlan):
     """Counts of squares inside squares, more precise towards the cells, made consistent by least squares.
 
     Cormode et al., "Differentially private spatial decompositions", ICDE 2012.
@@ -22,8 +20,6 @@ class Quadtree(StrategyPlan):
 
     name = "quadtree"
     serves = Tasks(dimensions=(2,))
-    most_cells = MOST_PLAIN_CELLS
-    minds_workload = False
 
     def strategy(self, workload: Queries) -> Strategy:
         """The quadtree with geometric weights."""

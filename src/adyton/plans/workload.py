@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adyton.errors import BadInput
-from adyton.plans.base import StrategyPlan, Tasks
+from adyton.plans.base import Tasks
 from adyton.plans.limits import MOST_PLAIN_CELLS
-from adyton.plans.registry import register
+from adyton.plans.strategy_plan import StrategyPlan
 from adyton.queries import Queries, Weighted
 from adyton.strategies.base import Strategy
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class Workload(StrategyPlan):
     """Laplace noise on the answers to the workload itself, made consistent by least squares.
@@ -23,6 +22,7 @@ class Workload(StrategyPlan):
 
     name = "workload"
     serves = Tasks()
+    effort = "dense"
     most_cells = MOST_PLAIN_CELLS
 
     def strategy(self, workload: Queries) -> Strategy:
