@@ -7,16 +7,16 @@ on; ``longest: Whole | None = None`` may be left out. What is no such number is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.exact import exact, positive, share
+from adyton.exact import positive, share
 from adyton.messages import shorten
 from adyton.whole import whole
 
@@ -55,41 +55,26 @@ Positive: TypeAlias = Annotated[Fraction, positive]
 """A number greater than 0."""
 Whole: TypeAlias = Annotated[int, Within(whole_number, 1)]
 """A whole number of at least 1."""
-RowsInBox: TypeAlias = Annotated[Fraction, Within(exact, Fraction(1, 10**6), 10**6)]
-"""How many rows, times ε, a box of a grid gets: boxes of fewer or more are none."""
 
 
 def read_options(plan: DataclassInstance) -> None:
     """Put the value of each option in the place of what was given for it; defaults are values already."""
-    for option in _options(type(plan)):
-        given = getattr(plan, option.name)
-        if given is option.default or (given is None and option.optional):
+    readers = _readers(type(plan))
+    for field in fields(plan):
+        given = getattr(plan, field.name)
+        if given is field.default:
             continue
         if getattr(type(given), "__hash__", None) is None:
-            raise BadInput(f"{option.name} must be a single value, given {shorten(given)}.")
-        if option.read is not None:
-            object.__setattr__(plan, option.name, option.read(given, option.name))
-
-
-@dataclass(frozen=True)
-class _Option:
-    name: str
-    default: object
-    read: Reader | None
-    """None where the type of the field does not say how."""
-    optional: bool
+            raise BadInput(f"{field.name} must be a single value, given {shorten(given)}.")
+        if field.name in readers:
+            object.__setattr__(plan, field.name, readers[field.name](given, field.name))
 
 
 @lru_cache(maxsize=256)
-def _options(plan: type[DataclassInstance]) -> tuple[_Option, ...]:
-    hints = _hints(plan)
-    found = []
-    for field in fields(plan):
-        hint = hints.get(field.name)
-        kinds = (hint, *get_args(hint))
-        read = next((reader for reader in map(_reader, kinds) if reader is not None), None)
-        found.append(_Option(field.name, field.default, read, NoneType in kinds and field.default is not MISSING))
-    return tuple(found)
+def _readers(plan: type[DataclassInstance]) -> dict[str, Reader]:
+    """How options are read, by name, where their types say it."""
+    found = {name: _reader(hint) for name, hint in _hints(plan).items()}
+    return {name: reader for name, reader in found.items() if reader is not None}
 
 
 def _hints(plan: type) -> dict[str, Any]:
@@ -100,12 +85,15 @@ def _hints(plan: type) -> dict[str, Any]:
         return _hints(plan.__mro__[1])
 
 
-def _reader(kind: object) -> Reader | None:
+def _reader(kind: Any) -> Reader | None:
+    """By the type of a field: a flag, one of some words, a type that says how it is read, or such a type or None."""
     if kind is bool:
         return _flag
     if get_origin(kind) is Literal:
-        words = get_args(kind)
-        return lambda given, name: _one_of(words, given, name)
+        return partial(_one_of, get_args(kind))
+    if NoneType in get_args(kind):
+        inner = _reader(next(one for one in get_args(kind) if one is not NoneType))
+        return inner and (lambda given, name: None if given is None else inner(given, name))
     return next(filter(callable, getattr(kind, "__metadata__", ())), None)
 
 

@@ -30,7 +30,7 @@ PLANS: dict[str, type[Plan]] = {}
 
 _LINE, _PLANE, _BOTH, _ANY = (1,), (2,), (1, 2), None
 _PLACES: dict[str, tuple[str, str, tuple[int, ...] | None]] = {
-    "adaptive-grid": ("plans.adaptive_grid", "AdaptiveGrid", _PLANE),
+    "adaptive-grid": ("plans.grids", "AdaptiveGrid", _PLANE),
     "adaptive-hierarchy": ("plans.adaptive_hierarchy", "AdaptiveHierarchy", _LINE),
     "ahp": ("plans.ahp", "Ahp", _BOTH),
     "ahp*": ("plans.ahp", "AhpStar", _BOTH),
@@ -43,12 +43,12 @@ _PLACES: dict[str, tuple[str, str, tuple[int, ...] | None]] = {
     "dpcube": ("plans.dpcube", "DPCube", _BOTH),
     "dyadic": ("plans.dyadic", "Dyadic", _BOTH),
     "efpa": ("plans.efpa", "Efpa", _LINE),
-    "greedy-h": ("plans.greedy_h", "GreedyH", _BOTH),
-    "h2": ("plans.h2", "H2", _LINE),
-    "hb": ("plans.hb", "HB", _ANY),
-    "hdmm": ("plans.hdmm", "HDMM", _ANY),
+    "greedy-h": ("plans.workload_strategies", "GreedyH", _BOTH),
+    "h2": ("plans.fixed_strategies", "H2", _LINE),
+    "hb": ("plans.fixed_strategies", "HB", _ANY),
+    "hdmm": ("plans.workload_strategies", "HDMM", _ANY),
     "hybrid-tree": ("plans.hybrid_tree", "HybridTree", _PLANE),
-    "identity": ("plans.identity", "IdentityPlan", _ANY),
+    "identity": ("plans.fixed_strategies", "IdentityPlan", _ANY),
     "monotone-hierarchy": ("plans.optimal_hierarchy", "MonotoneHierarchy", _LINE),
     "mwem": ("plans.mwem", "Mwem", _ANY),
     "mwem*": ("plans.mwem", "MwemStar", _ANY),
@@ -59,15 +59,15 @@ _PLACES: dict[str, tuple[str, str, tuple[int, ...] | None]] = {
     "optimal-quadtree": ("plans.denoised_tree", "OptimalQuadtree", _PLANE),
     "php": ("plans.php", "Php", _LINE),
     "private-resolution": ("plans.private_resolution", "PrivateResolution", _LINE),
-    "privelet": ("plans.privelet", "Privelet", _ANY),
+    "privelet": ("plans.fixed_strategies", "Privelet", _ANY),
     "pythia": ("selection.pythia", "Pythia", _ANY),
-    "quadtree": ("plans.quadtree", "Quadtree", _PLANE),
+    "quadtree": ("plans.fixed_strategies", "Quadtree", _PLANE),
     "staged-hierarchy": ("plans.adaptive_hierarchy", "StagedHierarchy", _LINE),
     "staged-quadtree": ("plans.staged_quadtree", "StagedQuadtree", _PLANE),
     "structure-first": ("plans.structure_first", "StructureFirst", _LINE),
-    "uniform": ("plans.uniform", "Uniform", _ANY),
-    "uniform-grid": ("plans.uniform_grid", "UniformGrid", _PLANE),
-    "workload": ("plans.workload", "Workload", _ANY),
+    "uniform": ("plans.fixed_strategies", "Uniform", _ANY),
+    "uniform-grid": ("plans.grids", "UniformGrid", _PLANE),
+    "workload": ("plans.workload_strategies", "Workload", _ANY),
 }
 """Where each plan of this package stands, and the numbers of dimensions that it serves."""
 

@@ -15,7 +15,7 @@ from adyton.kernel.sources import VectorSource
 from adyton.partitions.similar_counts import similar_counts
 from adyton.plans.base import Plan
 from adyton.plans.options import Share
-from adyton.queries import Grid, Identity, Measurement, Partition, Total
+from adyton.queries import Identity, Measurement, Partition, Total
 from adyton.queries.orders import hilbert_order
 
 
@@ -66,16 +66,6 @@ def similar_groups(x: VectorSource, eta: Fraction, epsilon: Fraction, rest: Frac
     threshold = float(eta) * math.log(x.cells) / float(epsilon)
     cells = x.measure(Identity(x.shape), epsilon)
     return Groups(similar_counts(cells.answers, 2 / float(rest) ** 2, threshold), cells, threshold)
-
-
-def grid_of(domain: tuple[int, ...], blocks: float) -> Grid:
-    """A grid with at least so many blocks along each side: their width is a whole number of cells, rounded down.
-
-    >>> grid_of((32, 32), 25).blocks, grid_of((32, 32), 3).blocks
-    ((32, 32), (4, 4))
-    """
-    widths = [max(1, int(side / max(1.0, blocks))) for side in domain]
-    return Grid.of_blocks(domain, [math.ceil(side / width) for side, width in zip(domain, widths, strict=True)])
 
 
 def boundaries(intervals: Partition) -> Places:
