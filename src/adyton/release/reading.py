@@ -96,8 +96,9 @@ def _options(plain: object, algorithm: str) -> dict[str, Any]:
     options = {_text(name, "the name of an option"): value for name, value in _of(dict, plain, "options").items()}
     plan = plan_named(algorithm, **options)
     for name in options:
-        value: Any = getattr(plan, name)
-        if isinstance(value, int | float | Fraction) and value and not _LEAST_OPTION <= abs(value) <= _GREATEST_OPTION:
+        value = getattr(plan, name)
+        size = abs(Fraction(value)) if isinstance(value, int | float | Fraction) else 0
+        if size and not _LEAST_OPTION <= size <= _GREATEST_OPTION:
             raise BadInput(f"{name} is beyond any reach, given {shorten(value)}.")
     return options
 
