@@ -6,22 +6,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.arrays import Reals
-from adyton.denoising.block_posterior import block_posterior
-from adyton.denoising.isotonic import monotone_prefix
 from adyton.denoising.polya_tree import monotone_tree
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
-from adyton.plans.steps import CountsRows
+from adyton.plans.steps import CountsRows, staged_estimate
 from adyton.queries import Queries
-from adyton.solving.dyadic_tree import DyadicTree
 from adyton.solving.least_squares import least_squares
 from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import level_energy_of
 from adyton.strategies.signal_levels import signal_levels
 from adyton.strategies.staged_blocks import measure_in_stages
-
-_LEARNT = 0.75
-"""The weight of posterior means in the estimate; the errors of the two estimates are nearly as large, but not alike."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +58,3 @@ class StagedHierarchy(CountsRows):
         """Measure in stages; posterior means, mixed with monotone least squares."""
         energy, rows = level_energy_of(workload), self.count_rows(x, epsilon)
         return staged_estimate(measure_in_stages(x, energy, rows.left, rows.number, rows.measured))
-
-
-def staged_estimate(tree: DyadicTree) -> Reals:
-    """The cells from blocks that were measured in stages."""
-    return _LEARNT * block_posterior(tree) + (1 - _LEARNT) * monotone_prefix(tree.cells_estimate())

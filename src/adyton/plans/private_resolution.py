@@ -13,11 +13,10 @@ from adyton.denoising.isotonic import monotone_prefix
 from adyton.kernel.mechanisms import Resolution
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
-from adyton.plans.adaptive_hierarchy import staged_estimate
 from adyton.plans.base import Tasks
 from adyton.plans.options import Positive, Share
 from adyton.plans.registry import plan_named
-from adyton.plans.steps import CountsRows
+from adyton.plans.steps import CountsRows, staged_estimate
 from adyton.queries import Partition, Prefix, Queries
 from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels, prefix_energy
