@@ -18,8 +18,9 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition
 from adyton.kernel.mechanisms.least_cost import LeastCost
 from adyton.kernel.mechanisms.window_means import mean_costs
-from adyton.plans.dawa import bucket_strategy, curve
+from adyton.plans.dawa import bucket_strategy
 from adyton.plans.simulation import public_counts
+from adyton.plans.steps import curve
 from adyton.queries import Partition, Queries
 from adyton.solving.solvers import solver
 
