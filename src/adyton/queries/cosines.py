@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.queries.base import Queries
 from adyton.queries.size import Size
@@ -127,7 +127,7 @@ class Cosines(Queries):
         mirrored = left - odd if signed else left + odd
         return np.concatenate([left + odd, middle, mirrored[:, ::-1]], axis=1)
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         angles = numbers[:, None] * np.arange(1, 2 * self.cells, 2) % (4 * self.cells)
         rows: Reals = _table(self.cells, self.bits)[angles].astype(np.float64)
         rows[numbers == 0] = _constant(self.cells, self.bits)
@@ -163,7 +163,7 @@ def _sensitivity(waves: Cosines) -> int:
 
 
 @lru_cache(maxsize=8)
-def _table(cells: int, bits: int) -> npt.NDArray[np.int64]:
+def _table(cells: int, bits: int) -> Integers:
     """√(2/n)·2^bits·cos(πm/2n), rounded, for m = 0 … 4n − 1: a quarter of the wave and its mirror images."""
     quarter = np.rint(np.ldexp(np.sqrt(2 / cells), bits) * np.cos(np.pi * np.arange(cells) / (2 * cells)))
     half = np.concatenate([quarter, [0], -quarter[:0:-1]])
@@ -176,7 +176,7 @@ def _constant(cells: int, bits: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def _powers(size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _powers(size: int) -> tuple[Integers, Integers, Integers]:
     """For a power of 2: 5^a modulo 4·size, a < size; and for 1, 3, … < size, the a < size/2 with ±5^a equal to it.
 
     Last, −1 where it is 2·size ∓ 5^a instead, at which odd rows of cosines have the opposite sign.
@@ -192,7 +192,7 @@ def _powers(size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], np
     return powers, places, signs
 
 
-def _odd_rows(table: Array, differences: Array, rows: npt.NDArray[np.int64], step: int) -> Array:
+def _odd_rows(table: Array, differences: Array, rows: Integers, step: int) -> Array:
     """Σ_j d_j·table[(2j + 1)·row] for rows step, 3·step, 5·step, …"""
     size = table.size // (4 * step)
     if size & (size - 1) or not rows.size:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array
+from adyton.arrays import Array, Integers
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Queries
@@ -33,11 +33,11 @@ class Hierarchy(Queries):
     """
 
     domain: tuple[int, ...]
-    boundaries: tuple[npt.NDArray[np.int64], ...]
-    order: npt.NDArray[np.int64] | None = None
-    measured: npt.NDArray[np.int64] | None = None
+    boundaries: tuple[Integers, ...]
+    order: Integers | None = None
+    measured: Integers | None = None
     """The numbers of the blocks that are queries, ascending; None for all."""
-    children: tuple[npt.NDArray[np.int64], ...] = field(init=False)
+    children: tuple[Integers, ...] = field(init=False)
     """For each level but the finest, the first child of each block, and at the end the number of blocks below."""
 
     def __init__(
@@ -107,7 +107,7 @@ class Hierarchy(Queries):
         """How many blocks are queries."""
         return self.blocks if self.measured is None else self.measured.size
 
-    def query_levels(self) -> npt.NDArray[np.int64]:
+    def query_levels(self) -> Integers:
         """The level of each query."""
         levels = np.repeat(np.arange(len(self.boundaries)), [level.size - 1 for level in self.boundaries])
         return levels if self.measured is None else levels[self.measured]
@@ -188,7 +188,7 @@ def spread(values: Array, starts: Array) -> Array:
     return np.repeat(values, int(sizes[0]) if equal else sizes, axis=-1)
 
 
-def block_boundaries(cells: int, sizes: Sequence[int], *, root: bool = True) -> list[npt.NDArray[np.int64]]:
+def block_boundaries(cells: int, sizes: Sequence[int], *, root: bool = True) -> list[Integers]:
     """The boundaries of equal blocks of these sizes, with the whole domain in front if *root*."""
     levels = [np.append(np.arange(0, cells, size), cells) for size in sizes]
     if root and (not levels or levels[0].size > 2):

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from adyton.arrays import Reals
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.queries.size import Size
 from adyton.whole import IntegerArray
 
-Statistic = Callable[[IntegerArray, IntegerArray, IntegerArray, Fraction], npt.NDArray[np.float64]]
+Statistic = Callable[[IntegerArray, IntegerArray, IntegerArray, Fraction], Reals]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from adyton.exact import positive, share
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
@@ -114,14 +113,10 @@ class Bisections(Selection):
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """One level that takes most of the budget, a last pick that does, and two levels."""
-        instances = {
-            "one level": (cls(1, Fraction(2), Fraction(1, 10)), 6),
-            "last pick": (cls(1, Fraction(2), Fraction(9, 10)), 6),
-            "two levels": (cls(2, Fraction(1, 3), Fraction(1, 4)), 5),
-        }
         return [
-            AuditCase(f"bisections, {name}", one, (cells,), PrivateVector.of, reaches_epsilon=False, enumerable=True)
-            for name, (one, cells) in instances.items()
+            cls(1, Fraction(2), Fraction(1, 10)).case("bisections, one level", (6,)),
+            cls(1, Fraction(2), Fraction(9, 10)).case("bisections, last pick", (6,)),
+            cls(2, Fraction(1, 3), Fraction(1, 4)).case("bisections, two levels", (5,)),
         ]
 
     def __str__(self) -> str:

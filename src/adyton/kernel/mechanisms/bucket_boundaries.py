@@ -13,7 +13,6 @@ from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.bucket_weights import LARGEST_EXPONENT, BucketWeights, LastBucket
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
@@ -129,10 +128,7 @@ class BucketBoundaries(Selection):
             "five buckets": cls(5, 10, 6),
             "every other cell": cls(2, 30, 3, 2),
         }
-        return [
-            AuditCase(f"bucket boundaries, {name}", one, (6,), PrivateVector.of, reaches_epsilon=False, enumerable=True)
-            for name, one in instances.items()
-        ]
+        return [one.case(f"bucket boundaries, {name}", (6,)) for name, one in instances.items()]
 
     def __str__(self) -> str:
         return f"{self.buckets} buckets of similar counts"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.least_cost import LeastCost
@@ -106,22 +106,22 @@ class DawaPartition(Selection):
         long = epsilon.denominator * 4 * self.grid(sizes) >= NUMERATOR_LIMIT
         return Size(3 * buckets, (SLOW_DRAW if long else 64) * buckets)
 
-    def sizes(self, cells: int) -> npt.NDArray[np.int64]:
+    def sizes(self, cells: int) -> Integers:
         """The numbers of cells that a bucket may have."""
         longest = min(cells, self.longest or cells)
         return 1 << np.arange(longest.bit_length()) if self.lengths == "powers" else np.arange(1, longest + 1)
 
-    def grid(self, sizes: npt.NDArray[np.int64]) -> int:
+    def grid(self, sizes: Integers) -> int:
         """G, the steps to a row: a power of two, of which 2G is a multiple of all powers of two among the sizes."""
         return max(_COARSEST, 1 << max(0, int(sizes[-1]).bit_length() - 2))
 
-    def sensitivities(self, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def sensitivities(self, sizes: Integers) -> Integers:
         """Δ_L, how far one row can move the cost of a bucket of L cells, in steps of the grid."""
         if self.centre == "median":
             return np.where(sizes > 1, self.grid(sizes), 0)
         return np.asarray(-(-2 * self.grid(sizes) * (sizes - 1) // sizes))
 
-    def scales(self, sizes: npt.NDArray[np.int64], epsilon: Fraction) -> Ratio:
+    def scales(self, sizes: Integers, epsilon: Fraction) -> Ratio:
         """s_L = (Δ_ℓ + Δ_L)/ε."""
         moves = self.sensitivities(sizes)
         moved = [epsilon.denominator * move for move in (moves[-1] + moves).tolist()]
@@ -154,7 +154,7 @@ class DawaPartition(Selection):
             labels.append(partitions.labels())
         return np.concatenate(labels)
 
-    def _deviations(self, values: IntegerArray, sizes: npt.NDArray[np.int64], grid: int) -> IntegerArray:
+    def _deviations(self, values: IntegerArray, sizes: Integers, grid: int) -> IntegerArray:
         """D(b) of the bucket of each size that ends at each cell."""
         return (median_costs if self.centre == "median" else mean_costs)(values, sizes, grid)
 

@@ -17,7 +17,6 @@ from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.partition_weights import PartitionWeights
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
@@ -98,15 +97,8 @@ class DyadicPartition(Selection):
     def audit_cases(cls) -> list[AuditCase]:
         """A line whose length is no power of two, and a plane."""
         return [
-            AuditCase(
-                f"dyadic partition, {name}",
-                cls(domain, cost, (10, 60)),
-                domain,
-                PrivateVector.of,
-                reaches_epsilon=False,
-                enumerable=True,
-            )
-            for name, domain, cost in (("line", (4,), Fraction(1)), ("plane", (2, 3), Fraction(0)))
+            cls((4,), Fraction(1), (10, 60)).case("dyadic partition, line", (4,)),
+            cls((2, 3), Fraction(0), (10, 60)).case("dyadic partition, plane", (2, 3)),
         ]
 
     def __str__(self) -> str:

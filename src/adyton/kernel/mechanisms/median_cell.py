@@ -11,7 +11,6 @@ from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
 from adyton.whole import IntegerArray, widen
 
@@ -49,7 +48,7 @@ class MedianCell(Selection):
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """A short line."""
-        return [AuditCase("median cell", cls(), (5,), PrivateVector.of, reaches_epsilon=False, enumerable=True)]
+        return [cls().case("median cell", (5,))]
 
     def __str__(self) -> str:
         return "median cell"

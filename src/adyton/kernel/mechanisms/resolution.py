@@ -14,7 +14,6 @@ from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.whole import SAFE, IntegerArray, largest
@@ -88,14 +87,7 @@ class Resolution(Selection):
     def audit_cases(cls) -> list[AuditCase]:
         """Sizes that divide the domain and sizes that do not, up to the whole domain and only to parts of it."""
         return [
-            AuditCase(
-                f"resolution of {cells} cells",
-                cls(sizes, tuple(cost * GRID // 10 for cost in costs)),
-                (cells,),
-                PrivateVector.of,
-                reaches_epsilon=False,
-                enumerable=True,
-            )
+            cls(sizes, tuple(cost * GRID // 10 for cost in costs)).case(f"resolution of {cells} cells", (cells,))
             for cells, sizes, costs in (
                 (8, (1, 2, 4, 8), (30, 20, 10, 5)),
                 (7, (1, 4), (3, 1)),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.mechanisms.base import Mechanism, section
+from adyton.kernel.mechanisms.base import AuditCase, Mechanism, section
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
@@ -52,6 +52,10 @@ class Selection(Mechanism):
         """Independent choices."""
         values = data.values()
         return np.stack([self.choose(values, epsilon, noise) for _ in range(trials)])
+
+    def case(self, name: str, domain: tuple[int, ...]) -> AuditCase:
+        """A case for the auditor, who can follow every choice; most choices never lose all of ε."""
+        return AuditCase(name, self, domain, PrivateVector.of, reaches_epsilon=False, enumerable=True)
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
         """The choice itself."""

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
 from adyton.kernel.limits import check_queries
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
@@ -47,7 +48,7 @@ class VectorLaplace(Mechanism):
 
     takes = VectorShape
     queries: Queries
-    weights: npt.NDArray[np.int64] | None = None
+    weights: Integers | None = None
 
     def __post_init__(self) -> None:
         if self.weights is not None:
@@ -116,7 +117,7 @@ class VectorLaplace(Mechanism):
         assert isinstance(source, VectorShape)
         return Measurement(self.queries, output, partial(self.variances, epsilon), epsilon, private, source.mapping)
 
-    def variances(self, epsilon: Fraction) -> npt.NDArray[np.float64]:
+    def variances(self, epsilon: Fraction) -> Reals:
         """The variance of the noise in each answer: public, known before anything is measured.
 
         Under a huge ε it would vanish from double precision; it is kept just above 0, so that weights stay finite.
@@ -146,7 +147,7 @@ class VectorLaplace(Mechanism):
 
     def _log_likelihood_ratio(
         self, outputs: IntegerArray, left: IntegerArray, right: IntegerArray, epsilon: Fraction
-    ) -> npt.NDArray[np.float64]:
+    ) -> Reals:
         """ln P(output | left) − ln P(output | right), as the claim has it: Σ_q ε_q (|y − q·right| − |y − q·left|)."""
         scales = self.scales(epsilon)
         rates = np.asarray(scales.denominator / scales.numerator, dtype=np.float64)
@@ -163,7 +164,7 @@ def _one_variance(scale: Fraction) -> float:
     return max(float(discrete_laplace_variance(scale)), _LEAST_VARIANCE)
 
 
-def _scales_on_grid(rate: Fraction, weights: npt.NDArray[np.int64]) -> Ratio | None:
+def _scales_on_grid(rate: Fraction, weights: Integers) -> Ratio | None:
     """2^k / n_q with n_q ≤ rate·w_q·2^k, in 64-bit arithmetic; None where that would be too coarse or too large."""
     bits = 36 - (rate.numerator.bit_length() - rate.denominator.bit_length())
     excess = max(0, bits - _GRID_BITS)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.kernel.limits import check_queries
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.source import NoiseSource
@@ -45,7 +45,7 @@ class WorstApproximated(Selection):
     """
 
     queries: Queries
-    guess: npt.NDArray[np.int64]
+    guess: Integers
     denominator: int = 1
 
     def __post_init__(self) -> None:
@@ -113,17 +113,7 @@ class WorstApproximated(Selection):
             "differences": cls(Haar(4), np.array([0, 7, 0, 0]), 3),
             "coefficients up to 3": cls(mixed, np.array([5, 5, 5, 5]), 2),
         }
-        return [
-            AuditCase(
-                f"worst approximated, {name}",
-                selection,
-                selection.queries.domain,
-                PrivateVector.of,
-                reaches_epsilon=False,
-                enumerable=True,
-            )
-            for name, selection in instances.items()
-        ]
+        return [one.case(f"worst approximated, {name}", one.queries.domain) for name, one in instances.items()]
 
     def __str__(self) -> str:
         return f"the worst approximated of {self.queries}"
