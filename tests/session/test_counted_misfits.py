@@ -1,5 +1,6 @@
 """Rows that do not fit, counted within a release: exact budgets, honest errors, files that read back."""
 
+from dataclasses import fields
 from fractions import Fraction as F
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
+from adyton.plans.registry import PLANS
 from adyton.release import Misfits
 from adyton.release.misfits import SURE, Counted
 from adyton.schema.misfits import Misfit
@@ -75,6 +77,24 @@ def test_bad_shares_spend_nothing(csv, given):
     opened = session(csv)
     with pytest.raises(BadInput, match="misfits"):
         opened.release(TASK, 1, misfits=given)
+    assert opened.spent == 0
+
+
+_SENSELESS = {"dawa": {"centre": "foo"}, "ahp": {"eta": 10**30}, "hybrid-tree": {"median_rounds": 10**6}}
+
+
+@pytest.mark.parametrize("name", [one for one in ad.algorithms() if one != "pythia"])
+def test_options_that_make_no_sense_cost_no_misfits(csv, name):
+    """Every option of every plan is looked at before the misfits are counted, and by previews too."""
+    opened, two = session(csv), PLANS[name].serves.dimensions == (2,)
+    task = ad.Histogram("age", "sex") if two else TASK
+    for field in fields(PLANS[name]):
+        bad = {"rows": None, **_SENSELESS.get(name, {})}.get(field.name, "senseless")
+        if bad is None:
+            continue
+        for spend in (opened.release, opened.preview):
+            with pytest.raises(BadInput):
+                spend(task, 1, algorithm=name, **{field.name: bad})
     assert opened.spent == 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.errors import BadInput, BudgetExceeded
+from adyton.errors import BadInput
 from adyton.exact import as_number, exact
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import shorten
-from adyton.plans.base import StrategyPlan
 from adyton.plans.registry import plan_named
+from adyton.plans.rehearsal import rehearse
 from adyton.release.misfits import Counted, Misfits
 from adyton.schema import Schema
 from adyton.schema.checks import writable
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "adyton release", 1
 _LEAST_OPTION, _GREATEST_OPTION = Fraction(1, SAFE), Fraction(SAFE)
 _GREATEST = 1e300
-_NOTHING = Fraction(1, 10**300)
-"""A budget that no measurement can be paid from."""
 _WORDS: dict[type, str] = {bool: "true or false", dict: "a mapping", list: "a list", str: "a text"}
 _Kind = TypeVar("_Kind")
 
@@ -113,14 +110,11 @@ def _options(plain: object, algorithm: str) -> dict[str, Any]:
 
 
 def _rehearse(model: NoiseModel) -> None:
-    """Refuse what the algorithm would refuse, if it were run now: all of it comes before its first measurement."""
+    """Refuse what the algorithm would refuse, if it were run now."""
     plan, workload, epsilon = model.plan, model.workload, model.epsilon
     counts = np.zeros(workload.domain, dtype=np.int64)
     plan.admit(Kernel.simulated(counts, epsilon=epsilon, seed=0).root, workload, epsilon)
-    if not isinstance(plan, StrategyPlan):
-        merging, poor = plan.merging(workload), Kernel.simulated(counts, epsilon=_NOTHING, seed=0).root
-        with suppress(BudgetExceeded):
-            plan.run(merging.source(poor), merging.workload, epsilon)
+    rehearse(plan, workload, epsilon)
 
 
 def _record(plain: object, rows_per_unit: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import listing, shorten
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
+from adyton.plans.rehearsal import rehearse
 from adyton.queries import Queries
 from adyton.schema import Schema
 from adyton.selection.chosen import Chosen
@@ -81,6 +82,7 @@ class Outlook:
         plan, kept = plan_of(task, selected, algorithm, options or {})
         plan.check(workload)
         if not isinstance(plan, Pythia):
+            rehearse(plan, workload, Fraction(1))
             return cls(task, selected, workload, {algorithm: plan}, misfits=misfits)
         seen = plan.merging(workload).workload
         selector = plan.selector_for(seen)

@@ -19,6 +19,7 @@ from adyton.kernel.refusals import beyond
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.noise.source import NoiseSource
 from adyton.plans.base import Plan
+from adyton.plans.rehearsal import rehearse
 from adyton.queries import Measurement, Queries
 from adyton.release import Release
 from adyton.schema import Schema
@@ -184,6 +185,7 @@ class Session:
         planned = MisfitCount.planned(self._kernel.root, schema.names, where, misfits)
         row_epsilon = amount * (1 - planned.share) / x.stability
         plan.admit(x, workload, row_epsilon)
+        rehearse(plan, workload, row_epsilon)
         odds.warn(amount, "a release", self.unit)
         receipt = OpenReceipt.of(self._kernel)
         self.last = None
