@@ -121,7 +121,7 @@ def test_odd_folders(tmp_path, monkeypatch):
         assert ad.Release.load(folder).algorithm == "identity"
     monkeypatch.chdir("here")
     inside = run(*ask, "--ledger", "x/l.ledger", "--total", "1", "--out", "x")
-    assert (inside.exit_code, "Keep the ledger elsewhere" in inside.stderr) == (2, True)
+    assert (inside.exit_code, "Give --out another folder" in inside.stderr) == (2, True)
     for folder, message in (
         (".", "in one step"),
         ("a" * 300, "cannot be written to"),
@@ -162,6 +162,21 @@ def test_a_folder_with_a_release_is_replaced_if_that_is_allowed(tmp_path):
     assert (alone.exit_code, "belongs to --out" in alone.stderr) == (2, True)
     assert ad.Ledger.read(ledger).spent == 0.5
     assert (out / "notes.txt").exists()
+
+
+def test_no_table_is_taken_for_a_release(tmp_path):
+    """A private table may be called as a file of a release is."""
+    table, copy = tmp_path / "survey" / "answers.csv", tmp_path / "copy.csv"
+    table.parent.mkdir()
+    for file in (table, copy):
+        file.write_text("sex\nF\n")
+    schema = tmp_path / "s.toml"
+    schema.write_text('[attributes.sex]\ntype = "categorical"\nlevels = ["F", "M"]\n')
+    ask = ("--schema", str(schema), "--histogram", "sex", "--epsilon", "1", "--out", str(table.parent), "--overwrite")
+    for data, message in ((table, "Give --out another folder"), (copy, "no file of a release")):
+        done = run(str(data), *ask)
+        assert (done.exit_code, message in done.stderr) == (2, True)
+    assert [path.name for path in table.parent.iterdir()] == ["answers.csv"]
 
 
 def test_what_was_asked_is_what_is_written(tmp_path):

@@ -302,7 +302,7 @@ def test_answers_to_queries_have_a_file(tmp_path):
 
 def test_a_release_takes_the_place_of_another(tmp_path):
     NAMED.save(tmp_path / "out")
-    with pytest.raises(BadInput, match="allow to overwrite"):
+    with pytest.raises(BadInput, match="overwrite=True"):
         ASKED.save(tmp_path / "out")
     ASKED.save(tmp_path / "out", overwrite=True)
     assert ad.Release.load(tmp_path / "out").to_dict() == ASKED.to_dict()

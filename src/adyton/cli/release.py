@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 from pathlib import Path
@@ -82,10 +82,7 @@ def command(
     else:
         _check_task(task, declared, algorithm, options, count=count)
     amount = budget(epsilon, "--epsilon")
-    if out_folder and ledger and out_folder.resolve() in ledger.resolve().parents:
-        raise BadInput(f"{ledger} lies in {out_folder}, which is to be written whole. Keep the ledger elsewhere.")
-    if overwrite and not out_folder:
-        raise BadInput("--overwrite belongs to --out. Name the folder that may be overwritten.")
+    _check_folder(out_folder, (data, data.rpartition("#")[0], schema, queries, ledger), overwrite=overwrite)
     allowed = checked_total(_total(amount, total, ledger))
     accept_large(amount, "a release", yes=yes, quiet=quiet)
     if total is not None and allowed > amount:
@@ -169,6 +166,17 @@ def _check_count(folder: Path | None, *, count: bool, plain: bool) -> None:
         raise BadInput("--algorithm and --option are not for a count. Leave them out.")
     if folder is not None:
         raise BadInput("--out is not for a count. Leave it out; --json prints all there is to know.")
+
+
+def _check_folder(folder: Path | None, used: Iterable[str | Path | None], *, overwrite: bool) -> None:
+    """Refuse to write where a file lies that the release is made with."""
+    if folder is None:
+        if overwrite:
+            raise BadInput("--overwrite belongs to --out. Name the folder that may be overwritten.")
+        return
+    for file in filter(None, used):
+        if folder.resolve() in Path(file).resolve().parents:
+            raise BadInput(f"{file} lies in {folder}, which is to be written whole. Give --out another folder.")
 
 
 def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, Any], *, count: bool) -> None:
