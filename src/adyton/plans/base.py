@@ -182,6 +182,11 @@ class Plan(ABC):
         """Whether the noise in the answers to *queries* has one law on all data, if the plan runs for *workload*."""
         return False
 
+    def determines(self, workload: Queries, epsilon: Rational, queries: Queries) -> bool:
+        """Whether the answers to *queries* could follow from what is measured for *workload*: not those that tell
+        merged cells apart."""
+        return self.merging(workload).on_groups(queries) is not None
+
     @property
     def linear(self) -> bool:
         """Whether the estimate is left as it is found. A public total is linear too, but it could be wrong."""
@@ -237,7 +242,11 @@ class StrategyPlan(Plan):
 
     def one_law(self, workload: Queries, epsilon: Rational, queries: Queries) -> bool:
         """Where they follow from what was measured, and least squares are all that is done."""
-        asked = self.merging(workload).on_groups(queries) if self.linear else None
+        return self.linear and self.determines(workload, epsilon, queries)
+
+    def determines(self, workload: Queries, epsilon: Rational, queries: Queries) -> bool:
+        """Whether they are sums of multiples of what is measured."""
+        asked = self.merging(workload).on_groups(queries)
         return asked is not None and self.strategy(self.merging(workload).workload).determines(asked, epsilon)
 
     @property

@@ -153,7 +153,7 @@ class Release:
         """An Arrow table with one line per cell; with *confidence*, the columns ``lower`` and ``upper`` too.
 
         With *attributes*, the table of these alone, summed over the others. No count lies outside of its bounds: where
-        *integer* or *nonnegative* moved it, they are widened.
+        *integer* or *nonnegative* moved it, they are widened. Where nothing is known they are infinite, with a warning.
         """
         kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
         places = [place for place, name in enumerate(self.schema.names) if name in kept]
@@ -162,8 +162,11 @@ class Release:
         values: dict[str, npt.NDArray[Any]] = {"count": counts.astype(np.int64) if integer else counts}
         if confidence is not None:
             found = self.interval(queries, confidence)
-            if not found.bounded or found.confidence < float(exact(confidence, "confidence")):
-                warnings.warn(found.note, stacklevel=2)
+            if found.missing or found.confidence < float(exact(confidence, "confidence")):
+                warnings.warn(found.missing or found.note, stacklevel=2)
+            if found.beyond:
+                endless = np.full(counts.shape, np.inf)
+                found = replace(found, lower=-endless, upper=endless)
             look = {"integer": integer, "nonnegative": nonnegative}
             values["lower"], values["upper"] = around(values["count"], found.lower, found.upper, **look)
         return frames.arrow_table({name: labels for name, labels in self.axes.items() if name in kept}, values)

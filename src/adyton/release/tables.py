@@ -89,8 +89,8 @@ class TableSet:
         if self.queries.count > MOST_QUERIES:
             return self._noted(TOO_MANY_LINES)
         found = release.interval(self.queries, confidence)  # all at once: the algorithm is run again for it
-        if not found.bounded:
-            return self._noted(found.note)
+        if found.missing:
+            return self._noted(found.missing)
         return replace(self, tables=tuple(self._with(found)), confidence=found.confidence)
 
     def _with(self, found: Interval) -> Iterator[ReleasedTable]:
