@@ -72,6 +72,18 @@ class ReleasedTable:
         return pa.table({**columns, **{frames.free(name, columns): value for name, value in values.items()}})
 
 
+    def to_plain(self) -> dict[str, Any]:
+        """Column by column, as plain values for JSON."""
+        return {
+            "labels": {name: np.asarray(one).tolist() for name, one in zip(self.names, self.labels, strict=True)},
+            "what": self.what,
+            "counts": self.counts.tolist(),
+            "lower": None if self.lower is None else self.lower.tolist(),
+            "upper": None if self.upper is None else self.upper.tolist(),
+            "note": self.note,
+        }
+
+
 @dataclass(frozen=True, eq=False)
 class TableSet:
     """Tables whose lines, one after the other, are the answers to some queries."""
@@ -92,6 +104,16 @@ class TableSet:
         if found.missing:
             return self._noted(found.missing)
         return replace(self, tables=tuple(self._with(found)), confidence=found.confidence)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything, as plain values for JSON."""
+        return {
+            "integer": self.look.integer,
+            "nonnegative": self.look.nonnegative,
+            "confidence": self.confidence,
+            "left_out": self.left_out,
+            "tables": [table.to_plain() for table in self.tables],
+        }
 
     def _with(self, found: Interval) -> Iterator[ReleasedTable]:
         start = 0
