@@ -278,7 +278,6 @@ def test_count_for_people(tmp_path):
     assert 1000 < int(done.stdout) < 4000
     assert "Spent ε = 10 of 10" in " ".join(done.stderr.split())
 
-
     assert "Nothing has checked whether rows fit" in done.stderr
 
 
@@ -366,7 +365,8 @@ def test_the_ledger_goes_on(tmp_path):
         ({"--algorithm": "daw"}, 2, "dawa"),
         ({"--algorithm": "adaptive-grid"}, 2, "serves 2 dimensions"),
         ({"--algorithm": "hb", "--count": None, "--histogram": None}, 2, "not for a count"),
-        ({"--misfits": None, "--integer": None, "--count": None, "--histogram": None}, 2, "not for a count: --misfits, --i"),
+        ({"--misfits": None, "--integer": None, "--count": None, "--histogram": None}, 2, "count: --misfits, --integer."),
+        ({"--accept": "foo"}, 2, "or --accept schema on the command line"),
         ({"--algorithm": "dawa", "--option": "centre=foo"}, 2, "centre must be"),
         ({"--option": "depth"}, 2, "KEY=VALUE"),
         ({"--algorithm": "hb", "--option": "depth=3"}, 2, "no option 'depth'"),

@@ -281,6 +281,16 @@ def test_spreadsheets_run_nothing(tmp_path):
     assert ad.Release.load(tmp_path / "out").axes["-x"] == tuple(levels)  # the JSON file keeps the true label
 
 
+def test_no_two_columns_or_labels_become_one(tmp_path):
+    table = pd.DataFrame({"=a": ["=x", "'=x"], "'=a": [True, False]})
+    schema = ad.Schema({"=a": ad.Categorical(["=x", "'=x"]), "'=a": ad.Boolean()})
+    session = ad.Session(table, schema=schema, epsilon=1)
+    session.release(ad.Histogram("=a", "'=a"), 1, algorithm="identity").save(tmp_path / "out")
+    cells = pd.read_csv(tmp_path / "out" / "estimate.csv")
+    assert list(cells)[:3] == ["'=a", "''=a", "count"]
+    assert len(cells.groupby(["'=a", "''=a"])) == len(cells)
+
+
 def test_tables_have_names_of_their_own(tmp_path):
     names = ["a/b", "a b", "A_B", "../..", "é" * 80, "x" * 200, "x" * 200 + "y"]
     schema = ad.Schema({name: ad.Boolean() for name in names})

@@ -145,6 +145,17 @@ def test_what_is_said_aloud():
     assert str(counted(5_000)).startswith("About 5,000 of 10,000 rows (± 100) have an age")
 
 
+def test_most_of_all_rows_are_told_before_they_are_certain():
+    """A small budget: 3,000 rows, all of them unreadable, and counts with a deviation of 700."""
+    likely = counted(3000, rows=3000, deviation=700.0)
+    assert not likely.sure()
+    assert likely.warnings()[0].startswith("Likely: About 3,000 of 3,000 rows (± 700) have an age")
+    assert "No sign" not in str(likely)
+    for fewer in (counted(2000, rows=3000, deviation=700.0), counted(3000, rows=7000, deviation=700.0)):
+        assert not fewer.warnings()
+        assert "No sign" in str(fewer)
+
+
 def test_the_chance_of_a_false_alarm():
     """Six deviations of discrete Laplace noise: once in 10,000 times, at small and at large budgets."""
     from adyton.noise.probabilities import discrete_laplace_variance

@@ -99,9 +99,9 @@ def complain(message: str) -> None:
     sys.stderr.write(f"adyton: {printable(' '.join(message.split()))}\n")
 
 
-def accept_large(epsilon: Fraction, what: str, *, yes: bool, quiet: bool = False) -> None:
-    """Say on standard error that a budget is large; refuse one that is very large unless *yes* was said."""
-    words = odds.remark(epsilon, what)
+def accept_large(epsilon: Fraction, what: str, unit: str, *, yes: bool, quiet: bool = False) -> None:
+    """Say on standard error that a budget is large, to a *unit* in words; refuse a very large one unless *yes* was said."""
+    words = odds.remark(epsilon, what, unit)
     if words is None:
         return
     if epsilon > odds.VERY_LARGE and not yes:

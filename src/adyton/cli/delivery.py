@@ -143,7 +143,9 @@ def _lines(table: ReleasedTable, rows: int, confidence: float | None) -> Iterato
     columns.append([table.what.replace("_", " "), *map(_number, table.counts[:rows].tolist())])
     if confidence is not None and table.lower is not None and table.upper is not None:
         bounds = zip(table.lower[:rows].tolist(), table.upper[:rows].tolist(), strict=True)
-        columns.append([f"{100 * confidence:g}% interval", *(f"{_number(low)} to {_number(high)}" for low, high in bounds)])
+        columns.append(
+            [f"{100 * confidence:g}% interval", *(f"{_number(low)} to {_number(high)}" for low, high in bounds)]
+        )
     widths = [max(map(cell_len, column)) for column in columns]
     yield "\n"
     for number, texts in enumerate(zip(*columns, strict=True)):

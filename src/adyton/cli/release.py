@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _CONFIDENCE = 0.95
 _LARGEST = 1_000_000
 _UNCHECKED = (
-    "Nothing has checked whether rows fit the schema: those whose value cannot be read satisfy no comparison and are not "
-    "counted. A histogram of the attribute with --misfits tells how many there are."
+    "Nothing has checked whether rows fit the schema: those whose value cannot be read satisfy no comparison and are "
+    "not counted. A histogram of the attribute with --misfits tells how many there are."
 )
 
 
@@ -83,17 +83,18 @@ def command(
     options = asked.options_of(option)
     declared = Schema.from_toml(schema)
     if task is None:
-        others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": options}
-        others |= {"--algorithm": algorithm != "auto", "--out": out_folder}
+        others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": bool(options)}
+        others |= {"--algorithm": algorithm != "auto", "--out": out_folder is not None}
         _check_count([name for name, given in others.items() if given], count=count)
     else:
         _check_task(task, declared, algorithm, options, count=count, kept=as_json or out_folder is not None)
     amount = budget(epsilon, "--epsilon")
     _check_folder(out_folder, (data, data.rpartition("#")[0], schema, queries, ledger), overwrite=overwrite)
     allowed = checked_total(_total(amount, total, ledger))
-    accept_large(amount, "a release", yes=yes, quiet=quiet)
+    unit = _unit(declared, ledger)
+    accept_large(amount, "a release", unit, yes=yes, quiet=quiet)
     if total is not None and allowed > amount:
-        accept_large(allowed, "a total", yes=yes, quiet=quiet)
+        accept_large(allowed, "a total", unit, yes=yes, quiet=quiet)
     replaces = REPLACEABLE if overwrite else ()
     with (
         termination_interrupts(),
@@ -179,8 +180,8 @@ def _check_folder(folder: Path | None, used: Iterable[str | Path | None], *, ove
         if overwrite:
             raise BadInput("--overwrite belongs to --out. Name the folder that may be overwritten.")
         return
-    for file in filter(None, used):
-        if folder.resolve() in Path(file).resolve().parents:
+    for file in used:
+        if file and folder.resolve() in Path(file).resolve().parents:
             raise BadInput(f"{file} lies in {folder}, which is to be written whole. Give --out another folder.")
 
 
@@ -229,6 +230,15 @@ def _total(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fract
     if given is None and not ledger.exists():
         raise BadInput(f"{ledger} does not exist yet. Say what may be spent in all, for example --total 1.")
     return given or asked_for
+
+
+def _unit(schema: Schema, ledger: Path | None) -> str:
+    """What is protected, in the words of the report."""
+    from adyton.kernel.ledger import Ledger
+    from adyton.kernel.ledger.terms import Terms, given_terms
+
+    kept = Ledger.read(ledger).terms if ledger is not None and ledger.is_file() else None
+    return given_terms(kept, Terms.of(schema.to_dict(), schema.rows_per_unit)).named_unit
 
 
 def _show_count(

@@ -31,6 +31,14 @@ Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
 
 ErrorKind: TypeAlias = Literal["exact", "estimate", "upper mark", "noise only", "resampled"]
+MEANINGS: dict[ErrorKind, str] = {
+    "exact": "certain, whatever the data",
+    "estimate": "certain, whatever the data, up to rounding",
+    "upper mark": "about this or less",
+    "noise only": "from noise; the data add to it",
+    "resampled": "from what was published",
+}
+"""What the kinds of :class:`ExpectedError` mean, in plain words."""
 
 SMALLEST_EPSILON = Fraction(1, 1 << 40)
 _MOST_BITS = 1000
@@ -83,7 +91,7 @@ class ExpectedError:
         return self.total
 
     def __str__(self) -> str:
-        return f"{self.total:.4g} in all, {self.per_query:.4g} a query ({self.kind})"
+        return f"{self.total:.4g} in all, {self.per_query:.4g} a query ({MEANINGS[self.kind]})"
 
 
 @dataclass(frozen=True, kw_only=True)

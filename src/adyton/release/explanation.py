@@ -73,7 +73,8 @@ def _choice(release: Release) -> str:
     if choice is None:
         return f"Algorithm: {release.algorithm}, as asked."
     others = sorted(choice["regrets"].items(), key=lambda pair: (pair[1] is None, pair[1]))
-    ranked = ", ".join(_ranked(name, regret, release.algorithm) for name, regret in others[:5])
+    told = [pair for place, pair in enumerate(others) if place < 5 or pair[0] == release.algorithm]
+    ranked = ", ".join(_ranked(name, regret, release.algorithm) for name, regret in told)
     if not choice["bought"]:
         looked = "from public facts alone, for nothing"
     else:

@@ -71,7 +71,6 @@ class ReleasedTable:
             values["note"] = [self.note, *itertools.repeat(None, len(self.counts) - 1)]
         return pa.table({**columns, **{frames.free(name, columns): value for name, value in values.items()}})
 
-
     def to_plain(self) -> dict[str, Any]:
         """Column by column, as plain values for JSON."""
         return {

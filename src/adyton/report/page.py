@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton import odds
 from adyton.release.explanation import error_in_words
+from adyton.release.tables import MOST_TABLES
 from adyton.report import receipt
 from adyton.report.charts import caption, draw
 from adyton.report.lines import apart
@@ -91,12 +92,13 @@ def _more_tables(release: Release, summary: Summary) -> str | None:
         return None
     assert isinstance(release.task, Marginals)
     every = math.comb(len(release.axes), release.task.way)
+    kept = min(every, MOST_TABLES)
+    more = f" Of the {every - kept:,} others, release.to_frame(attributes) makes each." if every > kept else ""
     if release.task.way > 2:
-        return (
-            f"The {every:,} tables that were asked for are in the files beside this page. Here is each attribute alone."
-        )
-    left = every - len(summary.panels)
-    return f"{left:,} more tables are in the files beside this page." if left else None
+        of_all = f"{kept:,} of the {every:,}" if more else f"The {every:,}"
+        return f"{of_all} tables that were asked for are in the files beside this page.{more} Here is each attribute alone."
+    left = kept - len(summary.panels)
+    return f"{left:,} more tables are in the files beside this page.{more}" if left else None
 
 
 def _protected(release: Release) -> dict[str, str]:

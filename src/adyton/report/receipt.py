@@ -32,11 +32,6 @@ class Budget:
     this_share: float
     before_share: float
 
-    @property
-    def remaining_share(self) -> float:
-        """What is left, as a part of the whole."""
-        return max(0.0, 1 - self.this_share - self.before_share)
-
 
 def budget(release: Release) -> Budget:
     """The budget of the data set, after this release."""

@@ -64,9 +64,10 @@ class ClosedForm(Selector):
         errors = _errors(workload, epsilon, tuple(usable))
         name = min(errors, key=lambda one: (errors[one], one))
         least = max(errors[name], 1e-300)
-        regrets = {one: error / least for one, error in errors.items()}
-        if reach(workload) == 0 and regrets.get(_PLAIN, 2.0) < 1 + 1e-9:
+        regrets: dict[str, float | None] = {one: error / least for one, error in errors.items()}
+        if reach(workload) == 0 and errors.get(_PLAIN, 2 * least) < (1 + 1e-9) * least:
             name = _DENOISED if _DENOISED in usable and workload.cells > FEW_CELLS else _PLAIN
+            regrets.setdefault(name, None)
         return Choice(name, epsilon, (), regrets, errors, notes)
 
     def learnt(self) -> dict[str, Any]:

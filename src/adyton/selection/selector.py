@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -75,8 +76,9 @@ class Choice:
     """What is left of the budget for the algorithm."""
     bought: tuple[Bought, ...]
     """The features that were looked at, with their noisy values. No others were measured."""
-    regrets: dict[str, float]
-    """For each algorithm that could be chosen, how many times the best algorithm's error to expect from it."""
+    regrets: Mapping[str, float | None]
+    """For each algorithm that could be chosen, how many times the best algorithm's error to expect from it; None where
+    that is unknown."""
     errors: dict[str, float] = field(default_factory=dict)
     """For each of them the error to expect, as far as the selector predicts it: ‖W·x̂ − W·x‖₂."""
     notes: tuple[str, ...] = ()
@@ -105,7 +107,7 @@ class Choice:
             "algorithm": self.algorithm,
             "left": as_number(self.left),
             "bought": bought,
-            "regrets": {name: _finite(regret) for name, regret in self.regrets.items()},
+            "regrets": {name: None if regret is None else _finite(regret) for name, regret in self.regrets.items()},
             "errors": {name: _finite(error) for name, error in self.errors.items()},
             "notes": list(self.notes),
             "finished": self.finished,
@@ -114,7 +116,8 @@ class Choice:
     def __str__(self) -> str:
         bought = [f"{one.name} = {one.value:.6g} ± {one.deviation:.3g}" for one in self.bought]
         looked = f"after buying {', '.join(bought)}" if bought else "from public facts alone"
-        ranked = sorted(self.regrets.items(), key=lambda pair: pair[1])[:4]
+        known = [(name, regret) for name, regret in self.regrets.items() if regret is not None]
+        ranked = sorted(known, key=lambda pair: pair[1])[:4]
         beside = ", ".join(f"{name} {regret:.3f}" for name, regret in ranked)
         return f"{self.algorithm}, chosen {looked}; expected regrets: {beside}."
 

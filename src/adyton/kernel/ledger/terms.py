@@ -134,6 +134,6 @@ def accepted_parts(accept: object) -> frozenset[str]:
     if isinstance(accept, str) or not isinstance(accept, Collection) or not all(word in PARTS for word in accept):
         raise BadInput(
             f"accept may hold the words 'unit', 'rows_per_unit' and 'schema', given {shorten(accept)}. "
-            "Write accept={'schema'}."
+            "Write accept={'schema'}, or --accept schema on the command line."
         )
     return frozenset(accept)
