@@ -365,7 +365,7 @@ def test_the_ledger_goes_on(tmp_path):
         ({"--algorithm": "daw"}, 2, "dawa"),
         ({"--algorithm": "adaptive-grid"}, 2, "serves 2 dimensions"),
         ({"--algorithm": "hb", "--count": None, "--histogram": None}, 2, "not for a count"),
-        ({"--misfits": None, "--integer": None, "--count": None, "--histogram": None}, 2, "count: --misfits, --integer."),
+        ({"--misfits": None, "--integer": None, "--count": None, "--histogram": None}, 2, "--misfits, --integer. Leave"),
         ({"--accept": "foo"}, 2, "or --accept schema on the command line"),
         ({"--algorithm": "dawa", "--option": "centre=foo"}, 2, "centre must be"),
         ({"--option": "depth"}, 2, "KEY=VALUE"),

@@ -95,8 +95,10 @@ def _more_tables(release: Release, summary: Summary) -> str | None:
     kept = min(every, MOST_TABLES)
     more = f" Of the {every - kept:,} others, release.to_frame(attributes) makes each." if every > kept else ""
     if release.task.way > 2:
-        of_all = f"{kept:,} of the {every:,}" if more else f"The {every:,}"
-        return f"{of_all} tables that were asked for are in the files beside this page.{more} Here is each attribute alone."
+        told = f"{kept:,} of the {every:,}" if more else f"The {every:,}"
+        return (
+            f"{told} tables that were asked for are in the files beside this page.{more} Here is each attribute alone."
+        )
     left = kept - len(summary.panels)
     return f"{left:,} more tables are in the files beside this page.{more}" if left else None
 
