@@ -15,7 +15,7 @@ from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
-from adyton.kernel.refusals import beyond
+from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.noise.source import NoiseSource
 from adyton.plans.base import Plan
@@ -32,7 +32,7 @@ from adyton.tasks import Task, as_task
 from adyton.whole import whole
 
 
-class Session:
+class Session(Budgeted):
     """A private table with a budget. Releases come out of it, and what they cost is written into a ledger.
 
     *data* is a CSV, Parquet or DuckDB file, a pandas, polars or Arrow table, or an Ibis table; *schema* says what is
@@ -92,19 +92,9 @@ class Session:
     # ---- the budget -------------------------------------------------------------------------------------------------
 
     @property
-    def total(self) -> Fraction:
-        """All that may ever be spent."""
-        return self._kernel.total
-
-    @property
-    def spent(self) -> Fraction:
-        """What has been spent, by everybody who shares the ledger."""
-        return self._kernel.spent
-
-    @property
-    def remaining(self) -> Fraction:
-        """What is left."""
-        return self._kernel.remaining
+    def budget(self) -> Account:
+        """The account as it is now: what everybody who shares the ledger has spent of the total."""
+        return self._kernel.budget
 
     @property
     def ledger(self) -> Ledger | Tally:
@@ -227,8 +217,9 @@ class Session:
 
     def _afford(self, amount: Fraction) -> None:
         """Refuse what is more than is left, in the person's own terms and not in those of a row."""
-        if amount > self.remaining:
-            raise beyond(amount, self.remaining, self.total, path=self.ledger.path)
+        budget = self.budget
+        if amount > budget.remaining:
+            raise refusal(amount, budget.remaining, budget.total, self.ledger.path)
 
     def _source(self, where: str | None) -> TableSource:
         return self._kernel.root if where is None else self._kernel.root.where(where)

@@ -21,7 +21,18 @@ from adyton.kernel.ledger import arguments
 from adyton.kernel.ledger.changes import accept_terms, raise_total, reconcile
 from adyton.kernel.ledger.creation import bring_up_to_date
 from adyton.kernel.ledger.file import ChangedError, LedgerFile
-from adyton.kernel.ledger.records import Account, Entry, Event, Settled, now, read_account, read_entries, to_text
+from adyton.kernel.ledger.records import (
+    Account,
+    Budgeted,
+    Entry,
+    Event,
+    Settled,
+    now,
+    read_account,
+    read_entries,
+    refusal,
+    to_text,
+)
 from adyton.kernel.ledger.report import LedgerReport, read_report
 from adyton.kernel.ledger.terms import Terms, accepted_parts, differences, given_terms, read_terms, take_on
 from adyton.kernel.ledger.writing import write
@@ -32,7 +43,7 @@ _ATTEMPTS = 100
 _T = TypeVar("_T")
 
 
-class Ledger:
+class Ledger(Budgeted):
     """An open ledger; make one with :meth:`open`. Threads and processes may use the same ledger at once.
 
     >>> ledger = Ledger.open(None, total=1, dataset="visits")
@@ -95,22 +106,12 @@ class Ledger:
     @property
     def dataset(self) -> str:
         """The data set that the ledger belongs to."""
-        return self._account().dataset
+        return self.budget.dataset
 
     @property
-    def total(self) -> Fraction:
-        """All that may ever be spent."""
-        return self._account().total
-
-    @property
-    def spent(self) -> Fraction:
-        """The sum of all debits so far, by this process and every other."""
-        return self._account().spent
-
-    @property
-    def remaining(self) -> Fraction:
-        """What may still be spent."""
-        return self._account().remaining
+    def budget(self) -> Account:
+        """The account as it is now: what every process has spent of the total."""
+        return self._read(read_account)
 
     @property
     def terms(self) -> Terms | None:
@@ -131,7 +132,8 @@ class Ledger:
             account = read_account(connection)
             spent = account.spent + asked
             if spent > account.total:
-                account.refuse(asked, None if self.path is None else os.path.basename(self.path))
+                place = "the ledger in memory" if self.path is None else os.path.basename(self.path)
+                raise refusal(asked, account.remaining, account.total, self.path, place=place)
             number = write(
                 connection,
                 "INSERT INTO entries (time, amount, spent_after, lineage, operator, status, process)"
@@ -210,7 +212,7 @@ class Ledger:
         if self._file.closed:
             return f"Ledger({name}, closed)"
         try:
-            account = self._account()
+            account = self.budget
         except LedgerError:
             return f"Ledger({name}, not readable)"
         spent, total = display(account.spent), display(account.total)
@@ -225,9 +227,6 @@ class Ledger:
     def _read(self, what: Callable[[sqlite3.Connection], _T]) -> _T:
         with self._file.transaction(write=False) as connection:
             return what(connection)
-
-    def _account(self) -> Account:
-        return self._read(read_account)
 
 
 def _write_account(connection: sqlite3.Connection, terms: Account) -> None:
