@@ -78,8 +78,8 @@ class Kind(NamedTuple):
     """The value is of one of these classes exactly."""
     items: Kind | None = None
     """What each item of a tuple is."""
-    dtypes: tuple[str, ...] = ()
-    """The types of the numbers in an array."""
+    numbers: frozenset[np.dtype[Any]] = frozenset()
+    """What an array may hold."""
 
     def __str__(self) -> str:
         return ", ".join("None" if cls is _NOTHING else cls.__name__ for cls in self.classes)
@@ -102,13 +102,14 @@ def _kind(annotation: Any) -> Kind:
     if origin in (types.UnionType, Union):
         kinds = [_kind(one) for one in arguments]
         items = next((kind.items for kind in kinds if kind.items is not None), None)
-        dtypes = tuple(dtype for kind in kinds for dtype in kind.dtypes)
-        return Kind(tuple(cls for kind in kinds for cls in kind.classes), items, dtypes)
+        numbers = frozenset().union(*(kind.numbers for kind in kinds))
+        return Kind(tuple(cls for kind in kinds for cls in kind.classes), items, numbers)
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
         return Kind((tuple,), _kind(arguments[0]))
     if origin is np.ndarray:
         (number,) = get_args(arguments[1])
-        return Kind((np.ndarray,), dtypes=("int64", "object") if number is Any else (np.dtype(number).name,))
+        numbers = (np.int64, object) if number is Any else (number,)
+        return Kind((np.ndarray,), numbers=frozenset(map(np.dtype, numbers)))
     if annotation in (*_PLAIN, _NOTHING):
         return Kind((annotation,))
     listed = tuple(cls for cls in PARTS if isinstance(annotation, type) and issubclass(cls, annotation))
@@ -146,9 +147,10 @@ def _check(part: Any, kind: Kind, owner: Any, name: str, depth: int) -> None:
         for item in part:
             _check(item, kind.items, owner, name, depth)
     elif cls is np.ndarray:
-        if part.dtype.name not in kind.dtypes:
-            raise BadInput(f"{type(owner).__name__} does not know the {name} of {part.dtype}. It knows {kind.dtypes}.")
-        if part.dtype != object and not is_frozen(part):  # as those of copies made by force are not
+        if part.dtype not in kind.numbers:
+            known = ", ".join(map(str, kind.numbers))
+            raise BadInput(f"{type(owner).__name__} does not know the {name} of {part.dtype}. It knows {known}.")
+        if not part.dtype.hasobject and not is_frozen(part):  # as those of copies made by force are not
             raise BadInput(f"this {type(owner).__name__} was copied, not made by its constructor. Make a new one.")
     elif cls is int or cls is Fraction:
         if max(abs(part.numerator), part.denominator).bit_length() > MOST_BITS:
