@@ -108,8 +108,7 @@ def _kind(annotation: Any) -> Kind:
         return Kind((tuple,), _kind(arguments[0]))
     if origin is np.ndarray:
         (number,) = get_args(arguments[1])
-        numbers = (np.int64, object) if number is Any else (number,)
-        return Kind((np.ndarray,), numbers=frozenset(map(np.dtype, numbers)))
+        return Kind((np.ndarray,), numbers=frozenset(map(np.dtype, (np.int64, object) if number is Any else (number,))))
     if annotation in (*_PLAIN, _NOTHING):
         return Kind((annotation,))
     listed = tuple(cls for cls in PARTS if isinstance(annotation, type) and issubclass(cls, annotation))

@@ -22,12 +22,14 @@ from adyton.release.explanation import Explanation
 from adyton.release.intervals import Interval, NoiseModel
 from adyton.release.misfits import Misfits
 from adyton.release.presentation import around, shown
+from adyton.release.receipt import Receipt
 from adyton.release.saving import REPLACEABLE
 from adyton.release.staging import staged
 from adyton.release.tables import Look
 from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.selection.chosen import Chosen
+from adyton.selection.selector import Choice
 from adyton.tasks import Task, as_queries
 
 if TYPE_CHECKING:
@@ -60,10 +62,10 @@ class Release:
     """What was charged: a person's whole part in the table is protected by this much."""
     estimate: Reals
     """The estimated count of every cell, in the shape of the domain. Noise makes some fractional or negative."""
-    choice: Mapping[str, Any] | None
+    choice: Choice | None
     """How the algorithm was chosen, if it was: what was looked at, for how much, and what the others promised."""
-    record: Mapping[str, Any]
-    """The receipt: data set, privacy unit, budget, entries of the ledger, versions, date."""
+    receipt: Receipt
+    """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
     misfits: Misfits | None = None
     """The noisy numbers of rows that do not fit the schema, if they were counted."""
 
@@ -101,7 +103,7 @@ class Release:
     def noise(self) -> NoiseModel:
         """How the answers scatter around the true ones."""
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
-        row_epsilon = counting / self.rows_per_unit if self.choice is None else Fraction(self.choice["left"]["exact"])
+        row_epsilon = counting / self.rows_per_unit if self.choice is None else self.choice.left
         return NoiseModel(self._plan, self.workload, row_epsilon, self.estimate)
 
     @property
@@ -109,12 +111,17 @@ class Release:
         """What was run, with all that followed it."""
         if self.choice is None:
             return plan_named(self.algorithm, **self.options)
-        return Chosen.named(self.algorithm, finished=self.choice["finished"], **self.options)
+        return Chosen.named(self.algorithm, finished=self.choice.finished, **self.options)
 
     @property
     def rows_per_unit(self) -> int:
         """How many rows one person may have in the table."""
-        return int(self.record["rows_per_unit"])
+        return self.receipt.rows_per_unit
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The receipt as plain values, as ``release.json`` has it."""
+        return self.receipt.to_plain()
 
     def answer(self, queries: object, *, integer: bool = False, nonnegative: bool = False) -> Reals:
         """The estimated answers to any queries, at no cost: ``release.answer([(20, 29), (65, None)])``.
@@ -222,7 +229,7 @@ class Release:
 
     def __repr__(self) -> str:
         where = f" where {self.where}" if self.where else ""
-        mark = "" if self.record.get("private", True) else "; simulated, NOT private"
+        mark = "" if self.receipt.private else "; simulated, NOT private"
         return f"<release: {self.task}{where}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
 
     def _repr_html_(self) -> str:

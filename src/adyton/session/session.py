@@ -21,13 +21,14 @@ from adyton.noise.source import NoiseSource
 from adyton.plans.base import Plan
 from adyton.queries import Measurement, Queries
 from adyton.release import Release
+from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.selection.pythia import Pythia
+from adyton.selection.selector import Choice
 from adyton.session.epsilon import Epsilon
 from adyton.session.misfits import MisfitCount
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
-from adyton.session.receipt import OpenReceipt
 from adyton.tasks import Task, as_task
 from adyton.whole import whole
 
@@ -175,7 +176,7 @@ class Session(Budgeted):
         row_epsilon = amount * (1 - planned.share) / x.stability
         plan.admit(x, workload, row_epsilon)
         odds.warn(amount, "a release", self.unit)
-        receipt = OpenReceipt.of(self._kernel)
+        receipt = Receipt.opened(self._kernel)
         self.last = None
         with self._kernel.receipts() as debits:
             counted = planned.measure(amount)
@@ -190,7 +191,7 @@ class Session(Budgeted):
                 epsilon=amount,
                 estimate=estimate,
                 choice=choice,
-                record=receipt.complete(self.unit, self.schema.rows_per_unit, debits),
+                receipt=receipt.paid(self._kernel.ledger, debits),
                 misfits=counted,
             )
         return release
@@ -269,9 +270,9 @@ def _total(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | N
     return Ledger.read(ledger).total
 
 
-def _run(plan: Plan, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[str, dict[str, Any] | None, Reals]:
+def _run(plan: Plan, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[str, Choice | None, Reals]:
     """The algorithm that was run, the choice that led to it, if any, and the estimate."""
     if not isinstance(plan, Pythia):
         return plan.name, None, plan.estimate(x, workload, epsilon)
     choice = plan.choose(x, workload, epsilon)
-    return choice.algorithm, choice.to_plain(), plan.follow(x, workload, choice)
+    return choice.algorithm, choice, plan.follow(x, workload, choice)
