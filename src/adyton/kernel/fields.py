@@ -16,53 +16,34 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from adyton import queries
 from adyton.errors import BadInput
 from adyton.kernel.shapes import TableShape, VectorShape
-from adyton.queries import (
-    AllRange,
-    Cells,
-    Cosines,
-    Explicit,
-    Grid,
-    Haar,
-    Hierarchy,
-    Identity,
-    Kronecker,
-    Marginals,
-    OnGroups,
-    Partition,
-    Prefix,
-    Product,
-    Queries,
-    Ranges,
-    Reduction,
-    Stack,
-    Total,
-)
+from adyton.queries import Queries
 from adyton.queries.size import Size
 from adyton.schema import Schema
 from adyton.whole import is_frozen
 
 QUERIES: tuple[type[Queries], ...] = (
-    Identity,
-    Total,
-    Prefix,
-    AllRange,
-    Ranges,
-    Haar,
-    Cosines,
-    Hierarchy,
-    Marginals,
-    Grid,
-    Kronecker,
-    Stack,
-    Product,
-    Reduction,
-    Cells,
-    OnGroups,
-    Explicit,
+    queries.Identity,
+    queries.Total,
+    queries.Prefix,
+    queries.AllRange,
+    queries.Ranges,
+    queries.Haar,
+    queries.Cosines,
+    queries.Hierarchy,
+    queries.Marginals,
+    queries.Grid,
+    queries.Kronecker,
+    queries.Stack,
+    queries.Product,
+    queries.Reduction,
+    queries.Cells,
+    queries.OnGroups,
+    queries.Explicit,
 )
-PARTS: tuple[type[Any], ...] = (*QUERIES, Partition, TableShape, VectorShape)
+PARTS: tuple[type[Any], ...] = (*QUERIES, queries.Partition, TableShape, VectorShape)
 """The classes whose values can be part of another value. Subclasses of them cannot: they could lie."""
 _PLAIN = (bool, int, float, str, Fraction, Schema, Size)
 _NOTHING = type(None)
@@ -89,7 +70,7 @@ class Kind(NamedTuple):
 def fields_of(cls: type[Any]) -> dict[str, Kind]:
     """What each field of a dataclass may hold, from its annotations.
 
-    >>> fields_of(Partition)["groups"].classes
+    >>> fields_of(queries.Partition)["groups"].classes
     (<class 'int'>,)
     """
     hints = get_type_hints(cls)

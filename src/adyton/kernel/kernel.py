@@ -19,8 +19,9 @@ from adyton.grid import rounded_down
 from adyton.kernel.alone import alone, under_way
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.ledger import Ledger, Tally, Terms
+from adyton.kernel.ledger.arguments import accepted
 from adyton.kernel.ledger.records import Account, Budgeted, refusal
-from adyton.kernel.ledger.terms import accepted_parts
+from adyton.kernel.ledger.terms import PARTS
 from adyton.kernel.limits import check_depth, check_request, described
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
@@ -148,7 +149,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         accept: Collection[str],
     ) -> None:
         """Start with a ledger: one that is open already must have been opened for the same total and data set."""
-        accepted_parts(accept)
+        accepted(accept, PARTS)
         self._lock = threading.RLock()
         self._process = this_process()
         self._receipts = Receipts()

@@ -7,7 +7,6 @@ lose an answer, never a debit. Sums and comparisons are exact, so twenty debits 
 from __future__ import annotations
 
 import html
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
@@ -34,8 +33,8 @@ from adyton.kernel.ledger.records import (
     to_text,
 )
 from adyton.kernel.ledger.report import LedgerReport, read_report
-from adyton.kernel.ledger.terms import Terms, accepted_parts, differences, given_terms, read_terms, take_on
-from adyton.kernel.ledger.writing import write
+from adyton.kernel.ledger.terms import PARTS, Terms, differences, given_terms, read_terms, take_on
+from adyton.kernel.ledger.writing import write, write_debit
 
 __all__ = ["Entry", "Event", "Ledger", "LedgerReport", "Terms"]
 
@@ -72,7 +71,7 @@ class Ledger(Budgeted):
         is raised more plainly with :meth:`raise_total`.
         """
         terms = Account(arguments.text(dataset, "dataset"), budget(total, "total"), Fraction(0))
-        words = arguments.accepted(accept)
+        words = arguments.accepted(accept, ("total", "dataset"))
         file = LedgerFile(None if path is None else arguments.file_name(path))
         file.open(lambda connection: _write_account(connection, terms))
         try:
@@ -126,28 +125,16 @@ class Ledger(Budgeted):
         the ledger's are refused.
         """
         asked = arguments.amount(amount)
-        names = json.dumps(arguments.lineage(lineage))
+        names = arguments.lineage(lineage)
         operator = arguments.text(operator, "operator")
         with self._file.transaction(write=True) as connection:
             account = read_account(connection)
-            spent = account.spent + asked
-            if spent > account.total:
+            if asked > account.remaining:
                 place = "the ledger in memory" if self.path is None else os.path.basename(self.path)
                 raise refusal(asked, account.remaining, account.total, self.path, place=place)
-            number = write(
-                connection,
-                "INSERT INTO entries (time, amount, spent_after, lineage, operator, status, process)"
-                " VALUES (?, ?, ?, ?, ?, 'debited', ?)",
-                (now(), to_text(asked), to_text(spent), names, operator, os.getpid()),
-            )
+            number = write_debit(connection, account, asked, names, operator)
             if terms is not None:
                 take_on(connection, self._file.name, terms, used=number != 1)
-            write(
-                connection,
-                "UPDATE ledger SET spent = ? WHERE spent = ? AND total = ?",
-                (to_text(spent), to_text(account.spent), to_text(account.total)),
-            )
-        assert number is not None
         return number
 
     def agree(self, terms: Terms, accept: Collection[str] = ()) -> Terms:
@@ -155,7 +142,7 @@ class Ledger(Budgeted):
 
         A ledger that has none takes them on with its first debit.
         """
-        words = accepted_parts(accept)
+        words = arguments.accepted(accept, PARTS)
         kept = self.terms
         if kept is not None and any(differences(kept, terms)):
             with self._file.transaction(write=True) as connection:

@@ -10,7 +10,6 @@ import numpy as np
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.dawa_costs import rows_in
 from adyton.kernel.mechanisms.statistic import Statistic
-from adyton.kernel.vectors import PrivateVector
 from adyton.whole import IntegerArray, largest, widen
 
 
@@ -43,7 +42,7 @@ class TotalVariation(Statistic):
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """A short line."""
-        return [AuditCase("total variation", cls(), (4,), PrivateVector.of)]
+        return [AuditCase("total variation", cls(), (4,))]
 
     def __str__(self) -> str:
         return "total variation to even counts"
