@@ -10,22 +10,21 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.exact import display, exact
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
-from adyton.queries import Identity, Marginals, Queries
+from adyton.queries import Identity, Queries
 from adyton.release import files, frames, saving
 from adyton.release.explanation import Explanation
 from adyton.release.intervals import Interval, NoiseModel
 from adyton.release.misfits import Misfits
-from adyton.release.presentation import around, shown
+from adyton.release.presentation import Look
 from adyton.release.receipt import Receipt
 from adyton.release.saving import REPLACEABLE
 from adyton.release.staging import staged
-from adyton.release.tables import Look
+from adyton.release.tables import table_of
 from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.selection.chosen import Chosen
@@ -130,7 +129,7 @@ class Release:
         :func:`adyton.tasks.as_queries`. With *integer* or *nonnegative* the answers come from counts shown in that way.
         """
         asked = as_queries(self.schema, queries)
-        return np.asarray(asked @ shown(self.estimate, integer=integer, nonnegative=nonnegative), dtype=np.float64)
+        return np.asarray(asked @ Look(integer, nonnegative).shown(self.estimate), dtype=np.float64)
 
     def interval(self, queries: object = None, confidence: float = 0.95) -> Interval:
         """Answers with confidence intervals: for some queries, or for every cell if none are given.
@@ -163,17 +162,13 @@ class Release:
         *integer* or *nonnegative* moved it, they are widened.
         """
         kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
-        places = [place for place, name in enumerate(self.schema.names) if name in kept]
-        queries = Marginals(self.schema.shape, [places])
-        counts = self.answer(queries, integer=integer, nonnegative=nonnegative)
-        values: dict[str, npt.NDArray[Any]] = {"count": counts.astype(np.int64) if integer else counts}
+        found = table_of(self, kept, Look(integer, nonnegative))
         if confidence is not None:
-            found = self.interval(queries, confidence)
-            if not found.bounded or found.confidence < float(exact(confidence, "confidence")):
-                warnings.warn(found.note, stacklevel=2)
-            look = {"integer": integer, "nonnegative": nonnegative}
-            values["lower"], values["upper"] = around(values["count"], found.lower, found.upper, **look)
-        return frames.arrow_table({name: labels for name, labels in self.axes.items() if name in kept}, values)
+            bounds = self.interval(found.queries, confidence)
+            if not bounds.bounded or bounds.confidence < float(exact(confidence, "confidence")):
+                warnings.warn(bounds.note, stacklevel=2)
+            found = found.within(replace(bounds, note=""))
+        return found.tables[0].to_arrow()
 
     def to_frame(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
         """The same, with the same options, as a pandas DataFrame.
