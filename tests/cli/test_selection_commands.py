@@ -19,10 +19,10 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
+from adyton.report.selectors import draw
 from adyton.selection import experiments, shipped
 from adyton.selection.decision_tree import Split
 from adyton.selection.delphi import Delphi
-from adyton.selection.drawing import draw
 from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector

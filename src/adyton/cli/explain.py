@@ -42,7 +42,7 @@ def command(
     Reads public things only: a selector was learnt from public data, and a release is public.
     """
     if picture is not None:
-        from adyton.selection.drawing import check_ending
+        from adyton.report.selectors import check_ending
 
         check_ending(picture)
     release = None if file is None else _release_in(file)
@@ -64,7 +64,7 @@ def command(
     else:
         _show_selector(selector)
     if picture is not None:
-        from adyton.selection.drawing import draw
+        from adyton.report.selectors import draw
 
         draw(selector, picture)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from adyton.errors import BadInput
 from adyton.plans.base import ExpectedError
-from adyton.selection.drawing import COLOURS, check_ending
+from adyton.report.palette import COLOURS
+from adyton.report.selectors import check_ending
 
 _DASHES = {"exact": "-", "estimate": "-", "upper mark": "--", "noise only": ":"}
 _WORDS = {"upper mark": "at most about", "noise only": "noise alone"}

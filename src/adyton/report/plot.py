@@ -13,9 +13,9 @@ from adyton.exact import display
 from adyton.report.charts import oriented
 from adyton.report.palette import BLUE, heat
 from adyton.report.scales import spread
+from adyton.report.selectors import check_ending
 from adyton.report.shown import Panel
 from adyton.report.summary import summarise
-from adyton.selection.drawing import check_ending
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -138,7 +138,7 @@ def fig9_to_11(part: Part, path: Path) -> bool:
 def fig8(selector: TreeSelector, folder: str | os.PathLike[str]) -> list[Path]:
     """The trees that were learnt, as ``trees-2d.svg``; that of short boxes, the paper's Fig. 8, as ``fig8.svg`` too."""
     need_plots()
-    from adyton.selection.drawing import draw
+    from adyton.report.selectors import draw
 
     pictures = {f"trees-{selector.training.dimensions}d.svg": selector}
     if "short" in selector.trees:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.plans.registry import plan_named
+from adyton.plans.registry import plan_type
 from adyton.selection.measured import Measured
 from adyton.selection.selector import Selector
 
@@ -53,4 +53,4 @@ def expected_errors(
 
 def uses_rows(algorithm: str) -> bool:
     """Whether an algorithm buys a noisy number of rows, and need not if there is one."""
-    return hasattr(plan_named(algorithm), "total_share")
+    return plan_type(algorithm).buys_total

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
 from adyton.messages import shorten
+from adyton.report.palette import COLOURS
 from adyton.selection.decision_tree import Leaf, Tree
 from adyton.selection.features import CELLS, feature_named
 from adyton.selection.selector import Selector
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png", ".pdf")
 
-COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D55E00", "#BBBBBB")
-"""Eight that people of every kind of colour vision tell apart (Okabe and Ito, 2008), grey in the place of black."""
 _HATCHES = ("", "///", "...", "xx", "\\\\\\", "++")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _INK, _PALE, _LINE = "#222222", "#F3F3F3", "#888888"
