@@ -141,12 +141,14 @@ def _show_release(release: Release, *, as_json: bool) -> None:
     with progress("estimating the error", quiet=as_json):
         explanation = release.explain()
     if as_json:
-        print_json({"explanation": list(explanation.paragraphs), "choice": release.choice})
+        print_json(
+            {"explanation": list(explanation.paragraphs), "choice": release.choice and release.choice.to_plain()}
+        )
         return
     for paragraph in explanation.paragraphs:
         out().print(printable(paragraph), soft_wrap=True)
     if release.choice is not None:
-        _show_choice(dict(release.choice), as_json=False)
+        _show_choice(release.choice.to_plain(), as_json=False)
 
 
 def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left") -> None:

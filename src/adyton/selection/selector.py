@@ -86,12 +86,22 @@ class Choice:
         """The noisy number of rows, if it was bought: the chosen algorithm need not buy it again."""
         return next((one.total for one in self.bought if one.total is not None), None)
 
+    @property
+    def spent(self) -> Fraction:
+        """What was spent on features."""
+        return sum((one.spent for one in self.bought), Fraction(0))
+
+    def ranked(self) -> list[tuple[str, str]]:
+        """The algorithms that could be chosen with their regrets as they are shown, the most promising first."""
+        pairs = sorted(self.regrets.items(), key=lambda pair: pair[1])
+        return [(name, f"{regret:.2f}" if math.isfinite(regret) else "unknown") for name, regret in pairs]
+
     def to_plain(self) -> dict[str, Any]:
         """The choice as plain values, for JSON: budgets as exact fractions, and as floats for programs."""
         bought = [
             {
                 "name": one.name,
-                "words": feature_named(one.name).words,
+                "words": one.words,
                 "value": one.value,
                 "deviation": one.deviation,
                 "epsilon": as_number(one.spent),
