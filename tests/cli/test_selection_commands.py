@@ -17,12 +17,13 @@ from adyton import Boolean, Histogram, Schema, Session
 from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
+from adyton.lab import experiments
+from adyton.lab.delphi import Delphi
 from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
-from adyton.selection import experiments, shipped
+from adyton.report.selectors import draw
+from adyton.selection import shipped
 from adyton.selection.decision_tree import Split
-from adyton.selection.delphi import Delphi
-from adyton.selection.drawing import draw
 from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from adyton.bench.noise import compare
 from adyton.errors import BadInput
+from adyton.lab.bench.noise import compare
 from adyton.noise import Ratio
 from adyton.noise.goodness import counts_fit, same_law
 from adyton.noise.probabilities import (

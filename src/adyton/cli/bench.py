@@ -39,8 +39,8 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
 ) -> None:
     """Measure the product and its peers in the same run, and print the ratios."""
+    from adyton.lab.corpus import confirm_public
     from adyton.plans import plan_named
-    from adyton.selection.corpus import confirm_public
 
     if subject not in _BENCHMARKS:
         raise BadInput(no_such("benchmark", subject, _BENCHMARKS))
@@ -94,56 +94,56 @@ class _Asked:
 
 
 def _plans(asked: _Asked) -> _Records:
-    from adyton.bench.plans import compare, steps
+    from adyton.lab.bench.plans import compare, steps
 
     return asked.gather("plans", steps(plans=asked.plans), compare, plans=asked.plans, **asked.on)
 
 
 def _scarce(asked: _Asked) -> _Records:
-    from adyton.bench.scarce import compare, steps
+    from adyton.lab.bench.scarce import compare, steps
 
     return asked.gather("scarce", steps(asked.plans), compare, plans=asked.plans, **asked.on)
 
 
 def _variants(asked: _Asked) -> _Records:
-    from adyton.bench.variants import compare, steps
+    from adyton.lab.bench.variants import compare, steps
 
     return asked.gather("variants", steps(), compare, **asked.on)
 
 
 def _selections(asked: _Asked) -> _Records:
-    from adyton.bench.selections import compare, steps
+    from adyton.lab.bench.selections import compare, steps
 
     return asked.gather("selections", steps(), compare)
 
 
 def _choosing(asked: _Asked) -> _Records:
-    from adyton.bench.choosing import compare, steps
+    from adyton.lab.bench.choosing import compare, steps
 
     return asked.gather("choosing", steps(), compare)
 
 
 def _intervals(asked: _Asked) -> _Records:
-    from adyton.bench.intervals import compare, steps
+    from adyton.lab.bench.intervals import compare, steps
 
     return asked.gather("intervals", steps(), compare, **asked.on)
 
 
 def _clipped(asked: _Asked) -> _Records:
-    from adyton.bench.clipped import compare, detailed_corpus, held_out_tables
+    from adyton.lab.bench.clipped import compare, detailed_corpus, held_out_tables
 
     shapes = detailed_corpus() if asked.data is None else held_out_tables(asked.data)
     return asked.gather("clipped", len(shapes), compare, shapes=shapes, trials=asked.trials)
 
 
 def _judged(asked: _Asked) -> _Records:
-    from adyton.bench.judged import compare, steps
+    from adyton.lab.bench.judged import compare, steps
 
     return asked.gather("judged", steps(), compare, **asked.on)
 
 
 def _noise(asked: _Asked) -> _Records:
-    from adyton.bench.noise import compare
+    from adyton.lab.bench.noise import compare
 
     with progress("bench noise", quiet=asked.quiet):
         return [
@@ -162,7 +162,7 @@ def _noise(asked: _Asked) -> _Records:
 
 
 def _vectorize(asked: _Asked) -> _Records:
-    from adyton.bench.vectorize import compare
+    from adyton.lab.bench.vectorize import compare
 
     with progress("bench vectorize", quiet=asked.quiet):
         record = compare()
@@ -170,7 +170,7 @@ def _vectorize(asked: _Asked) -> _Records:
 
 
 def _inference(asked: _Asked) -> _Records:
-    from adyton.bench.inference import compare
+    from adyton.lab.bench.inference import compare
 
     with progress("bench inference", quiet=asked.quiet):
         return [{**asdict(record), "times_faster": record.ratio} for record in compare()]

@@ -1,0 +1,115 @@
+"""The selectors of the package on the inputs of the Pythia paper, which they never saw, beside the best single plan.
+
+A part of the paper's grid of data sets, domains and numbers of rows, at ε = 1 and 0.1.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.errors import BadInput
+from adyton.lab.corpus import read_corpus
+from adyton.lab.delphi import Delphi
+from adyton.lab.replay import expected_errors
+from adyton.lab.reproduce.pythia import FILES, GROUPS, PANEL
+from adyton.selection.selector import Selector
+from adyton.selection.shipped import shipped_selector
+
+MOST = {1: 80, 2: 140}
+"""How many inputs are measured, by the number of axes; all of them would take hours."""
+RUNS = {1: 10, 2: 8}
+"""The most runs of each algorithm."""
+EPSILONS = ("1", "0.1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedRecord:
+    """One workload: mean regrets, where the least error of each input is cross-fitted."""
+
+    workload: str
+    epsilon: str
+    inputs: int
+    selector: float
+    """Choosing, with what is paid for looking at the data."""
+    best: str
+    """The single plan of least mean regret: known only afterwards."""
+    single: float
+    """Its mean regret."""
+
+
+def compare(
+    *,
+    data: str | os.PathLike[str] | None = None,
+    public: bool = False,
+    trials: int = 10,
+    advance: Callable[[], None] = lambda: None,
+) -> Iterator[JudgedRecord]:
+    """Every workload on lines and planes, and all of those together."""
+    if data is None:
+        raise BadInput(
+            "selectors are judged on the histograms of DPBench. Give the folder that holds them with --data."
+        )
+    for dimensions in GROUPS:
+        delphi = inputs_of(data, dimensions, public=public, trials=trials)
+        yield from judged(delphi, shipped_selector(dimensions), advance)
+
+
+def inputs_of(
+    data: str | os.PathLike[str], dimensions: int, *, public: bool, trials: int, cache: Path | None = None
+) -> Delphi:
+    """A part of the paper's inputs, and the algorithms that the selectors choose among."""
+    return Delphi(
+        corpus=read_corpus(Path(data) / FILES[dimensions], dimensions, public=public),
+        public=public,
+        dimensions=dimensions,
+        algorithms=PANEL[dimensions],
+        workloads=GROUPS[dimensions],
+        epsilons=EPSILONS,
+        trials=min(trials, RUNS[dimensions]),
+        most=MOST[dimensions],
+        cache=cache,
+    )
+
+
+def judged(delphi: Delphi, selector: Selector, advance: Callable[[], None] = lambda: None) -> Iterator[JudgedRecord]:
+    """What a selector is worth on inputs, by budget and workload, and on all workloads together."""
+
+    def tell(steps: int) -> None:
+        for _ in range(steps):
+            advance()
+
+    everything = delphi.measure(tell)
+    for epsilon in dict.fromkeys(one.epsilon for one in everything.inputs):
+        measured = everything.where(lambda one, epsilon=epsilon: one.epsilon == epsilon)  # type: ignore[misc]
+        every = []
+        for workload in measured.errors:
+            best = measured.best_errors(workload)
+            chosen = expected_errors(measured, dict.fromkeys(measured.sources, selector), workload) / best
+            every.append(np.column_stack([chosen, measured.mean_errors(workload) / best[:, None]]))
+            yield _record(f"{delphi.dimensions}-D {workload}", epsilon, every[-1], measured.algorithms)
+        yield _record(f"{delphi.dimensions}-D, all", epsilon, np.concatenate(every), measured.algorithms)
+
+
+def _record(workload: str, epsilon: Fraction, regrets: Reals, names: tuple[str, ...]) -> JudgedRecord:
+    means = regrets.mean(axis=0)
+    place = int(np.argmin(means[1:]))
+    return JudgedRecord(
+        workload=workload,
+        epsilon=str(epsilon),
+        inputs=len(regrets),
+        selector=float(means[0]),
+        best=names[place],
+        single=float(means[1 + place]),
+    )
+
+
+def steps() -> int:
+    """How many steps :func:`compare` tells of."""
+    return sum(MOST[ndim] * (len(PANEL[ndim]) * len(GROUPS[ndim]) + 1) for ndim in GROUPS)

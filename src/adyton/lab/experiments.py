@@ -1,0 +1,243 @@
+"""Experiments: the error of every algorithm on every training input, measured once and kept in a file."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import inspect
+import multiprocessing
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.errors import BadInput
+from adyton.lab.inputs import Input
+from adyton.plans import Plan, plan_named, simulate
+from adyton.selection.features import true_features
+from adyton.selection.workload_kinds import workload_named
+from adyton.whole import whole
+
+TRIALS = 20
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS errors (
+    input TEXT, workload TEXT, algorithm TEXT, trials INTEGER, errors BLOB, seconds REAL,
+    PRIMARY KEY (input, workload, algorithm)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS features (input TEXT PRIMARY KEY, features BLOB) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """One algorithm on one input, for all workloads that are still missing; without an algorithm, the features."""
+
+    input: Input
+    algorithm: str
+    plan: Plan | None
+    workloads: tuple[str, ...]
+    trials: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Result:
+    job: _Job
+    values: Reals
+    """workloads × trials, or the features."""
+    seconds: float
+
+
+_KEEP = """
+INSERT INTO errors VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+SET trials = excluded.trials, errors = excluded.errors, seconds = excluded.seconds WHERE excluded.trials > trials
+"""
+
+
+class Experiments:
+    """A file of measured errors. What is in it is not measured again; a run that was killed goes on where it was.
+
+    >>> import tempfile
+    >>> from adyton.lab.corpus import made_up_corpus
+    >>> from adyton.lab.inputs import grid
+    >>> inputs = grid(made_up_corpus(1)[:1], [16], [100])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     experiments = Experiments(folder + "/errors.db")
+    ...     experiments.run(inputs, ["identity", "uniform"], ["prefix"], trials=3, processes=1)
+    ...     experiments.errors(inputs, ["identity", "uniform"], "prefix", trials=3).shape
+    (1, 2, 3)
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        with self._open() as file:
+            file.executescript(_TABLES)
+
+    def run(
+        self,
+        inputs: Sequence[Input],
+        algorithms: Sequence[str] | Mapping[str, Plan],
+        workloads: Sequence[str],
+        *,
+        trials: int = TRIALS,
+        processes: int | None = None,
+        advance: Callable[[int], None] = lambda steps: None,
+    ) -> None:
+        """Measure what is missing, in parallel; *advance* is told of every error that is there.
+
+        Algorithms are names from the library, or plans under names of one's own.
+        """
+        number = whole(trials, "trials", 1)
+        with self._open() as file:
+            jobs = self._missing(file, inputs, _plans(algorithms), workloads, number)
+            advance(len(inputs) * (len(algorithms) * len(workloads) + 1) - sum(len(job.workloads) for job in jobs))
+            for result in _results(jobs, processes or os.cpu_count() or 1):
+                _keep(file, result)
+                advance(len(result.job.workloads))
+
+    def errors(
+        self,
+        inputs: Sequence[Input],
+        algorithms: Sequence[str] | Mapping[str, Plan],
+        workload: str,
+        *,
+        trials: int,
+    ) -> Reals:
+        """inputs × algorithms × trials: ‖W·x̂ − W·x‖₂ of each run."""
+        labels = [_label(name, plan) for name, plan in _plans(algorithms).items()]
+        with self._open() as file:
+            query = "SELECT input, algorithm, errors FROM errors WHERE workload = ? AND trials >= ?"
+            kept = {(one, name): blob for one, name, blob in file.execute(query, (workload, trials))}
+        try:
+            return np.array(
+                [[np.frombuffer(kept[one.key, label])[:trials] for label in labels] for one in inputs]
+            ).reshape(len(inputs), len(labels), trials)
+        except KeyError as error:
+            raise BadInput(f"the experiment {error.args[0]} with {workload} was not run. Run it first.") from None
+
+    def features(self, inputs: Sequence[Input]) -> Reals:
+        """inputs × features, as :data:`adyton.selection.features.FEATURES` lists them, without noise."""
+        with self._open() as file:
+            kept = dict(file.execute("SELECT input, features FROM features"))
+        return np.array([np.frombuffer(kept[one.key]) for one in inputs])
+
+    def seconds(self, algorithm: str) -> float:
+        """The time that all runs of an algorithm took."""
+        label = _label(algorithm, plan_named(algorithm))
+        with self._open() as file:
+            found = file.execute("SELECT sum(seconds) FROM errors WHERE algorithm = ?", (label,)).fetchone()[0]
+        return float(found or 0.0)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self.path, isolation_level=None, timeout=60)) as file:
+                file.execute("PRAGMA journal_mode = WAL")
+                file.execute("PRAGMA synchronous = NORMAL")
+                yield file
+        except sqlite3.Error as error:
+            raise BadInput(f"{self.path} cannot hold experiments ({error}). Give the path of a new file.") from None
+
+    def _missing(
+        self,
+        file: sqlite3.Connection,
+        inputs: Sequence[Input],
+        plans: Mapping[str, Plan],
+        workloads: Sequence[str],
+        trials: int,
+    ) -> list[_Job]:
+        """The jobs that are left, large domains first."""
+        done = set(file.execute("SELECT input, workload, algorithm FROM errors WHERE trials >= ?", (trials,)))
+        featured = {key for (key,) in file.execute("SELECT input FROM features")}
+        jobs = [_Job(one, "", None, ("features",), 1) for one in inputs if one.key not in featured]
+        for one in inputs:
+            for name, plan in plans.items():
+                label = _label(name, plan)
+                left = tuple(workload for workload in workloads if (one.key, workload, label) not in done)
+                if left:
+                    jobs.append(_Job(one, label, plan, left, trials))
+        return sorted(jobs, key=lambda job: -np.prod(job.input.domain))
+
+
+def _plans(algorithms: Sequence[str] | Mapping[str, Plan]) -> Mapping[str, Plan]:
+    return algorithms if isinstance(algorithms, Mapping) else {name: plan_named(name) for name in algorithms}
+
+
+@lru_cache(maxsize=256)
+def _label(name: str, plan: Plan) -> str:
+    """The name under which errors are kept: a plan with other options, or whose text was changed, is another one."""
+    try:
+        text = inspect.getsource(type(plan))
+    except (OSError, TypeError):  # written in an interpreter
+        codes = [value.__code__ for value in vars(type(plan)).values() if inspect.isfunction(value)]
+        text = repr([(code.co_name, code.co_code, repr(code.co_consts)) for code in codes])
+    text += repr(sorted((field.name, repr(getattr(plan, field.name))) for field in fields(plan)))
+    return f"{name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _results(jobs: list[_Job], processes: int) -> Iterator[_Result]:
+    """The jobs' results, as they come."""
+    if processes == 1 or len(jobs) < 2:
+        yield from map(_work, jobs)
+        return
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None  # plans of a script are known there
+    context = multiprocessing.get_context(method)
+    gc.collect()
+    gc.freeze()  # a worker must not tidy up what it inherits: an open database belongs to the parent
+    try:
+        with context.Pool(processes, _prepare, (jobs,)) as pool:
+            for number, values, seconds in pool.imap_unordered(_work_on, range(len(jobs))):
+                yield _Result(jobs[number], values, seconds)
+    finally:
+        gc.unfreeze()
+
+
+_jobs: list[_Job] = []
+
+
+def _prepare(jobs: list[_Job]) -> None:
+    """In a worker: the list of jobs, which it is then told by number. Ctrl-C is for the parent to handle."""
+    global _jobs
+    _jobs = jobs
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _work_on(number: int) -> tuple[int, Reals, float]:
+    result = _work(_jobs[number])
+    return number, result.values, result.seconds
+
+
+def _work(job: _Job) -> _Result:
+    begun = time.perf_counter()
+    x, plan, epsilon = job.input.counts(), job.plan, job.input.epsilon
+    if plan is None:
+        return _Result(job, true_features(x, epsilon), time.perf_counter() - begun)
+    asked = [workload_named(name, job.input.domain) for name in job.workloads]
+    errors = np.empty((len(asked), job.trials))
+    minded = None
+    for row, workload in enumerate(asked):
+        if row == 0 or plan.minds(workload) != minded:
+            minded = plan.minds(workload)
+            estimates = simulate(plan, x, workload, epsilon, seed=job.input.seed, trials=job.trials)
+        errors[row] = np.linalg.norm(workload @ (estimates - x), axis=-1)
+    return _Result(job, errors, (time.perf_counter() - begun) / len(asked))
+
+
+def _keep(file: sqlite3.Connection, result: _Result) -> None:
+    job = result.job
+    file.execute("BEGIN")
+    if job.plan is None:
+        file.execute("INSERT OR REPLACE INTO features VALUES (?, ?)", (job.input.key, result.values.tobytes()))
+    else:
+        for name, errors in zip(job.workloads, result.values, strict=True):
+            row = (job.input.key, name, job.algorithm, job.trials, errors.tobytes(), result.seconds)
+            file.execute(_KEEP, row)
+    file.execute("COMMIT")
