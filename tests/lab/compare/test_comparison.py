@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.lab.compare import experiment as experiment_module
+from adyton.lab import engine
 from adyton.lab.compare.data_sets import DataSet, data_sets
 from adyton.lab.compare.experiment import LOOKS, Experiment
 from adyton.lab.compare.results import Case, Outcome, Recommendation, ranked
@@ -155,7 +155,7 @@ def test_the_seed_decides_everything():
 
 
 def test_an_algorithm_that_fails_is_listed_with_the_reason(monkeypatch):
-    true = experiment_module.simulate
+    true = engine.simulate
 
     def sometimes(plan, x, workload, *rest, **options):
         if plan.name == "uniform":
@@ -164,7 +164,7 @@ def test_an_algorithm_that_fails_is_listed_with_the_reason(monkeypatch):
             raise BadInput("not this one.")
         return true(plan, x, workload, *rest, **options) * (math.inf if plan.name == "h2" else 1)
 
-    monkeypatch.setattr(experiment_module, "simulate", sometimes)
+    monkeypatch.setattr(engine, "simulate", sometimes)
     names = ["uniform", "h2", "dawa", "hb"]
     found = Experiment(
         datasets=[LINE], epsilons=["1"], algorithms=names, workloads=["identity", "prefix"], trials=1
@@ -185,7 +185,7 @@ def test_each_algorithm_is_done_with_before_the_next(monkeypatch):
         ran.append(plan.name)
         return np.zeros((trials, *x.shape))
 
-    monkeypatch.setattr(experiment_module, "simulate", recorded)
+    monkeypatch.setattr(engine, "simulate", recorded)
     found = Experiment(datasets=[LINE, PLANE], algorithms=["hdmm", "h2", "workload"], workloads=["identity"]).run()
     assert [(name, len(list(runs))) for name, runs in itertools.groupby(ran)] == [
         ("hdmm", 6),
@@ -199,7 +199,7 @@ def test_ctrl_c_ends_it(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(experiment_module, "simulate", interrupted)
+    monkeypatch.setattr(engine, "simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Experiment(datasets=[LINE], algorithms=["hb"]).run()
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from statistics import median
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.sources import VectorSource
+from adyton.lab.bench.timing import seconds
 from adyton.plans import plan_named
 from adyton.queries import Identity, Prefix, Queries, RandomRanges
 from adyton.selection.pythia import Pythia
 
+_DOMAINS = ((4096,), (64, 64))
 _RUNS = 9
 _EPSILON = Fraction(1)
 
@@ -42,19 +44,18 @@ class ChoosingRecord:
     """Choosing divided by running."""
 
 
-def compare(advance: Callable[[], None] = lambda: None) -> Iterator[ChoosingRecord]:
+def compare() -> Iterator[ChoosingRecord]:
     """Measure on 4096 cells in one and two dimensions."""
     random = np.random.default_rng(0)
-    for domain in ((4096,), (64, 64)):
+    for domain in _DOMAINS:
         x = random.poisson(random.gamma(0.3, 20, domain))
         for make in _workloads(domain):
             yield _record(x, make)
-            advance()
 
 
 def steps() -> int:
-    """How many records there are."""
-    return sum(len(_workloads(domain)) for domain in ((4096,), (64, 64)))
+    """How many records :func:`compare` yields."""
+    return sum(len(_workloads(domain)) for domain in _DOMAINS)
 
 
 def _workloads(domain: tuple[int, ...]) -> list[Callable[[int], Queries]]:
@@ -66,7 +67,7 @@ def _workloads(domain: tuple[int, ...]) -> list[Callable[[int], Queries]]:
     return found
 
 
-def _record(x: npt.NDArray[np.int64], make: Callable[[int], Queries]) -> ChoosingRecord:
+def _record(x: Integers, make: Callable[[int], Queries]) -> ChoosingRecord:
     plan, seeds, workload, numbers = Pythia(), itertools.count(), make(0), itertools.count(1)
 
     def source() -> VectorSource:
@@ -96,9 +97,4 @@ def _record(x: npt.NDArray[np.int64], make: Callable[[int], Queries]) -> Choosin
 
 def _median_time(work: Callable[[VectorSource], object], source: Callable[[], VectorSource]) -> float:
     """In seconds, on a fresh source each time."""
-    times = []
-    for x in (source() for _ in range(_RUNS)):
-        start = time.perf_counter()
-        work(x)
-        times.append(time.perf_counter() - start)
-    return median(times)
+    return median(seconds(partial(work, source())) for _ in range(_RUNS))

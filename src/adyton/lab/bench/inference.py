@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Reals
+from adyton.lab.bench.timing import timed
 from adyton.queries import Hierarchy
 from adyton.solving.nonnegative import optimality
 from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
 from adyton.solving.trees import TreeSolver
-
-_OPTIMALITY = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,16 +28,18 @@ class InferenceComparison:
     reached: float
     """How far from optimal: the norm of the (projected) gradient, relative to that at zero."""
     peer_reached: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times faster than the peer."""
-        return self.peer_seconds / self.seconds
+    times_faster: float
 
 
-def compare(least_squares_cells: int = 1 << 20, nonnegative_cells: int = 1 << 16) -> list[InferenceComparison]:
+def compare(least_squares_cells: int = 1 << 20, nonnegative_cells: int = 1 << 16) -> Iterator[InferenceComparison]:
     """Binary hierarchies with all levels, noise of scale 1 on sparse counts. Building matrices is not timed."""
-    return [_least_squares(least_squares_cells), _nonnegative(nonnegative_cells)]
+    yield _least_squares(least_squares_cells)
+    yield _nonnegative(nonnegative_cells)
+
+
+def steps() -> int:
+    """How many records :func:`compare` yields."""
+    return 2
 
 
 def _least_squares(cells: int) -> InferenceComparison:
@@ -48,11 +48,11 @@ def _least_squares(cells: int) -> InferenceComparison:
     tree, answers = _problem(cells)
     matrix = _sparse(tree)
     TreeSolver(tree, 1.0).solve(answers)
-    seconds, ours = _timed(lambda: TreeSolver(tree, 1.0).solve(answers))
-    peer_seconds, theirs = _timed(lambda: lsmr(matrix, answers)[0])
+    seconds, ours = timed(lambda: TreeSolver(tree, 1.0).solve(answers))
+    peer_seconds, theirs = timed(lambda: lsmr(matrix, answers)[0])
     start = float(np.linalg.norm(matrix.T @ answers))
 
-    def reached(x: npt.NDArray[np.float64]) -> float:
+    def reached(x: Reals) -> float:
         return float(np.linalg.norm(matrix.T @ (matrix @ x - answers))) / start
 
     return InferenceComparison(
@@ -63,6 +63,7 @@ def _least_squares(cells: int) -> InferenceComparison:
         peer_seconds=peer_seconds,
         reached=reached(ours),
         peer_reached=reached(theirs),
+        times_faster=peer_seconds / seconds,
     )
 
 
@@ -73,22 +74,22 @@ def _nonnegative(cells: int) -> InferenceComparison:
     matrix = _sparse(tree)
     ones = np.ones(tree.count)
     nonnegative_tree_least_squares(tree.boundaries, answers, ones)
-    seconds, ours = _timed(lambda: nonnegative_tree_least_squares(tree.boundaries, answers, ones))
+    seconds, ours = timed(lambda: nonnegative_tree_least_squares(tree.boundaries, answers, ones))
 
-    def misfit(x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+    def misfit(x: Reals) -> tuple[float, Reals]:
         rest = matrix @ x - answers
         return 0.5 * float(rest @ rest), matrix.T @ rest
 
-    def run() -> npt.NDArray[np.float64]:
+    def run() -> Reals:
         options: Any = {"maxiter": 2000, "maxfun": 4000, "ftol": 0.0, "gtol": 1e-6}
         found = minimize(
             misfit, np.zeros(cells), jac=True, bounds=[(0, None)] * cells, method="L-BFGS-B", options=options
         )
         return np.asarray(found.x)
 
-    peer_seconds, theirs = _timed(run)
+    peer_seconds, theirs = timed(run)
 
-    def reached(x: npt.NDArray[np.float64]) -> float:
+    def reached(x: Reals) -> float:
         return float(np.max(optimality(tree.__matmul__, tree.transpose, answers, ones, x)))
 
     return InferenceComparison(
@@ -99,10 +100,11 @@ def _nonnegative(cells: int) -> InferenceComparison:
         peer_seconds=peer_seconds,
         reached=reached(ours),
         peer_reached=reached(theirs),
+        times_faster=peer_seconds / seconds,
     )
 
 
-def _problem(cells: int) -> tuple[Hierarchy, npt.NDArray[np.float64]]:
+def _problem(cells: int) -> tuple[Hierarchy, Reals]:
     """A binary tree and noisy sums of sparse counts."""
     random = np.random.default_rng(0)
     tree = Hierarchy.of_blocks(cells, [1 << power for power in range(cells.bit_length() - 1, -1, -1)])
@@ -118,9 +120,3 @@ def _sparse(tree: Hierarchy) -> Any:
         for level in tree.boundaries
     ]
     return sparse.vstack(levels, format="csr")
-
-
-def _timed(solve: Callable[[], npt.NDArray[np.float64]]) -> tuple[float, npt.NDArray[np.float64]]:
-    start = time.perf_counter()
-    found = solve()
-    return time.perf_counter() - start, found

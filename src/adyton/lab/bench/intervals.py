@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.exact import positive
 from adyton.kernel.kernel import Kernel
 from adyton.lab.bench.shapes import draw, shapes
+from adyton.lab.engine import geometric_mean
 from adyton.queries import Identity, Queries, RandomRanges
 from adyton.release.intervals import NoiseModel
 from adyton.selection.chosen import Chosen
@@ -50,7 +51,6 @@ def compare(
     data: str | os.PathLike[str] | None = None,
     public: bool = False,
     trials: int = 10,
-    advance: Callable[[], None] = lambda: None,
 ) -> Iterator[IntervalRecord]:
     """Measure for cells and ranges, in one and two dimensions, for few and many rows, at two budgets."""
     for ndim, task, rows, epsilon in itertools.product(_SIDES, _TASKS, _SCALES, _EPSILONS):
@@ -63,7 +63,6 @@ def compare(
             found = [_one(x, workload, epsilon, seed) for seed in range(trials)]
             rates.append(float(np.mean([rate for rate, _ in found])))
             ratios += [ratio for _, ratio in found]
-        advance()
         yield IntervalRecord(
             dimensions=ndim,
             task=task,
@@ -71,16 +70,16 @@ def compare(
             epsilon=epsilon,
             holds=float(np.mean(rates)),
             worst=min(rates),
-            error_ratio=float(np.exp(np.mean(np.log(ratios)))),
+            error_ratio=geometric_mean(ratios),
         )
 
 
-def steps() -> int:
-    """How many records there are."""
+def steps(**_: object) -> int:
+    """How many records :func:`compare` yields."""
     return len(_SIDES) * len(_TASKS) * len(_SCALES) * len(_EPSILONS)
 
 
-def _one(x: npt.NDArray[np.int64], workload: Queries, epsilon: str, seed: int) -> tuple[float, float]:
+def _one(x: Integers, workload: Queries, epsilon: str, seed: int) -> tuple[float, float]:
     """One release: how many of its intervals hold the truth, and the expected error divided by the true one."""
     amount = positive(epsilon, "epsilon")
     source = Kernel.simulated(x, epsilon=amount, seed=seed).root

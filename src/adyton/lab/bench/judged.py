@@ -6,19 +6,19 @@ A part of the paper's grid of data sets, domains and numbers of rows, at ε = 1 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.lab.corpus import read_corpus
+from adyton.lab.corpus import dpbench_corpus
 from adyton.lab.delphi import Delphi
+from adyton.lab.engine import Advance, unseen
 from adyton.lab.replay import expected_errors
-from adyton.lab.reproduce.pythia import FILES, GROUPS, PANEL
+from adyton.lab.reproduce.pythia import GROUPS, PANEL
 from adyton.selection.selector import Selector
 from adyton.selection.shipped import shipped_selector
 
@@ -49,7 +49,7 @@ def compare(
     data: str | os.PathLike[str] | None = None,
     public: bool = False,
     trials: int = 10,
-    advance: Callable[[], None] = lambda: None,
+    advance: Advance = unseen,
 ) -> Iterator[JudgedRecord]:
     """Every workload on lines and planes, and all of those together."""
     if data is None:
@@ -57,35 +57,22 @@ def compare(
             "selectors are judged on the histograms of DPBench. Give the folder that holds them with --data."
         )
     for dimensions in GROUPS:
-        delphi = inputs_of(data, dimensions, public=public, trials=trials)
+        delphi = Delphi(
+            corpus=dpbench_corpus(data, dimensions, public=public),
+            public=public,
+            dimensions=dimensions,
+            algorithms=PANEL[dimensions],
+            workloads=GROUPS[dimensions],
+            epsilons=EPSILONS,
+            trials=min(trials, RUNS[dimensions]),
+            most=MOST[dimensions],
+        )
         yield from judged(delphi, shipped_selector(dimensions), advance)
 
 
-def inputs_of(
-    data: str | os.PathLike[str], dimensions: int, *, public: bool, trials: int, cache: Path | None = None
-) -> Delphi:
-    """A part of the paper's inputs, and the algorithms that the selectors choose among."""
-    return Delphi(
-        corpus=read_corpus(Path(data) / FILES[dimensions], dimensions, public=public),
-        public=public,
-        dimensions=dimensions,
-        algorithms=PANEL[dimensions],
-        workloads=GROUPS[dimensions],
-        epsilons=EPSILONS,
-        trials=min(trials, RUNS[dimensions]),
-        most=MOST[dimensions],
-        cache=cache,
-    )
-
-
-def judged(delphi: Delphi, selector: Selector, advance: Callable[[], None] = lambda: None) -> Iterator[JudgedRecord]:
+def judged(delphi: Delphi, selector: Selector, advance: Advance = unseen) -> Iterator[JudgedRecord]:
     """What a selector is worth on inputs, by budget and workload, and on all workloads together."""
-
-    def tell(steps: int) -> None:
-        for _ in range(steps):
-            advance()
-
-    everything = delphi.measure(tell)
+    everything = delphi.measure(advance)
     for epsilon in dict.fromkeys(one.epsilon for one in everything.inputs):
         measured = everything.where(lambda one, epsilon=epsilon: one.epsilon == epsilon)  # type: ignore[misc]
         every = []
@@ -110,6 +97,6 @@ def _record(workload: str, epsilon: Fraction, regrets: Reals, names: tuple[str, 
     )
 
 
-def steps() -> int:
+def steps(**_: object) -> int:
     """How many steps :func:`compare` tells of."""
     return sum(MOST[ndim] * (len(PANEL[ndim]) * len(GROUPS[ndim]) + 1) for ndim in GROUPS)

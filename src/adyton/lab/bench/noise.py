@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
-import numpy.typing as npt
-
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
+from adyton.lab.bench.timing import timed
 from adyton.noise import ExactNoise, OpenDPNoise
 from adyton.noise.goodness import laplace_fit, same_law
 
@@ -20,28 +18,20 @@ SCALES: tuple[Fraction, ...] = (Fraction(1, 2), Fraction(1), Fraction(7, 3), Fra
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseComparison:
-    """One scale: seconds for *draws* draws, and p-values of the sample that was timed."""
+    """One scale: seconds for *draws* draws, medians over repeats, and p-values of the sample that was timed."""
 
-    scale: Fraction
+    scale: str
     draws: int
-    repeats: int
     seconds: float
-    """The median over the repeats, for *draws* draws."""
-    opendp_draws: int
-    """How many OpenDP drew in each repeat; if not *draws*, its time is scaled to *draws*."""
     opendp_seconds: float
-    """The median over the repeats, for *draws* draws: measured, or scaled up from *opendp_draws*."""
-    fit: float
+    """Measured, or scaled up if OpenDP drew fewer."""
+    times_faster: float
+    fit_p: float
     """The p-value of our sample against the exact probabilities."""
-    opendp_fit: float
+    opendp_fit_p: float
     """The p-value of OpenDP's sample against them."""
-    same_law: float
+    same_law_p: float
     """The p-value of both samples coming from one distribution."""
-
-    @property
-    def ratio(self) -> float:
-        """How many times faster than OpenDP."""
-        return self.opendp_seconds / self.seconds
 
 
 def compare(
@@ -50,7 +40,7 @@ def compare(
     *,
     repeats: int = 3,
     opendp_draws: int | None = None,
-) -> list[NoiseComparison]:
+) -> Iterator[NoiseComparison]:
     """Time both samplers, taking turns, after one untimed draw each that loads and compiles what they need.
 
     OpenDP is timed through its own measurement on a vector of 64-bit integers, its list of results included and our
@@ -58,7 +48,13 @@ def compare(
     """
     if draws < 1000 or repeats < 1 or (opendp_draws is not None and opendp_draws < 1000):
         raise BadInput("compare needs at least 1000 draws and 1 repeat.")
-    return [_compare_at(positive(scale, "scale"), draws, repeats, opendp_draws or draws) for scale in scales]
+    for scale in scales:
+        yield _compare_at(positive(scale, "scale"), draws, repeats, opendp_draws or draws)
+
+
+def steps() -> int:
+    """How many records :func:`compare` yields."""
+    return len(SCALES)
 
 
 def _compare_at(scale: Fraction, draws: int, repeats: int, opendp_draws: int) -> NoiseComparison:
@@ -69,24 +65,18 @@ def _compare_at(scale: Fraction, draws: int, repeats: int, opendp_draws: int) ->
     theirs(zeros[:1000])
     our_times, their_times = [], []
     for _ in range(repeats):
-        seconds, our_sample = _timed(lambda: exact.discrete_laplace(draws, scale))
-        our_times.append(seconds)
-        seconds, their_sample = _timed(lambda: theirs(zeros))
-        their_times.append(seconds)
+        took, our_sample = timed(lambda: exact.discrete_laplace(draws, scale))
+        our_times.append(took)
+        took, their_sample = timed(lambda: theirs(zeros))
+        their_times.append(took)
+    seconds, opendp_seconds = median(our_times), median(their_times) * draws / opendp_draws
     return NoiseComparison(
-        scale=scale,
+        scale=str(scale),
         draws=draws,
-        repeats=repeats,
-        seconds=median(our_times),
-        opendp_draws=opendp_draws,
-        opendp_seconds=median(their_times) * draws / opendp_draws,
-        fit=laplace_fit(our_sample, scale),
-        opendp_fit=laplace_fit(their_sample, scale),
-        same_law=same_law(our_sample, their_sample),
+        seconds=seconds,
+        opendp_seconds=opendp_seconds,
+        times_faster=opendp_seconds / seconds,
+        fit_p=laplace_fit(our_sample, scale),
+        opendp_fit_p=laplace_fit(their_sample, scale),
+        same_law_p=same_law(our_sample, their_sample),
     )
-
-
-def _timed(draw: Callable[[], npt.ArrayLike]) -> tuple[float, npt.ArrayLike]:
-    start = time.perf_counter()
-    sample = draw()
-    return time.perf_counter() - start, sample

@@ -8,22 +8,21 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-import numpy as np
-
+from adyton.arrays import Integers
 from adyton.kernel.kernel import Kernel
-from adyton.lab.bench.published import ERRORS, SCALES, TIMES
+from adyton.lab.bench import published
 from adyton.lab.bench.shapes import draw, shapes
-from adyton.plans import Plan, algorithms, plan_named, simulate
+from adyton.lab.bench.timing import seconds, sort_unit
+from adyton.lab.engine import Trials, geometric_mean
+from adyton.plans import Plan, algorithms, plan_named
 from adyton.queries import Identity, Prefix, Queries, RandomRanges
 
 SETTINGS: tuple[tuple[int, int, str], ...] = ((1, 4096, "1"), (1, 4096, "0.1"), (2, 32, "1"), (2, 128, "1"))
 """Dimensions, side and ε."""
-_SORTED = 10_000_000
 _TIMED_RUNS = 9
 _FRESH_RUNS = 3
 _BOXES = 2000
@@ -58,12 +57,6 @@ class PlanRecord:
     """The same against the best of all published algorithms at each scale (two dimensions)."""
 
 
-def sort_unit() -> float:
-    """Seconds for one sort of ten million random doubles."""
-    values = np.random.default_rng(0).random(_SORTED)
-    return min(_seconds(lambda: np.sort(values)) for _ in range(3))
-
-
 def workloads(ndim: int, side: int) -> dict[str, Queries]:
     """What is asked of every plan: all cells, and all prefixes or two thousand boxes of any length."""
     domain = (side,) * ndim
@@ -79,7 +72,6 @@ def compare(
     trials: int = 10,
     data: str | os.PathLike[str] | None = None,
     public: bool = False,
-    advance: Callable[[], None] = lambda: None,
 ) -> Iterator[PlanRecord]:
     """Measure every plan in every setting."""
     unit = sort_unit()
@@ -92,57 +84,57 @@ def compare(
             for asked, workload in workloads(ndim, side).items():
                 if name == "workload" and asked != "identity":
                     continue  # its strategy is the workload: a dense solve that tells nothing new
-                counts = [[draw(shape, scale, seed) for seed, shape in enumerate(found.values())] for scale in SCALES]
+                counts = [
+                    [draw(shape, scale, seed) for seed, shape in enumerate(found.values())]
+                    for scale in published.SCALES
+                ]
                 yield _record(plan, workload, asked, epsilon, counts, trials, unit)
-                advance()
 
 
-def steps(settings: Sequence[tuple[int, int, str]] = SETTINGS, plans: Sequence[str] | None = None) -> int:
+def steps(*, plans: Sequence[str] | None = None, **_: object) -> int:
     """How many records :func:`compare` yields at most."""
-    return sum(2 * len(plans or algorithms(ndim)) for ndim, _, _ in settings)
+    return sum(2 * len(plans or algorithms(ndim)) for ndim, _, _ in SETTINGS)
 
 
 def _record(
-    plan: Plan, workload: Queries, asked: str, epsilon: str, counts: list[list[np.ndarray]], trials: int, unit: float
+    plan: Plan, workload: Queries, asked: str, epsilon: str, counts: list[list[Integers]], trials: int, unit: float
 ) -> PlanRecord:
     ndim, side = len(workload.domain), workload.domain[0]
-    errors = []
     seeds = itertools.count(1)
-    for scale in counts:
-        means = []
-        for x in scale:
-            estimates = simulate(plan, x, workload, epsilon, seed=next(seeds), trials=trials)
-            means.append(float(np.linalg.norm(workload @ (estimates - x), axis=-1).mean()))
-        errors.append(geometric_mean(means))
+    errors = [
+        geometric_mean(
+            [float(Trials(plan, x, epsilon, seed=next(seeds), trials=trials).on(workload).errors.mean()) for x in scale]
+        )
+        for scale in counts
+    ]
     example = counts[0][0]
 
     def run() -> None:
         plan.estimate(Kernel.simulated(example, epsilon=epsilon, seed=0).root, workload, epsilon)
 
     run()
-    seconds = median(_seconds(run) for _ in range(_TIMED_RUNS))
-    fresh = median(_seconds(run) for _ in range(_FRESH_RUNS) if _forget())
-    published = ERRORS.get((ndim, side, epsilon, asked), {})
+    usual = median(seconds(run) for _ in range(_TIMED_RUNS))
+    fresh = median(seconds(run) for _ in range(_FRESH_RUNS) if _forget())
+    theirs, their_time = published.errors(ndim, side, epsilon, asked), published.times(ndim, side).get(plan.name)
     expected = None
     if not plan.serves.data_dependent:
         closed = plan.expected_error(workload, epsilon)
         expected = closed.total if closed.kind == "exact" else None
-    usual = TIMES.get((ndim, side), {}).get(plan.name)
     return PlanRecord(
         domain=" × ".join(str(length) for length in workload.domain),
         epsilon=epsilon,
         workload=asked,
         plan=plan.name,
-        milliseconds=seconds * 1000,
+        milliseconds=usual * 1000,
         unprepared=fresh * 1000,
-        sorts=seconds / unit,
-        times_faster=None if usual is None else usual * unit / seconds,
-        times_faster_unprepared=None if usual is None else usual * unit / fresh,
+        sorts=usual / unit,
+        times_faster=None if their_time is None else their_time * unit / usual,
+        times_faster_unprepared=None if their_time is None else their_time * unit / fresh,
         errors=tuple(errors),
         expected=expected,
-        to_published=_ratio(errors, published.get(plan.name)),
-        to_dawa=_ratio(errors, published.get("dawa")),
-        to_best=_ratio(errors, published.get("best")),
+        to_published=_ratio(errors, theirs.get(plan.name)),
+        to_dawa=_ratio(errors, theirs.get("dawa")),
+        to_best=_ratio(errors, theirs.get("best")),
     )
 
 
@@ -150,11 +142,6 @@ def _ratio(errors: Sequence[float], published: Sequence[float] | None) -> float 
     if published is None:
         return None
     return geometric_mean([own / theirs for own, theirs in zip(errors, published, strict=True)])
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """exp of the mean logarithm."""
-    return float(np.exp(np.mean(np.log(values))))
 
 
 def _forget() -> bool:
@@ -165,9 +152,3 @@ def _forget() -> bool:
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()
     return True
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start

@@ -1,179 +1,35 @@
 """What published implementations reach: dpcomp_core and εKTELO, the better of the two, on the DPBench histograms.
 
 Times are in units of one sort of ten million doubles on the machine that they were measured on. Errors are
-‖W·x̂ − W·x‖₂, geometric means over the data sets at scales 10³, 10⁵ and 10⁷. Their DAWA is not private as coded, nor are
-their grids, which read the true number of rows.
+‖W·x̂ − W·x‖₂, geometric means over the data sets at each of the :data:`SCALES`. Their DAWA is not private as coded, nor
+are their grids, which read the true number of rows.
 """
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
 SCALES = (10**3, 10**5, 10**7)
+"""Numbers of rows."""
 
-TIMES: dict[tuple[int, int], dict[str, float]] = {
-    (1, 4096): {
-        "ahp": 4.862,
-        "ahp*": 3.146,
-        "dawa": 0.4956,
-        "dpcube": 0.3961,
-        "efpa": 0.04628,
-        "greedy-h": 16.38,
-        "h2": 0.0539,
-        "hb": 0.03682,
-        "identity": 0.001,
-        "mwem": 1.739,
-        "mwem*": 1.276,
-        "php": 0.6313,
-        "privelet": 0.00169,
-        "structure-first": 72.92,
-        "uniform": 0.00083,
-    },
-    (2, 32): {
-        "adaptive-grid": 0.05438,
-        "ahp": 0.2744,
-        "ahp*": 0.2287,
-        "dawa": 0.1627,
-        "dpcube": 0.02341,
-        "hb": 0.01259,
-        "identity": 0.00079,
-        "mwem": 1.01,
-        "mwem*": 7.039,
-        "privelet": 0.01926,
-        "quadtree": 0.01855,
-        "uniform": 0.00079,
-        "uniform-grid": 0.0099,
-    },
-    (2, 128): {
-        "adaptive-grid": 0.0991,
-        "ahp": 83.32,
-        "ahp*": 81.42,
-        "dawa": 1.411,
-        "dpcube": 0.3046,
-        "hb": 0.1247,
-        "identity": 0.00181,
-        "mwem": 3.205,
-        "mwem*": 52.74,
-        "privelet": 0.08562,
-        "quadtree": 0.06973,
-        "uniform": 0.00096,
-        "uniform-grid": 0.01313,
-    },
-}
-"""Dimensions and side, then algorithm."""
 
-ERRORS: dict[tuple[int, int, str, str], dict[str, tuple[float, float, float]]] = {
-    (1, 4096, "1", "identity"): {
-        "ahp": (32.72, 82.91, 149.3),
-        "dawa": (27.98, 112, 124.2),
-        "dpcube": (117.4, 6746, 6.11e5),
-        "efpa": (85.31, 180.1, 180.1),
-        "greedy-h": (112.5, 112.5, 112.5),
-        "h2": (910.6, 910.6, 910.6),
-        "hb": (264.1, 264.1, 264.1),
-        "identity": (90.61, 90.61, 90.61),
-        "mwem": (56.73, 1493, 1.329e5),
-        "php": (44.35, 859.6, 3.873e4),
-        "privelet": (684.3, 684.3, 684.3),
-        "structure-first": (820.6, 820.6, 812.2),
-        "uniform": (134.3, 9707, 9.59e5),
-    },
-    (1, 4096, "1", "prefix"): {
-        "ahp": (7523, 7485, 7445),
-        "dawa": (702.5, 1520, 1945),
-        "dpcube": (869.1, 1.686e4, 1.234e6),
-        "efpa": (2860, 6721, 6712),
-        "greedy-h": (884.2, 884.2, 884.2),
-        "h2": (1211, 1211, 1211),
-        "hb": (892.1, 892.1, 892.1),
-        "identity": (3177, 3177, 3177),
-        "mwem": (913, 1.595e4, 1.568e6),
-        "php": (1028, 5545, 1.388e5),
-        "privelet": (1236, 1236, 1236),
-        "structure-first": (849.1, 849.1, 818.3),
-        "uniform": (2.073e4, 2.104e6, 2.102e8),
-    },
-    (1, 4096, "0.1", "identity"): {
-        "ahp": (70.34, 587.1, 955.4),
-        "dawa": (89.12, 559.8, 1144),
-        "dpcube": (195.9, 6812, 6.11e5),
-        "efpa": (129.9, 1284, 1801),
-        "greedy-h": (1127, 1125, 1148),
-        "h2": (9106, 9106, 9106),
-        "hb": (2642, 2642, 2642),
-        "identity": (906.1, 906.1, 906.1),
-        "php": (117.5, 1287, 5.68e4),
-        "privelet": (6843, 6843, 6843),
-        "structure-first": (8206, 8206, 8101),
-        "uniform": (134.3, 9707, 9.59e5),
-    },
-    (1, 4096, "0.1", "prefix"): {
-        "ahp": (1.59e4, 1.651e5, 6.99e4),
-        "dawa": (5342, 1.288e4, 1.71e4),
-        "dpcube": (1.48e4, 3.783e4, 1.269e6),
-        "efpa": (1.136e4, 3.516e4, 6.712e4),
-        "greedy-h": (8843, 8843, 8843),
-        "h2": (1.211e4, 1.211e4, 1.211e4),
-        "hb": (8921, 8921, 8921),
-        "identity": (3.177e4, 3.177e4, 3.177e4),
-        "php": (7035, 2.634e4, 2.04e5),
-        "privelet": (1.236e4, 1.236e4, 1.236e4),
-        "structure-first": (8491, 8491, 9234),
-        "uniform": (2.082e4, 2.104e6, 2.102e8),
-    },
-    (2, 32, "1", "identity"): {
-        "adaptive-grid": (27.66, 65.35, 67.72),
-        "ahp": (24.31, 52.51, 87.98),
-        "ahp*": (28.42, 69.36, 48.78),
-        "best": (19.88, 35.68, 36.66),
-        "dawa": (19.88, 35.68, 36.66),
-        "dpcube": (295.1, 2.839e4, 2.839e6),
-        "hb": (43.91, 43.91, 43.91),
-        "identity": (43.91, 43.91, 43.91),
-        "mwem": (76.29, 2267, 2.22e5),
-        "privelet": (538.2, 538.2, 538.2),
-        "quadtree": (144, 144, 144),
-        "uniform": (313.1, 3.035e4, 3.036e6),
-        "uniform-grid": (240.5, 43.91, 43.91),
-    },
-    (2, 32, "1", "boxes"): {
-        "adaptive-grid": (485.8, 1217, 1251),
-        "ahp": (841.5, 1380, 2212),
-        "ahp*": (953.3, 1649, 1152),
-        "best": (385.7, 780.4, 532),
-        "dawa": (385.7, 1553, 532),
-        "dpcube": (9603, 9.53e5, 9.525e7),
-        "hb": (780.4, 780.4, 780.4),
-        "identity": (780.4, 780.4, 780.4),
-        "mwem": (788.1, 1.399e4, 1.353e6),
-        "privelet": (2075, 2075, 2075),
-        "quadtree": (1229, 1229, 1229),
-        "uniform": (1.409e4, 1.404e6, 1.403e8),
-        "uniform-grid": (2750, 780.4, 780.2),
-    },
-    (2, 128, "1", "identity"): {
-        "adaptive-grid": (55.94, 105, 263.3),
-        "best": (34.61, 105, 180.9),
-        "dawa": (34.61, 180.2, 1311),
-        "dpcube": (143.6, 1.258e4, 1.258e6),
-        "hb": (355.3, 355.3, 355.3),
-        "identity": (181.5, 181.5, 181.5),
-        "mwem": (81.75, 4630, 4.608e5),
-        "privelet": (3877, 3877, 3877),
-        "quadtree": (666.1, 666.1, 666.1),
-        "uniform": (153.5, 1.409e4, 1.409e6),
-        "uniform-grid": (144.2, 180.9, 180.9),
-    },
-    (2, 128, "1", "boxes"): {
-        "adaptive-grid": (818.4, 1371, 5810),
-        "best": (818.4, 1371, 2157),
-        "dawa": (2586, 7919, 7040),
-        "dpcube": (3391, 2.608e5, 2.615e7),
-        "hb": (2157, 2157, 2157),
-        "identity": (3878, 3878, 3878),
-        "mwem": (863.4, 2.826e4, 2.816e6),
-        "privelet": (5163, 5163, 5163),
-        "quadtree": (2847, 2847, 2847),
-        "uniform": (1.391e4, 1.391e6, 1.391e8),
-        "uniform-grid": (2796, 3580, 3580),
-    },
-}
-"""Dimensions, side, ε and workload, then algorithm and scale; "best" is the best of all published algorithms."""
+def times(ndim: int, side: int) -> dict[str, float]:
+    """By algorithm; nothing if nobody published any on such a domain."""
+    found: dict[str, float] = tables()["times"].get(f"{ndim}/{side}", {})
+    return found
+
+
+def errors(ndim: int, side: int, epsilon: str, workload: str) -> dict[str, list[float]]:
+    """By algorithm, at each of the scales; "best" is the best of all published algorithms at each scale."""
+    found: dict[str, list[float]] = tables()["errors"].get(f"{ndim}/{side}/{epsilon}/{workload}", {})
+    return found
+
+
+@lru_cache(maxsize=1)
+def tables() -> dict[str, Any]:
+    """All figures: times by dimensions and side, errors by dimensions, side, ε and workload."""
+    tables: dict[str, Any] = json.loads((files("adyton.lab.bench") / "published.json").read_text(encoding="utf-8"))
+    return tables

@@ -10,19 +10,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from adyton.lab.bench.plans import geometric_mean, workloads
+from adyton.arrays import Integers
+from adyton.lab.bench.plans import workloads
 from adyton.lab.bench.published_dawa import published_dawa
 from adyton.lab.bench.shapes import draw, shapes
-from adyton.plans import Plan, plan_named, simulate
-from adyton.plans.base import Estimate
+from adyton.lab.engine import Trials, distances, geometric_mean
+from adyton.plans import Plan, plan_named
 from adyton.queries import Queries
-
-Counts: TypeAlias = npt.NDArray[np.int64]
 
 CELLS = 4096
 EPSILON = "0.1"
@@ -51,7 +48,6 @@ def compare(
     trials: int = 20,
     data: str | os.PathLike[str] | None = None,
     public: bool = False,
-    advance: Callable[[], None] = lambda: None,
 ) -> Iterator[ScarceRecord]:
     """Every plan in every setting; each trial draws the data anew."""
     found = list(shapes(1, CELLS, data, public=public).values())
@@ -59,30 +55,29 @@ def compare(
         counts = [
             [draw(shape, rows, 1000 * trial + number) for trial in range(trials)] for number, shape in enumerate(found)
         ]
-        mark = _error(counts, workload, lambda x, asked, seed: published_dawa(x, asked, EPSILON, seed))
+        mark = _error(counts, workload, _published)
         for name in plans or PLANS:
             own = _error(counts, workload, partial(_simulated, plan_named(name)))
-            advance()
             yield ScarceRecord(
                 workload=asked, signal=rows // 10, plan=name, error=own, published=mark, ratio=own / mark
             )
 
 
-def _simulated(plan: Plan, x: Counts, workload: Queries, seed: int) -> Estimate:
-    return simulate(plan, x, workload, EPSILON, seed=seed)
-
-
-def _error(
-    counts: list[list[Counts]], workload: Queries, estimate: Callable[[Counts, Queries, int], Estimate]
-) -> float:
-    """The mean over the draws from each shape, and the geometric mean over the shapes."""
-    means = []
-    for drawn in counts:
-        misses = [workload @ (estimate(x, workload, seed) - x) for seed, x in enumerate(drawn)]
-        means.append(float(np.linalg.norm(misses, axis=-1).mean()))
-    return geometric_mean(means)
-
-
-def steps(plans: Sequence[str] | None = None) -> int:
+def steps(*, plans: Sequence[str] | None = None, **_: object) -> int:
     """How many records :func:`compare` yields."""
     return len(ROWS) * 2 * len(plans or PLANS)
+
+
+def _published(x: Integers, workload: Queries, seed: int) -> float:
+    return float(distances(workload, published_dawa(x, workload, EPSILON, seed), x))
+
+
+def _simulated(plan: Plan, x: Integers, workload: Queries, seed: int) -> float:
+    return float(Trials(plan, x, EPSILON, seed=seed, trials=None).on(workload).errors)
+
+
+def _error(counts: list[list[Integers]], workload: Queries, error: Callable[[Integers, Queries, int], float]) -> float:
+    """The mean over the draws from each shape, and the geometric mean over the shapes."""
+    return geometric_mean(
+        [float(np.mean([error(x, workload, seed) for seed, x in enumerate(drawn)])) for drawn in counts]
+    )

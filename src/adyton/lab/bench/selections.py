@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from adyton.kernel.mechanisms import DawaPartition, DyadicPartition
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.lab.bench.plans import sort_unit
+from adyton.lab.bench.timing import seconds, sort_unit
 from adyton.noise import ExactNoise, SimulatedNoise
 
 CELLS = 1 << 20
@@ -29,7 +29,7 @@ class SelectionRecord:
     sorts: float
 
 
-def compare(cells: int = CELLS, advance: Callable[[], None] = lambda: None) -> Iterator[SelectionRecord]:
+def compare(cells: int = CELLS) -> Iterator[SelectionRecord]:
     """DAWA's partition and the dyadic one, with simulated and with exact noise."""
     unit = sort_unit()
     random = np.random.default_rng(0)
@@ -46,16 +46,13 @@ def compare(cells: int = CELLS, advance: Callable[[], None] = lambda: None) -> I
         selection.choose(vectors["heavy tail"], _EPSILON, ExactNoise())  # compiles
         for kind, values in vectors.items():
             for noise in (SimulatedNoise(0), ExactNoise()):
-                start = time.perf_counter()
-                selection.choose(values, _EPSILON, noise)
-                seconds = time.perf_counter() - start
-                advance()
+                took = seconds(partial(selection.choose, values, _EPSILON, noise))
                 yield SelectionRecord(
                     selection=name,
                     counts=kind,
                     noise="exact" if noise.private else "simulated",
-                    seconds=seconds,
-                    sorts=seconds / unit,
+                    seconds=took,
+                    sorts=took / unit,
                 )
 
 

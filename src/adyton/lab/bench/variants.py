@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers, Reals
 from adyton.lab.bench.shapes import shapes
-from adyton.plans import simulate
+from adyton.lab.engine import Trials
+from adyton.plans import plan_named
 from adyton.queries import RandomRanges
 
 CELLS = 4096
@@ -39,34 +40,29 @@ def compare(
     trials: int = 3,
     data: str | os.PathLike[str] | None = None,
     public: bool = False,
-    advance: Callable[[], None] = lambda: None,
 ) -> Iterator[VariantRecord]:
     """Every variant against MWEM."""
-    workload = RandomRanges(CELLS, _RANGES, seed=1)
     counts = [_counts(shape) for shape in shapes(1, CELLS, data, public=public).values()]
-
-    def errors(name: str) -> np.ndarray:
-        found = []
-        for x in counts:
-            estimates = simulate(name, x, workload, EPSILON, seed=1, trials=trials)
-            found.append(float(np.linalg.norm(workload @ (estimates - x), axis=-1).mean()))
-        advance()
-        return np.array(found)
-
-    usual = errors("mwem")
+    usual = _errors("mwem", counts, trials)
     for variant in VARIANTS:
-        factors = usual / errors(variant)
+        factors = usual / _errors(variant, counts, trials)
         yield VariantRecord(
             variant=variant, least=float(factors.min()), mean=float(factors.mean()), most=float(factors.max())
         )
 
 
-def steps() -> int:
-    """How often :func:`compare` calls its *advance*."""
-    return 1 + len(VARIANTS)
+def steps(**_: object) -> int:
+    """How many records :func:`compare` yields."""
+    return len(VARIANTS)
 
 
-def _counts(shape: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _errors(name: str, counts: list[Integers], trials: int) -> Reals:
+    """The mean error of an algorithm on each of the counts."""
+    workload, plan = RandomRanges(CELLS, _RANGES, seed=1), plan_named(name)
+    return np.array([Trials(plan, x, EPSILON, seed=1, trials=trials).on(workload).errors.mean() for x in counts])
+
+
+def _counts(shape: Reals) -> Integers:
     whole = np.rint(shape)
     rows = whole if np.array_equal(whole, shape) else np.rint(shape / shape.sum() * _ROWS)
     return rows.astype(np.int64)

@@ -6,15 +6,16 @@ memory for the answer grows with the number of cells and not with the number of 
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
+
+from adyton.lab.bench.timing import seconds
 
 if TYPE_CHECKING:
     from adyton.kernel.tables import PrivateTable
@@ -55,14 +56,10 @@ class VectorizeComparison:
     sql_seconds: float
     memory_few_rows: float
     memory_many_rows: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times the plain SQL takes."""
-        return self.adyton_seconds / self.sql_seconds
+    times_the_sql: float
 
 
-def compare(rows: int = 20_000_000, cells: int = 100_000, repeats: int = 7) -> VectorizeComparison:
+def compare(rows: int = 20_000_000, cells: int = 100_000, repeats: int = 7) -> Iterator[VectorizeComparison]:
     """Run both in turn, *repeats* times; *cells* must be a multiple of 100."""
     import duckdb
 
@@ -77,20 +74,26 @@ def compare(rows: int = 20_000_000, cells: int = 100_000, repeats: int = 7) -> V
         table = open_example(many, bins)
         plain, ours = [], []
         for _ in range(repeats):
-            plain.append(_seconds(lambda: connection.sql(query).to_arrow_table()))
-            ours.append(_seconds(table.vectorize))
+            plain.append(seconds(lambda: connection.sql(query).to_arrow_table()))
+            ours.append(seconds(table.vectorize))
         counted = int(table.vectorize().sum())
         expected = connection.sql(query).to_arrow_table().column("rows").to_numpy().sum()
         if counted != expected:
             raise AssertionError("the two counts differ, so that the comparison means nothing")
-        return VectorizeComparison(
+        yield VectorizeComparison(
             rows=rows,
             cells=bins * _AGES,
-            adyton_seconds=statistics.median(ours),
-            sql_seconds=statistics.median(plain),
+            adyton_seconds=median(ours),
+            sql_seconds=median(plain),
             memory_few_rows=_extra_memory(few, bins),
             memory_many_rows=_extra_memory(many, bins),
+            times_the_sql=median(ours) / median(plain),
         )
+
+
+def steps() -> int:
+    """How many records :func:`compare` yields."""
+    return 1
 
 
 def open_example(path: str, bins: int) -> PrivateTable:
@@ -111,12 +114,6 @@ def peak_memory() -> float:
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def _seconds(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
 
 
 def _extra_memory(path: str, bins: int) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,8 +20,9 @@ from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.lab.compare.data_sets import DataSet
 from adyton.lab.compare.results import Case, Comparison, Outcome, Recommendation, ranked
 from adyton.lab.compare.shown import shown
+from adyton.lab.engine import Advance, Trials, unseen
 from adyton.messages import no_such
-from adyton.plans import Plan, algorithms, plan_named, simulate
+from adyton.plans import Plan, algorithms, plan_named
 from adyton.selection.pythia import Pythia
 from adyton.selection.workload_kinds import WORKLOADS, workload_named
 from adyton.whole import whole
@@ -31,8 +31,6 @@ EPSILONS: tuple[Rational, ...] = ("0.01", "0.1", "1")
 USUAL_WORKLOADS = {1: ("identity", "prefix", "mixed"), 2: ("identity", "mixed")}
 TRIALS, LOOKS = 5, 20
 """How often each algorithm runs, and how often the selector looks at the data and chooses."""
-
-_Advance = Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,24 +100,27 @@ class Experiment:
         cases = ((len(self.asked(data)), len(self.plans(data))) for data in self.datasets)
         return len(self.budgets()) * sum(asked * (plans + 1) for asked, plans in cases)
 
-    def run(self, advance: _Advance = lambda steps: None) -> Comparison:
+    def run(self, advance: Advance = unseen) -> Comparison:
         """Run all of it; an algorithm that fails is kept with the reason.
 
         Each algorithm is done with before the next one begins: what it prepares for a workload serves all data sets
         and budgets.
         """
-        found: dict[tuple[str, Fraction, str], list[Outcome]] = {}
+        found: dict[tuple[str, Fraction, str], list[Outcome]] = defaultdict(list)
         estimates: dict[tuple[str, str, str, str | None], Reals] = {}
         plans = {data.name: self.plans(data) for data in self.datasets}
-        for name, data, epsilon in itertools.product(_union(plans.values()), self.datasets, self.budgets()):
+        names = dict.fromkeys(itertools.chain.from_iterable(plans.values()))
+        for name, data, epsilon in itertools.product(names, self.datasets, self.budgets()):
             if name not in plans[data.name]:
                 continue
-            plan = plans[data.name][name]
-            for workload, outcome, estimate in self._runs(data, epsilon, name, plan):
-                found.setdefault((data.name, epsilon, workload), []).append(outcome)
+            plan, seed = plans[data.name][name], self._seed(data, epsilon, "runs")
+            runs = Trials(plan, data.counts, epsilon, seed=seed, trials=self.trials)
+            for workload in self.asked(data):
+                outcome, estimate = _judged(runs, workload)
+                found[data.name, epsilon, workload].append(outcome)
                 if estimate is not None:
                     kept = workload if plan.minds_workload else None
-                    estimates[data.name, display(epsilon), name, kept] = estimate
+                    estimates.setdefault((data.name, display(epsilon), name, kept), estimate)
                 advance(1)
         cases = []
         for data, epsilon in itertools.product(self.datasets, self.budgets()):
@@ -129,28 +130,6 @@ class Experiment:
                 cases.append(Case(data.name, epsilon, workload, outcomes=outcomes, recommendation=advice))
                 advance(1)
         return Comparison(datasets=self.datasets, cases=cases, estimates=estimates, trials=self.trials, seed=self.seed)
-
-    def _runs(
-        self, data: DataSet, epsilon: Fraction, name: str, plan: Plan
-    ) -> Iterator[tuple[str, Outcome, Reals | None]]:
-        """For each workload the outcome of an algorithm, and what to show of its first estimate if that is new."""
-        shared: Reals | None = None
-        begun, seconds = time.perf_counter(), 0.0
-        for asked in self.asked(data):
-            workload, estimates, new = workload_named(asked, data.counts.shape), shared, None
-            try:
-                if estimates is None:
-                    begun = time.perf_counter()
-                    seed = self._seed(data, epsilon, "runs")
-                    estimates = simulate(plan, data.counts, workload, epsilon, seed=seed, trials=self.trials)
-                    seconds, new = time.perf_counter() - begun, shown(estimates[0])
-                    shared = None if plan.minds_workload else estimates
-                if not np.isfinite(estimates).all():
-                    raise ArithmeticError("an estimate was not finite.")
-                distances = np.linalg.norm(workload @ (estimates - data.counts), axis=-1)
-                yield asked, _outcome(name, distances / math.sqrt(workload.count), seconds), new
-            except Exception as error:  # one algorithm that fails does not end the others
-                yield asked, Outcome(algorithm=name, failure=_reason(error)), None
 
     def _recommendation(self, data: DataSet, epsilon: Fraction, asked: str) -> Recommendation:
         """What the selector that comes with Adyton chooses, when it looks at the data so often."""
@@ -169,14 +148,19 @@ class Experiment:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def _union(names: Iterable[Iterable[str]]) -> list[str]:
-    """All names, each once."""
-    return list(dict.fromkeys(itertools.chain.from_iterable(names)))
-
-
-def _outcome(name: str, errors: Reals, seconds: float) -> Outcome:
-    deviation = float(errors.std(ddof=1)) / math.sqrt(errors.size) if errors.size > 1 else None
-    return Outcome(algorithm=name, error=float(errors.mean()), standard_error=deviation, seconds=seconds)
+def _judged(runs: Trials, asked: str) -> tuple[Outcome, Reals | None]:
+    """How an algorithm did on a workload, and what to show of its first estimate."""
+    name, workload = runs.plan.name, workload_named(asked, runs.x.shape)
+    try:
+        found = runs.on(workload)
+        if not np.isfinite(found.estimates).all():
+            raise ArithmeticError("an estimate was not finite.")
+        errors = found.errors / math.sqrt(workload.count)
+        deviation = float(errors.std(ddof=1)) / math.sqrt(errors.size) if errors.size > 1 else None
+        outcome = Outcome(algorithm=name, error=float(errors.mean()), standard_error=deviation, seconds=found.seconds)
+        return outcome, shown(found.estimates[0])
+    except Exception as error:  # one algorithm that fails does not end the others
+        return Outcome(algorithm=name, failure=_reason(error)), None
 
 
 def _reason(error: Exception) -> str:
