@@ -80,15 +80,14 @@ def _trees(data: Path, cache: Path, folder: Path, *, quick: bool) -> list[Path]:
 
     ``trees-2d.svg`` has all trees for a plane; that of short boxes, the paper's Fig. 8, is in ``fig8.svg`` too.
     """
-    from adyton.lab.reproduce.pythia import PAPER, PAPER_TRIALS, all_settings
+    from adyton.lab.reproduce.pythia import all_settings
     from adyton.report.selectors import draw
     from adyton.selection.tree_selector import TreeSelector
 
     pictures = {}
     for settings in all_settings(data, cache, public=True, quick=quick):
         if settings.epsilon == "1":
-            delphi = replace(settings.delphi(PAPER[settings.dimensions], PAPER_TRIALS), kind="tree")
-            selector = delphi.train()
+            selector = settings.paper().train()
             if isinstance(selector, TreeSelector):
                 pictures[folder / f"trees-{settings.dimensions}d.svg"] = selector
                 if "short" in selector.trees:

@@ -8,21 +8,22 @@ what its features cost.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.errors import BadInput
-from adyton.lab.corpus import Shape, confirm_public, read_corpus
+from adyton.lab.corpus import Shape, confirm_public, dpbench_corpus
 from adyton.lab.criteria import CRITERIA
 from adyton.lab.delphi import Delphi
+from adyton.lab.engine import Advance, unseen
 from adyton.lab.experiments import Experiments
 from adyton.lab.inputs import LINE_SIZES, PLANE_SIDES, SCALES
 from adyton.lab.measured import Measured
 from adyton.lab.replay import expected_errors, held_out
+from adyton.lab.reproduce import published
 from adyton.lab.reproduce.records import Record
 from adyton.lab.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN, SHIPPED
 from adyton.selection.pythia import Pythia
@@ -31,11 +32,7 @@ from adyton.selection.selector_file import digest_of
 from adyton.selection.shipped import shipped_selector
 from adyton.selection.workload_kinds import workload_named
 
-FILES = {1: "dpbench_1d.csv", 2: "dpbench_2d.csv.gz"}
-PAPER = {
-    1: ("identity", "hb", "privelet", "uniform", "dawa", "mwem", "ahp"),
-    2: ("identity", "hb", "privelet", "uniform", "dawa", "mwem", "ahp", "adaptive-grid", "dpcube"),
-}
+PAPER = {1: published.ALGORITHMS["1-D"], 2: published.ALGORITHMS["2-D"]}
 """The algorithms of the paper's Table 1."""
 PANEL = {
     1: (
@@ -96,10 +93,13 @@ class Settings:
             cache=self.cache,
         )
 
-    @property
-    def library(self) -> tuple[str, ...]:
-        """The algorithms that are compared, beside those of the paper."""
-        return LIBRARY[self.dimensions]
+    def paper(self) -> Delphi:
+        """What trees are grown from: the paper's candidates."""
+        return replace(self.delphi(PAPER[self.dimensions], PAPER_TRIALS), kind="tree")
+
+    def contenders(self) -> Delphi:
+        """The whole library."""
+        return self.delphi(LIBRARY[self.dimensions], LIBRARY_TRIALS)
 
 
 def run(
@@ -108,7 +108,7 @@ def run(
     cache: str | os.PathLike[str],
     public: bool = False,
     quick: bool = False,
-    advance: Callable[[int], None] = lambda steps: None,
+    advance: Advance = unseen,
 ) -> list[Record]:
     """Everything, from the folder that holds the DPBench histograms; what was measured is kept in *cache*.
 
@@ -118,7 +118,7 @@ def run(
     trees: dict[str, Selector] = {}
     for settings in all_settings(data, cache, public=public, quick=quick):
         if settings.epsilon == "1":
-            delphi = replace(settings.delphi(PAPER[settings.dimensions], PAPER_TRIALS), kind="tree")
+            delphi = settings.paper()
             measured = delphi.measure(advance)
             trees = held_out(measured, delphi.learn)
             records += paper(settings, delphi, measured, trees)
@@ -131,11 +131,8 @@ def all_settings(
 ) -> Iterator[Settings]:
     """Lines and planes, at ε = 1 and 0.1."""
     confirm_public(public, "reproducing an evaluation", "It is made for the histograms of DPBench, which are.")
-    for dimensions, name in FILES.items():
-        path = Path(data) / name
-        if not path.is_file():
-            raise BadInput(f"there is no {name} in {data}. Give the folder that holds the DPBench histograms.")
-        shapes = tuple(read_corpus(path, dimensions, public=True))
+    for dimensions in GROUPS:
+        shapes = tuple(dpbench_corpus(data, dimensions, public=public))
         for epsilon in ("1", "0.1"):
             yield Settings(dimensions=dimensions, epsilon=epsilon, shapes=shapes, cache=Path(cache), quick=quick)
 
@@ -143,8 +140,8 @@ def all_settings(
 def steps(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, public: bool, quick: bool) -> int:
     """How many steps :func:`run` tells of, nearly."""
     found = list(all_settings(data, cache, public=public, quick=quick))
-    candidates = [one.delphi(PAPER[one.dimensions], PAPER_TRIALS) for one in found if one.epsilon == "1"]
-    return sum(one.steps() for one in (*candidates, *(one.delphi(one.library, LIBRARY_TRIALS) for one in found)))
+    candidates = [one.paper() for one in found if one.epsilon == "1"]
+    return sum(one.steps() for one in (*candidates, *(one.contenders() for one in found)))
 
 
 def paper(settings: Settings, delphi: Delphi, measured: Measured, trees: dict[str, Selector]) -> Iterator[Record]:
@@ -162,12 +159,10 @@ def paper(settings: Settings, delphi: Delphi, measured: Measured, trees: dict[st
         yield from judge.chosen(RUN, really_run(settings, measured, trees, workload))
 
 
-def library(
-    settings: Settings, trees: dict[str, Selector], advance: Callable[[int], None] = lambda steps: None
-) -> Iterator[Record]:
+def library(settings: Settings, trees: dict[str, Selector], advance: Advance = unseen) -> Iterator[Record]:
     """The whole library: each contender alone, the default selector, learnt at both budgets or as it is shipped, and
     the paper's tree."""
-    delphi = settings.delphi(settings.library, LIBRARY_TRIALS)
+    delphi = settings.contenders()
     measured = delphi.measure(advance)
     both = replace(
         delphi,
