@@ -63,18 +63,16 @@ def test_inputs_are_drawn_once_and_for_all():
 def test_what_was_measured_is_not_measured_again(tmp_path):
     experiments, inputs = Experiments(tmp_path / "errors.db"), grid(SHAPES, [16], [50])
     steps = []
-    experiments.run(inputs, ["identity", "hb"], ["identity"], trials=3, processes=1, advance=steps.append)
+    names, once = ["identity", "hb"], {"trials": 3, "processes": 1}
+    first = experiments.measure(inputs, names, ["identity"], **once, advance=steps.append).errors["identity"]
     assert sum(steps) == 3 * 3
-    first = experiments.errors(inputs, ["identity", "hb"], "identity", trials=3)
     true = simulate("hb", inputs[1].counts(), W.Identity(16), 1, seed=inputs[1].seed, trials=3) - inputs[1].counts()
     assert first[1, 1] == pytest.approx(np.linalg.norm(true, axis=1))
     before = rows(experiments.path)
-    experiments.run(inputs, ["identity", "hb"], ["identity", "prefix"], trials=3, processes=2)
-    assert np.array_equal(first, experiments.errors(inputs, ["identity", "hb"], "identity", trials=3))
+    again = experiments.measure(inputs, names, ["identity", "prefix"], trials=3, processes=2)
+    assert np.array_equal(first, again.errors["identity"])
     assert len(rows(experiments.path)) == len(before) + 3 * 2
-    assert experiments.features(inputs)[0].tolist()[:2] == [50, np.count_nonzero(inputs[0].counts())]
-    with pytest.raises(BadInput, match="was not run"):
-        experiments.errors(inputs, ["uniform"], "identity", trials=3)
+    assert again.features[0].tolist()[:2] == [50, np.count_nonzero(inputs[0].counts())]
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
@@ -87,10 +85,10 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
 
     done = []
     with pytest.raises(KeyboardInterrupt):
-        experiments.run(inputs, ["identity", "hb"], ["identity"], trials=2, processes=1, advance=interrupt)
+        experiments.measure(inputs, ["identity", "hb"], ["identity"], trials=2, processes=1, advance=interrupt)
     kept = rows(experiments.path)
     steps = []
-    experiments.run(inputs, ["identity", "hb"], ["identity"], trials=2, processes=1, advance=steps.append)
+    experiments.measure(inputs, ["identity", "hb"], ["identity"], trials=2, processes=1, advance=steps.append)
     assert kept <= rows(experiments.path)
     assert steps[0] >= 8  # so many were there
 

@@ -8,7 +8,7 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.lab.criteria import CRITERIA, criterion_named, gini, mean_group_regret, near_best
-from adyton.lab.tree_growing import grow, prune
+from adyton.lab.tree_training import grow, prune
 from adyton.selection.decision_tree import Leaf, Split, from_plain, most_features, to_plain, walk
 
 BEST_ALGORITHM = criterion_named("best-algorithm")

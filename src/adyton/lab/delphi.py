@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from adyton import __version__
@@ -26,11 +23,12 @@ from adyton.lab.corpus import (
 from adyton.lab.corpus.shapes import RDATASETS
 from adyton.lab.corpus.wide import WIDE
 from adyton.lab.criteria import Criterion, criterion_named
+from adyton.lab.engine import Advance, unseen
 from adyton.lab.experiments import TRIALS, Experiments
 from adyton.lab.inputs import LINE_SIZES, PLANE_SIDES, SCALES, Input, grid, spread
 from adyton.lab.measured import Measured
 from adyton.lab.similar_training import similar_inputs
-from adyton.lab.tree_training import DEPTH, grow_trees
+from adyton.lab.tree_training import DEPTH, grow_noisy
 from adyton.messages import no_such, shorten
 from adyton.plans.base import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms as library
@@ -43,6 +41,8 @@ from adyton.whole import whole
 
 KINDS = ("similar-inputs", "tree")
 _LONGEST, _LARGEST, _LARGEST_EPSILON = 1 << 20, 1 << 50, 1000
+USUAL_WORKLOADS = {1: ("identity", "prefix"), 2: ("short", "medium", "long", "mixed")}
+"""The workloads of the Pythia paper, by the number of axes."""
 NEVER = ("pythia", "workload", "hdmm", "mwem-b", "mwem-c", "mwem-d", "mwem*")
 """Not tried unless they are named: the chooser itself, and those that take seconds a run."""
 
@@ -84,7 +84,7 @@ class Delphi:
     processes: int | None = None
     """How many run at a time; None for as many as the machine has cores."""
 
-    def train(self, advance: Callable[[int], None] = lambda steps: None) -> Selector:
+    def train(self, advance: Advance = unseen) -> Selector:
         """Measure what is not in the cache yet, then learn. *advance* is told of every error that is there."""
         self.method()
         return self.learn(self.measure(advance))
@@ -93,21 +93,19 @@ class Delphi:
         """How many steps :meth:`train` tells of."""
         return len(self.inputs()) * (len(self.candidates()) * len(self.asked()) + 1)
 
-    def measure(self, advance: Callable[[int], None] = lambda steps: None) -> Measured:
+    def measure(self, advance: Advance = unseen) -> Measured:
         """Run every algorithm on every input, as far as the cache does not know the outcome."""
         inputs, candidates, asked = self.inputs(), self.candidates(), self.asked()
         trials = whole(self.trials, "trials", 2)
         processes = None if self.processes is None else whole(self.processes, "processes", 1)
-        with _kept(self.cache) as path:
-            experiments = Experiments(path)
-            experiments.run(inputs, candidates, asked, trials=trials, processes=processes, advance=advance)
-            return Measured.read(experiments, inputs, candidates, asked, trials)
+        experiments = Experiments(self.cache)
+        return experiments.measure(inputs, candidates, asked, trials=trials, processes=processes, advance=advance)
 
     def learn(self, measured: Measured) -> Selector:
         """A selector from measured errors: takes seconds."""
         part, criterion, depth = self.method()
         if self.kind == "tree":
-            trees = grow_trees(measured, tuple(measured.errors), part, criterion=criterion, depth=depth)
+            trees = {name: grow_noisy(measured, name, part, criterion, depth) for name in measured.errors}
             return TreeSelector(self.about(measured), part, trees)
         return similar_inputs(self.about(measured), part, measured)
 
@@ -162,7 +160,7 @@ class Delphi:
     def asked(self) -> list[str]:
         """The names of the workloads."""
         if self.workloads is None:
-            return ["identity", "prefix"] if self.dimensions == 1 else ["short", "medium", "long", "mixed"]
+            return list(USUAL_WORKLOADS[self.dimensions])
         for name in _several(self.workloads, "workloads"):
             if name not in WORKLOADS or (name == "prefix" and self.dimensions > 1):
                 raise BadInput(
@@ -204,13 +202,3 @@ def _budget(value: Any) -> Fraction:
     if not SMALLEST_EPSILON <= amount <= _LARGEST_EPSILON:
         raise BadInput(f"epsilons must lie between 2^-40 and {_LARGEST_EPSILON}, given {shorten(value)}.")
     return amount
-
-
-@contextmanager
-def _kept(cache: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """The file that keeps experiments; one for the moment if nobody asked for it."""
-    if cache is not None:
-        yield Path(cache)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder) / "experiments.db"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import inspect
+import itertools
 import multiprocessing
 import os
 import signal
@@ -22,6 +23,7 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.lab.engine import Advance, Trials, unseen
 from adyton.lab.inputs import Input
+from adyton.lab.measured import Measured
 from adyton.plans import Plan, plan_named
 from adyton.selection.features import true_features
 from adyton.selection.workload_kinds import workload_named
@@ -67,23 +69,22 @@ class _Job:
 class Experiments:
     """A file of measured errors. What is in it is not measured again; a run that was killed goes on where it was.
 
-    >>> import tempfile
+    Without a file, everything is measured and forgotten.
+
     >>> from adyton.lab.corpus import made_up_corpus
     >>> from adyton.lab.inputs import grid
     >>> inputs = grid(made_up_corpus(1)[:1], [16], [100])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     experiments = Experiments(folder + "/errors.db")
-    ...     experiments.run(inputs, ["identity", "uniform"], ["prefix"], trials=3, processes=1)
-    ...     experiments.errors(inputs, ["identity", "uniform"], "prefix", trials=3).shape
+    >>> found = Experiments().measure(inputs, ["identity", "uniform"], ["prefix"], trials=3, processes=1)
+    >>> found.errors["prefix"].shape
     (1, 2, 3)
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        with self._open() as file:
-            file.executescript(_TABLES)
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = ":memory:" if path is None else Path(path)
+        with self._open():
+            pass
 
-    def run(
+    def measure(
         self,
         inputs: Sequence[Input],
         algorithms: Sequence[str] | Mapping[str, Plan],
@@ -92,43 +93,23 @@ class Experiments:
         trials: int = TRIALS,
         processes: int | None = None,
         advance: Advance = unseen,
-    ) -> None:
-        """Measure what is missing, in parallel; *advance* is told of every error that is there.
+    ) -> Measured:
+        """Everything about these inputs; what is missing is measured, in parallel. *advance* is told of every error.
 
         Algorithms are names from the library, or plans under names of one's own.
         """
         number = whole(trials, "trials", 1)
+        named = algorithms if isinstance(algorithms, Mapping) else {name: plan_named(name) for name in algorithms}
+        plans = {_label(name, plan): plan for name, plan in named.items()}
         with self._open() as file:
-            jobs = self._missing(file, inputs, _plans(algorithms), workloads, number)
-            advance(len(inputs) * (len(algorithms) * len(workloads) + 1) - sum(len(job.workloads) for job in jobs))
+            jobs = _missing(file, inputs, plans, workloads, number)
+            advance(len(inputs) * (len(plans) * len(workloads) + 1) - sum(len(job.workloads) for job in jobs))
             for job, values, seconds in _results(jobs, processes or os.cpu_count() or 1):
                 _keep(file, job, values, seconds)
                 advance(len(job.workloads))
-
-    def errors(
-        self,
-        inputs: Sequence[Input],
-        algorithms: Sequence[str] | Mapping[str, Plan],
-        workload: str,
-        *,
-        trials: int,
-    ) -> Reals:
-        """inputs × algorithms × trials: ‖W·x̂ − W·x‖₂ of each run."""
-        labels = [_label(name, plan) for name, plan in _plans(algorithms).items()]
-        with self._open() as file:
-            query = "SELECT input, algorithm, errors FROM errors WHERE workload = ? AND trials >= ?"
-            kept = {(one, name): blob for one, name, blob in file.execute(query, (workload, trials))}
-        try:
-            found = [[np.frombuffer(kept[one.key, label])[:trials] for label in labels] for one in inputs]
-            return np.array(found).reshape(len(inputs), len(labels), trials)
-        except KeyError as error:
-            raise BadInput(f"the experiment {error.args[0]} with {workload} was not run. Run it first.") from None
-
-    def features(self, inputs: Sequence[Input]) -> Reals:
-        """inputs × features, as :data:`adyton.selection.features.FEATURES` lists them, without noise."""
-        with self._open() as file:
+            errors = {name: _errors(file, inputs, list(plans), name, number) for name in workloads}
             kept = dict(file.execute("SELECT input, features FROM features"))
-        return np.array([np.frombuffer(kept[one.key]) for one in inputs])
+        return Measured(tuple(inputs), tuple(named), errors, np.array([np.frombuffer(kept[one.key]) for one in inputs]))
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -136,33 +117,38 @@ class Experiments:
             with closing(sqlite3.connect(self.path, isolation_level=None, timeout=60)) as file:
                 file.execute("PRAGMA journal_mode = WAL")
                 file.execute("PRAGMA synchronous = NORMAL")
+                file.executescript(_TABLES)
                 yield file
         except sqlite3.Error as error:
             raise BadInput(f"{self.path} cannot hold experiments ({error}). Give the path of a new file.") from None
 
-    def _missing(
-        self,
-        file: sqlite3.Connection,
-        inputs: Sequence[Input],
-        plans: Mapping[str, Plan],
-        workloads: Sequence[str],
-        trials: int,
-    ) -> list[_Job]:
-        """The jobs that are left, large domains first."""
-        done = set(file.execute("SELECT input, workload, algorithm FROM errors WHERE trials >= ?", (trials,)))
-        featured = {key for (key,) in file.execute("SELECT input FROM features")}
-        jobs = [_Job(one, "", None, ("features",), 1) for one in inputs if one.key not in featured]
-        for one in inputs:
-            for name, plan in plans.items():
-                label = _label(name, plan)
-                left = tuple(workload for workload in workloads if (one.key, workload, label) not in done)
-                if left:
-                    jobs.append(_Job(one, label, plan, left, trials))
-        return sorted(jobs, key=lambda job: -np.prod(job.input.domain))
+
+def _missing(
+    file: sqlite3.Connection,
+    inputs: Sequence[Input],
+    plans: Mapping[str, Plan],
+    workloads: Sequence[str],
+    trials: int,
+) -> list[_Job]:
+    """The jobs that are left, large domains first."""
+    done = set(file.execute("SELECT input, workload, algorithm FROM errors WHERE trials >= ?", (trials,)))
+    featured = {key for (key,) in file.execute("SELECT input FROM features")}
+    jobs = [_Job(one, "", None, ("features",), 1) for one in inputs if one.key not in featured]
+    for one, (label, plan) in itertools.product(inputs, plans.items()):
+        left = tuple(workload for workload in workloads if (one.key, workload, label) not in done)
+        if left:
+            jobs.append(_Job(one, label, plan, left, trials))
+    return sorted(jobs, key=lambda job: -np.prod(job.input.domain))
 
 
-def _plans(algorithms: Sequence[str] | Mapping[str, Plan]) -> Mapping[str, Plan]:
-    return algorithms if isinstance(algorithms, Mapping) else {name: plan_named(name) for name in algorithms}
+def _errors(
+    file: sqlite3.Connection, inputs: Sequence[Input], labels: Sequence[str], workload: str, trials: int
+) -> Reals:
+    """inputs × algorithms × trials: ‖W·x̂ − W·x‖₂ of each run."""
+    query = "SELECT input, algorithm, errors FROM errors WHERE workload = ? AND trials >= ?"
+    kept = {(one, name): blob for one, name, blob in file.execute(query, (workload, trials))}
+    found = [[np.frombuffer(kept[one.key, label])[:trials] for label in labels] for one in inputs]
+    return np.array(found).reshape(len(inputs), len(labels), trials)
 
 
 @lru_cache(maxsize=256)

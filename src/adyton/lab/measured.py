@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.lab.experiments import TRIALS, Experiments
 from adyton.lab.inputs import Input
 from adyton.selection.features import FEATURES
 
@@ -24,19 +23,6 @@ class Measured:
     algorithms: tuple[str, ...]
     errors: dict[str, Reals]
     features: Reals
-
-    @classmethod
-    def read(
-        cls,
-        experiments: Experiments,
-        inputs: Sequence[Input],
-        algorithms: Sequence[str],
-        workloads: Sequence[str],
-        trials: int = TRIALS,
-    ) -> Measured:
-        """What a file of experiments says about these inputs."""
-        errors = {name: experiments.errors(inputs, algorithms, name, trials=trials) for name in workloads}
-        return cls(tuple(inputs), tuple(algorithms), errors, experiments.features(inputs))
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -63,12 +49,6 @@ class Measured:
         return Measured(
             kept, self.algorithms, {name: errors[rows] for name, errors in self.errors.items()}, self.features[rows]
         )
-
-    def among(self, algorithms: Sequence[str]) -> Measured:
-        """Only these algorithms."""
-        places = [self.algorithms.index(name) for name in algorithms]
-        errors = {name: errors[:, places] for name, errors in self.errors.items()}
-        return Measured(self.inputs, tuple(algorithms), errors, self.features)
 
     def mean_errors(self, workload: str) -> Reals:
         """inputs × algorithms, over the trials; never quite 0, so that ratios and logarithms exist."""

@@ -15,10 +15,9 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.lab.corpus import dpbench_corpus
-from adyton.lab.delphi import Delphi
+from adyton.lab.delphi import USUAL_WORKLOADS, Delphi
 from adyton.lab.engine import Advance, unseen
 from adyton.lab.replay import expected_errors
-from adyton.lab.reproduce.pythia import GROUPS, PANEL
 from adyton.selection.selector import Selector
 from adyton.selection.shipped import shipped_selector
 
@@ -56,18 +55,18 @@ def compare(
         raise BadInput(
             "selectors are judged on the histograms of DPBench. Give the folder that holds them with --data."
         )
-    for dimensions in GROUPS:
+    for dimensions, most in MOST.items():
+        selector = shipped_selector(dimensions)
         delphi = Delphi(
             corpus=dpbench_corpus(data, dimensions, public=public),
             public=public,
             dimensions=dimensions,
-            algorithms=PANEL[dimensions],
-            workloads=GROUPS[dimensions],
+            algorithms=selector.training.algorithms,
             epsilons=EPSILONS,
             trials=min(trials, RUNS[dimensions]),
-            most=MOST[dimensions],
+            most=most,
         )
-        yield from judged(delphi, shipped_selector(dimensions), advance)
+        yield from judged(delphi, selector, advance)
 
 
 def judged(delphi: Delphi, selector: Selector, advance: Advance = unseen) -> Iterator[JudgedRecord]:
@@ -99,4 +98,5 @@ def _record(workload: str, epsilon: Fraction, regrets: Reals, names: tuple[str, 
 
 def steps(**_: object) -> int:
     """How many steps :func:`compare` tells of."""
-    return sum(MOST[ndim] * (len(PANEL[ndim]) * len(GROUPS[ndim]) + 1) for ndim in GROUPS)
+    algorithms = {ndim: len(shipped_selector(ndim).training.algorithms) for ndim in MOST}
+    return sum(most * (algorithms[ndim] * len(USUAL_WORKLOADS[ndim]) + 1) for ndim, most in MOST.items())

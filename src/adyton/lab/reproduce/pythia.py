@@ -17,7 +17,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.lab.corpus import Shape, confirm_public, dpbench_corpus
 from adyton.lab.criteria import CRITERIA
-from adyton.lab.delphi import Delphi
+from adyton.lab.delphi import USUAL_WORKLOADS, Delphi
 from adyton.lab.engine import Advance, unseen
 from adyton.lab.experiments import Experiments
 from adyton.lab.inputs import LINE_SIZES, PLANE_SIDES, SCALES
@@ -34,31 +34,9 @@ from adyton.selection.workload_kinds import workload_named
 
 PAPER = {1: published.ALGORITHMS["1-D"], 2: published.ALGORITHMS["2-D"]}
 """The algorithms of the paper's Table 1."""
-PANEL = {
-    1: (
-        "change-points",
-        "denoised-tree",
-        "staged-hierarchy",
-        "adaptive-hierarchy",
-        "monotone-hierarchy",
-        "optimal-hierarchy",
-        "denoised-cells",
-        "identity",
-    ),
-    2: (
-        "change-points",
-        "denoised-tree",
-        "staged-quadtree",
-        "optimal-quadtree",
-        "denoised-cells",
-        "identity",
-    ),
-}
-"""The algorithms that the selectors of the package choose among."""
-LIBRARY = {1: (*PANEL[1], "hb", "uniform", "ahp"), 2: (*PANEL[2], "dyadic", "hb", "uniform", "ahp", "dpcube")}
-"""The contenders: in a first look at the whole library all others were the best, or within a tenth of the best, on at
-most a few inputs. A few of those that are known best stay for comparison."""
-GROUPS = {1: ("identity", "prefix"), 2: ("short", "medium", "long", "mixed")}
+KNOWN = {1: ("hb", "uniform", "ahp"), 2: ("dyadic", "hb", "uniform", "ahp", "dpcube")}
+"""What is compared of the library beside the algorithms that the selectors of the package choose among: those that are
+known best. In a first look all others were the best, or within a tenth of the best, on at most a few inputs."""
 PAPER_TRIALS, LIBRARY_TRIALS = 20, 10
 FEW_SCALES = SCALES[::2]
 """The scales at which the default selector is learnt, at ε = 1 and 0.1."""
@@ -98,8 +76,13 @@ class Settings:
         return replace(self.delphi(PAPER[self.dimensions], PAPER_TRIALS), kind="tree")
 
     def contenders(self) -> Delphi:
-        """The whole library."""
-        return self.delphi(LIBRARY[self.dimensions], LIBRARY_TRIALS)
+        """The algorithms of the library that matter."""
+        return self.delphi((*_panel(self.dimensions), *KNOWN[self.dimensions]), LIBRARY_TRIALS)
+
+
+def _panel(dimensions: int) -> tuple[str, ...]:
+    """The algorithms that the selectors of the package choose among."""
+    return shipped_selector(dimensions).training.algorithms
 
 
 def run(
@@ -131,7 +114,7 @@ def all_settings(
 ) -> Iterator[Settings]:
     """Lines and planes, at ε = 1 and 0.1."""
     confirm_public(public, "reproducing an evaluation", "It is made for the histograms of DPBench, which are.")
-    for dimensions in GROUPS:
+    for dimensions in USUAL_WORKLOADS:
         shapes = tuple(dpbench_corpus(data, dimensions, public=public))
         for epsilon in ("1", "0.1"):
             yield Settings(dimensions=dimensions, epsilon=epsilon, shapes=shapes, cache=Path(cache), quick=quick)
@@ -150,7 +133,7 @@ def paper(settings: Settings, delphi: Delphi, measured: Measured, trees: dict[st
         name: trees if name == delphi.criterion else held_out(measured, replace(delphi, criterion=name).learn)
         for name in CRITERIA
     }
-    for workload in GROUPS[settings.dimensions]:
+    for workload in USUAL_WORKLOADS[settings.dimensions]:
         judge = _Judge("paper", settings, measured, workload, measured.best_errors(workload))
         yield from judge.blind()
         yield from judge.chosen("private informed", private_informed(measured, workload))
@@ -166,13 +149,13 @@ def library(settings: Settings, trees: dict[str, Selector], advance: Advance = u
     measured = delphi.measure(advance)
     both = replace(
         delphi,
-        algorithms=PANEL[settings.dimensions],
+        algorithms=_panel(settings.dimensions),
         epsilons=("1", "0.1"),
         scales=FEW_SCALES[::2] if settings.quick else FEW_SCALES,
     )
     selectors = held_out(both.measure(), both.learn)
     shipped = dict.fromkeys(measured.sources, shipped_selector(settings.dimensions))
-    for workload in GROUPS[settings.dimensions]:
+    for workload in USUAL_WORKLOADS[settings.dimensions]:
         judge = _Judge("library", settings, measured, workload, measured.best_errors(workload))
         yield from judge.blind()
         yield from judge.chosen(DEFAULT, expected_errors(measured, selectors, workload))
@@ -211,9 +194,8 @@ def really_run(settings: Settings, measured: Measured, selectors: dict[str, Sele
         places = [place for place, one in enumerate(measured.inputs) if one.shape.source == source]
         inputs = [measured.inputs[place] for place in places]
         plans = {f"pythia/{_digest(selector)}": Pythia(selector)}
-        experiments.run(inputs, plans, [workload], trials=LIBRARY_TRIALS)
-        found = experiments.errors(inputs, plans, workload, trials=LIBRARY_TRIALS)
-        errors[places] = found[:, 0].mean(axis=-1)
+        found = experiments.measure(inputs, plans, [workload], trials=LIBRARY_TRIALS)
+        errors[places] = found.errors[workload][:, 0].mean(axis=-1)
     return errors
 
 

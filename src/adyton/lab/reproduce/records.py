@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from adyton.errors import BadInput
+from adyton.lab.delphi import USUAL_WORKLOADS
 from adyton.messages import shorten
 
-GROUPS = ("1-D identity", "1-D prefix", "2-D short", "2-D medium", "2-D long", "2-D mixed")
+GROUPS = tuple(f"{axes}-D {workload}" for axes, workloads in USUAL_WORKLOADS.items() for workload in workloads)
 """The workloads of the Pythia paper, in its order."""
 
 
