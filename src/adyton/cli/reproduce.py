@@ -44,6 +44,7 @@ def command(
     """Run the evaluation of a paper again, beside what the paper says."""
     from adyton.lab.corpus import confirm_public
     from adyton.lab.reproduce.figures import need_plots
+    from adyton.lab.reproduce.pythia import run, steps
 
     if paper not in PAPERS:
         raise BadInput(no_such("paper to reproduce", paper, PAPERS))
@@ -53,7 +54,9 @@ def command(
     need_plots()
     make_folder(folder)
     kept = folder / "experiments.db" if cache is None else cache
-    records = _run(data, kept, quick=quick, quiet=quiet or as_json)
+    number = steps(data, kept, public=public, quick=quick)
+    with progress("reproduce pythia", number, quiet=quiet or as_json, kept=kept) as advance:
+        records = run(data, cache=kept, public=public, quick=quick, advance=advance)
     sheets = _write(records, folder, _trees(data, kept, folder, quick=quick), quick=quick)
     if as_json:
         print_json([{"title": one.title, "figures": one.figures} for one in sheets if one.chapter in _PRINTED])
@@ -61,18 +64,6 @@ def command(
     _print(records)
     if not quiet:
         notes().print(printable(f"Everything is in {folder}; begin with report.html."))
-
-
-def _run(data: Path, cache: Path, *, quick: bool, quiet: bool) -> list[Record]:
-    from adyton.lab.reproduce.pythia import run, steps
-
-    try:
-        with progress("reproduce pythia", steps(data, cache, public=True, quick=quick), quiet=quiet) as advance:
-            return run(data, cache=cache, public=True, quick=quick, advance=advance)
-    except KeyboardInterrupt:
-        if not quiet:
-            notes().print(printable(f"What was measured is kept in {cache}: the same command goes on from there."))
-        raise
 
 
 def _trees(data: Path, cache: Path, folder: Path, *, quick: bool) -> list[Path]:

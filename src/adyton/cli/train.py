@@ -111,14 +111,8 @@ def command(
     shown = not (quiet or as_json)
     if shown and corpus is None:
         notes().print("No corpus given: learning from the made-up distributions that come with Adyton.")
-    try:
-        with progress("measuring", delphi.steps(), quiet=not shown) as advance:
-            measured = delphi.measure(advance)
-    except KeyboardInterrupt:
-        if shown:
-            remark = f"What was measured is kept in {kept}: the same command goes on from there."
-            notes().print(printable(remark))
-        raise
+    with progress("measuring", delphi.steps(), quiet=not shown, kept=kept) as advance:
+        measured = delphi.measure(advance)
     selector = delphi.learn(measured)
     selector.save(out_file)
     if as_json:

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-import numpy.typing as npt
-
+from adyton.arrays import Integers
 from adyton.exact import Rational, positive
 from adyton.lab.corpus import Shape
+from adyton.lab.corpus.histograms import draw
 
 _RANGES = 1000
 
@@ -46,11 +45,9 @@ class Input:
         """The seed of everything that is drawn for these counts: the same in every process and every run."""
         return int.from_bytes(hashlib.sha256(self.data.encode()).digest()[:8], "big")
 
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Integers:
         """The rows, drawn from the shape."""
-        chances = self.shape.at(self.domain)
-        rows = np.random.default_rng(self.seed).multinomial(self.scale, chances.reshape(-1) / chances.sum())
-        return rows.reshape(self.domain).astype(np.int64)
+        return draw(self.shape.at(self.domain), self.scale, self.seed)
 
 
 def grid(

@@ -11,8 +11,9 @@ from adyton.errors import BadInput
 from adyton.lab.bench import published, scarce, selections, variants
 from adyton.lab.bench.inference import compare as compare_inference
 from adyton.lab.bench.plans import compare, workloads
-from adyton.lab.bench.shapes import draw, shapes
+from adyton.lab.bench.shapes import shapes
 from adyton.lab.corpus import made_up_corpus
+from adyton.lab.corpus.histograms import draw
 from adyton.plans import plan_named
 from adyton.queries import Identity, Prefix
 

@@ -16,7 +16,8 @@ import numpy as np
 from adyton.arrays import Integers
 from adyton.exact import positive
 from adyton.kernel.kernel import Kernel
-from adyton.lab.bench.shapes import draw, shapes
+from adyton.lab.bench.shapes import shapes
+from adyton.lab.corpus.histograms import draw
 from adyton.lab.engine import geometric_mean
 from adyton.queries import Identity, Queries, RandomRanges
 from adyton.release.intervals import NoiseModel

@@ -15,8 +15,9 @@ from statistics import median
 from adyton.arrays import Integers
 from adyton.kernel.kernel import Kernel
 from adyton.lab.bench import published
-from adyton.lab.bench.shapes import draw, shapes
+from adyton.lab.bench.shapes import shapes
 from adyton.lab.bench.timing import seconds, sort_unit
+from adyton.lab.corpus.histograms import draw
 from adyton.lab.engine import Trials, geometric_mean
 from adyton.plans import Plan, algorithms, plan_named
 from adyton.queries import Identity, Prefix, Queries, RandomRanges

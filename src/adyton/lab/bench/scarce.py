@@ -16,7 +16,8 @@ import numpy as np
 from adyton.arrays import Integers
 from adyton.lab.bench.plans import workloads
 from adyton.lab.bench.published_dawa import published_dawa
-from adyton.lab.bench.shapes import draw, shapes
+from adyton.lab.bench.shapes import shapes
+from adyton.lab.corpus.histograms import draw
 from adyton.lab.engine import Trials, distances, geometric_mean
 from adyton.plans import Plan, plan_named
 from adyton.queries import Queries

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
-
-from adyton.arrays import Integers, Reals
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.lab.corpus import dpbench_corpus, made_up_corpus
 from adyton.lab.corpus.histograms import regrid
@@ -25,9 +23,3 @@ def shapes(
         if shape.counts.shape[0] % side:
             raise BadInput(f"{shape.counts.shape[0]} cells cannot be added up to {side}. Choose a divisor.")
     return {shape.name: regrid(shape.counts, (side,) * ndim) for shape in found}
-
-
-def draw(shape: Reals, scale: int, seed: int) -> Integers:
-    """*scale* rows, drawn independently from a distribution over the cells."""
-    random = np.random.default_rng(seed)
-    return random.multinomial(scale, shape.reshape(-1) / shape.sum()).reshape(shape.shape)

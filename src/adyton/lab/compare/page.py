@@ -7,6 +7,7 @@ from pathlib import Path
 
 from adyton.lab.compare.experiment import LOOKS
 from adyton.lab.compare.results import CHOOSER, Comparison
+from adyton.lab.pages import rendered
 
 WORDS = {
     "identity": "every cell",
@@ -21,14 +22,11 @@ WORDS = {
 
 def render(comparison: Comparison) -> str:
     """The page as text."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
-    )
     plain = comparison.to_plain() | {"words": WORDS, "looks": LOOKS, "chooser": CHOOSER}
-    return environment.get_template("page.html.j2").render(
+    return rendered(
+        Path(__file__).with_name("page.html.j2"),
         comparison=comparison,
         chooser=CHOOSER,
         version=plain["adyton"],

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Integers, Reals
 
 LINE_BINS, PLANE_BINS, CATEGORY_CELLS = 8192, 256, 1024
 """Bins of a number, bins of each of two numbers, cells that the levels of a category are spread over."""
@@ -38,6 +37,12 @@ def regrid(counts: Reals, domain: tuple[int, ...]) -> Reals:
         pieces *= shares if axis == counts.ndim - 1 else shares[:, None]
         counts = np.add.reduceat(pieces, np.searchsorted(borders, starts), axis=axis)
     return counts
+
+
+def draw(shape: Reals, scale: int, seed: int) -> Integers:
+    """*scale* rows, drawn independently from a distribution over the cells."""
+    random = np.random.default_rng(seed)
+    return random.multinomial(scale, shape.reshape(-1) / shape.sum()).reshape(shape.shape).astype(np.int64)
 
 
 def of_numbers(values: Reals) -> Reals | None:
@@ -90,13 +95,13 @@ def of_category(levels: Mapping[str, int]) -> Reals | None:
     return np.asarray(np.maximum(np.diff(below), 0.0))
 
 
-def _only_numbers_rows(distinct: Reals, times: npt.NDArray[np.int64]) -> bool:
+def _only_numbers_rows(distinct: Reals, times: Integers) -> bool:
     """Whether every whole number from the least to the greatest occurs equally often: 1, 2, 3, …"""
     consecutive = float(distinct[-1]) - float(distinct[0]) == distinct.size - 1 and _whole(distinct)
     return bool(consecutive and times.min() == times.max())
 
 
-def _cells(values: Reals, most: int) -> tuple[npt.NDArray[np.int64], int]:
+def _cells(values: Reals, most: int) -> tuple[Integers, int]:
     """The bin of each value, and the number of bins: at most *most*."""
     low, high = float(values.min()), float(values.max())
     if high - low < most and (low == high or _whole(values)):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from adyton.lab.pages import rendered
 from adyton.lab.reproduce.tables import Sheet
 
 CHAPTERS = {
@@ -28,8 +29,6 @@ def write_report(
     path: str | os.PathLike[str], title: str, about: Iterable[str], sheets: Sequence[Sheet], pictures: Sequence[Path]
 ) -> None:
     """Write tables and SVG files into one page; a picture belongs to the chapter that its name begins with."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     chapters = [
         {
             "key": key,
@@ -40,12 +39,8 @@ def write_report(
         }
         for key, heading in CHAPTERS.items()
     ]
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
-    )
-    page = environment.get_template("report.html.j2").render(
-        title=title, about=about, chapters=[one for one in chapters if one["pictures"] or one["sheets"]]
-    )
+    filled = [one for one in chapters if one["pictures"] or one["sheets"]]
+    page = rendered(Path(__file__).with_name("report.html.j2"), title=title, about=about, chapters=filled)
     Path(path).write_text(page + "\n", encoding="utf-8")
 
 

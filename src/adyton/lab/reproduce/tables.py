@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from adyton.lab.reproduce.claims import claims
+from adyton.lab.reproduce.claims import Claim, claims
 from adyton.lab.reproduce.records import Record
-from adyton.lab.reproduce.summaries import CRITERIA, MeanRegret, Part, gains, parts
+from adyton.lab.reproduce.summaries import CRITERIA, Gain, MeanRegret, Part, gains, parts
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -41,9 +41,13 @@ class Sheet:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    figures: tuple[dict[str, Any], ...]
-    """The same figures, unrounded, one plain dictionary for each."""
+    found: Sequence[MeanRegret | Gain | Claim]
     note: str = ""
+
+    @property
+    def figures(self) -> tuple[dict[str, Any], ...]:
+        """What the table shows, unrounded, one plain dictionary for each figure."""
+        return tuple(map(asdict, self.found))
 
 
 def words(method: str) -> str:
@@ -92,7 +96,7 @@ def fig4(part: Part, most: int | None = None) -> list[Sheet]:
                 f"Fig. 4, {dimension}: mean regret (95th percentile), {setting(part)}",
                 ("method", *(group.removeprefix(f"{dimension} ") for group in groups), *(["the paper"] * published)),
                 tuple(rows),
-                tuple(map(asdict, found.values())),
+                list(found.values()),
                 _fewer(found.values())
                 + (f"Algorithms of greater regret that are not shown: {left_out}." if left_out else ""),
             )
@@ -110,7 +114,7 @@ def fig7(part: Part) -> list[Sheet]:
             rows = [(words(name), *(f"{part.mean(group, name):.3f}" for group in groups)) for name in methods]
             title = f"Fig. 7, {dimension}: mean regret by the criterion that splits the tree, {setting(part)}"
             columns = ("criterion", *(group.removeprefix(f"{dimension} ") for group in groups))
-            sheets.append(Sheet("fig7", title, columns, tuple(rows), tuple(map(asdict, found)), _fewer(found)))
+            sheets.append(Sheet("fig7", title, columns, tuple(rows), found, _fewer(found)))
     return sheets
 
 
@@ -128,9 +132,7 @@ def fig9_to_11(part: Part, figure: str) -> list[Sheet]:
         ]
         title = f"Fig. {figure.removeprefix('fig')}, {group}: mean regret by {word}, {setting(part)}"
         note = "The single algorithms are those of least mean regret."
-        sheets.append(
-            Sheet(figure, title, (word, *map(words, methods)), tuple(rows), tuple(map(asdict, found.values())), note)
-        )
+        sheets.append(Sheet(figure, title, (word, *map(words, methods)), tuple(rows), list(found.values()), note))
     return sheets
 
 
@@ -153,7 +155,7 @@ def gains_sheet(records: Iterable[Record]) -> list[Sheet]:
         "What the user gets: the error of Adyton's selector divided by that of the paper's Pythia",
         ("workload", "ε", "inputs", "geometric mean", "inputs with less error", "95th percentile"),
         tuple(rows),
-        tuple(map(asdict, found)),
+        found,
         "Adyton's selector chooses among all algorithms, Pythia among the paper's, on the same inputs.",
     )
     return [sheet] if found else []
@@ -164,7 +166,7 @@ def claims_sheet(records: Iterable[Record]) -> list[Sheet]:
     found = claims(records)
     rows = tuple((one.paper, one.here, one.holds) for one in found)
     title = "What the paper says, and what came out here (its algorithms, ε = 1)"
-    sheet = Sheet("claims", title, ("the paper says", "here", "holds"), rows, tuple(map(asdict, found)))
+    sheet = Sheet("claims", title, ("the paper says", "here", "holds"), rows, found)
     return [sheet] if found else []
 
 
