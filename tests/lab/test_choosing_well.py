@@ -6,7 +6,7 @@ import pytest
 
 import adyton as ad
 from adyton.lab.bench.clipped import compare, detailed_corpus, ratio, shapes_of
-from adyton.plans.registry import PLANS
+from adyton.plans.registry import plan_type
 from adyton.selection.shipped import shipped_selector
 from adyton.selection.ties import TIE, best, cheapest
 
@@ -43,15 +43,15 @@ def test_a_handful_of_categories_gets_plain_noise_with_exact_intervals(session):
 def test_without_an_order_nothing_is_chosen_that_counts_on_one(session, attributes):
     candidates = session.preview(ad.Histogram(*attributes), epsilon="0.01").candidates
     assert candidates
-    assert not any(PLANS[name].serves.ordered for name in candidates)
+    assert not any(plan_type(name).serves.ordered for name in candidates)
     release = session.release(ad.Histogram(*attributes), epsilon="0.01")
-    assert not PLANS[release.algorithm].serves.ordered
+    assert not plan_type(release.algorithm).serves.ordered
 
 
 @pytest.mark.parametrize("attributes", [("age",), ("age", "department")])
 def test_with_an_order_along_one_axis_it_may_be_used(session, attributes):
     candidates = session.preview(ad.Histogram(*attributes), epsilon="0.01").candidates
-    assert any(PLANS[name].serves.ordered for name in candidates)
+    assert any(plan_type(name).serves.ordered for name in candidates)
 
 
 def test_a_selector_that_knows_nothing_else_is_not_left_without_a_choice():

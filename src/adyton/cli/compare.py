@@ -27,7 +27,7 @@ _PRIVATE = (
     "public already: if yours are, say so with --public; for private data, `adyton release --algorithm auto` chooses "
     "an algorithm privately."
 )
-_SLOW, _MANY_CELLS = "hdmm", 1024
+_MANY_CELLS = 1024
 _WORKLOAD = "identity, prefix, short, medium, long or mixed; can be repeated."
 _CELLS = "Cells of the domain; on a plane those of a square. Else the data's own, at most 4096."
 
@@ -85,10 +85,9 @@ def command(
     shown = not (quiet or as_json)
     if shown:
         notes().print(printable(f"{_counted(chosen)}, taken as public: nothing is protected."), soft_wrap=True)
-        if any(_SLOW in experiment.plans(one) and one.counts.size > _MANY_CELLS for one in chosen):
-            remark = (
-                f"{_SLOW} optimises what it measures first, for minutes where cells are many: the bar stands still."
-            )
+        plans = [plan for one in chosen if one.counts.size > _MANY_CELLS for plan in experiment.plans(one).values()]
+        for name in sorted({plan.name for plan in plans if plan.effort == "search"}):
+            remark = f"{name} optimises what it measures first, for minutes where cells are many: the bar stands still."
             notes().print(remark, soft_wrap=True)
     with progress("comparing", experiment.steps(), quiet=not shown) as advance:
         comparison = experiment.run(advance)

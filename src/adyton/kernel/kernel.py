@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -47,7 +48,6 @@ class _Kept(NamedTuple):
     stability: int
 
 
-_HANDLES = (TableSource, VectorSource)
 LARGEST_STABILITY = 1 << 64
 """How many times its ε a measurement may cost; beyond, budgets would be numbers too long to compute with."""
 Root = TypeVar("Root", bound=Source)
@@ -134,7 +134,7 @@ class Kernel(Sealed, Generic[Root]):
         """
         counts, total = checked_counts(x), checked_total(epsilon, simulated=True)
         kernel = cast(Kernel[VectorSource], cls.__new__(cls))
-        kernel._terms = Terms.of({"vector": counts.shape}, 1)
+        kernel._terms = _simulated_terms(counts.shape)
         kernel._open(total, Tally(total, "simulation"), None, "simulation", SimulatedNoise(seed), ())
         kernel._trials = None if trials is None else whole(trials, "trials", 1)
         kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1))
@@ -294,7 +294,7 @@ class Kernel(Sealed, Generic[Root]):
 
     def _find(self, source: Source, operator: Any, kind: type) -> _Kept:
         """The kept data of a source, once it is sure that this operator may be tried on it."""
-        known = any(type(source) is handle for handle in _HANDLES)
+        known = type(source) is TableSource or type(source) is VectorSource
         if not known or source.kernel is not self:
             given = "a source of another kernel" if known else shorten(source)
             raise BadInput(f"an operator needs a source of this kernel, given {given}. Start from kernel.root.")
@@ -365,6 +365,12 @@ def _run(
         return None, type(interruption)
     except BaseException:
         return None, KernelFailure
+
+
+@lru_cache(maxsize=256)
+def _simulated_terms(shape: tuple[int, ...]) -> Terms:
+    """The terms of a simulation on public counts of this shape."""
+    return Terms.of({"vector": shape}, 1)
 
 
 def _shown(term: Fraction | str | None) -> str:

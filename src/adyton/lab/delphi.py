@@ -30,9 +30,9 @@ from adyton.lab.measured import Measured
 from adyton.lab.similar_training import similar_inputs
 from adyton.lab.tree_training import DEPTH, grow_noisy
 from adyton.messages import no_such, shorten
-from adyton.plans.base import SMALLEST_EPSILON
+from adyton.plans.limits import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms as library
-from adyton.plans.registry import plan_named
+from adyton.plans.registry import plan_type
 from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector
@@ -43,8 +43,6 @@ KINDS = ("similar-inputs", "tree")
 _LONGEST, _LARGEST, _LARGEST_EPSILON = 1 << 20, 1 << 50, 1000
 USUAL_WORKLOADS = {1: ("identity", "prefix"), 2: ("short", "medium", "long", "mixed")}
 """The workloads of the Pythia paper, by the number of axes."""
-NEVER = ("pythia", "workload", "hdmm", "mwem-b", "mwem-c", "mwem-d", "mwem*")
-"""Not tried unless they are named: the chooser itself, and those that take seconds a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,12 +147,14 @@ class Delphi:
     def candidates(self) -> list[str]:
         """The algorithms that are measured."""
         if self.algorithms is None:
-            return [name for name in library(self.dimensions) if name not in NEVER]
+            plans = map(plan_type, library(self.dimensions))
+            quick = (plan for plan in plans if plan.effort in ("light", "usual"))
+            return [plan.name for plan in quick if not (plan.chooses or plan.variant)]
         for name in _several(self.algorithms, "algorithms"):
-            if not plan_named(name).serves.serves(self.dimensions):
+            if not plan_type(name).serves.serves(self.dimensions):
                 raise BadInput(f"{name} does not serve {self.dimensions} dimensions. Leave it out.")
-        if "pythia" in self.algorithms:
-            raise BadInput("give the names of algorithms to choose from, other than pythia.")
+            if plan_type(name).chooses:
+                raise BadInput(f"give the names of algorithms to choose from, other than {name}.")
         return list(dict.fromkeys(self.algorithms))
 
     def asked(self) -> list[str]:

@@ -1,17 +1,20 @@
 """Plans: every algorithm as a short program of operators."""
 
-from adyton.plans.base import Estimate, ExpectedError, Plan, StrategyPlan, Tasks
-from adyton.plans.registry import algorithms, plan_named, register
+from adyton.plans.base import Estimate, ExpectedError, Plan, Tasks
+from adyton.plans.registry import algorithms, plan_named, plan_type, register
 from adyton.plans.simulation import simulate
+from adyton.plans.strategy_plan import FixedStrategyPlan, StrategyPlan
 
 __all__ = [
     "Estimate",
     "ExpectedError",
+    "FixedStrategyPlan",
     "Plan",
     "StrategyPlan",
     "Tasks",
     "algorithms",
     "plan_named",
+    "plan_type",
     "register",
     "simulate",
 ]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import fields
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import chain
@@ -13,12 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.errors import BadInput, BudgetExceeded
+from adyton.errors import BadInput
 from adyton.exact import as_number, exact
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import shorten
-from adyton.plans.base import StrategyPlan
 from adyton.plans.registry import plan_named
 from adyton.release.misfits import Counted, Misfits
 from adyton.schema import Schema
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "adyton release", 1
 _LEAST_OPTION, _GREATEST_OPTION = Fraction(1, SAFE), Fraction(SAFE)
 _GREATEST = 1e300
-_NOTHING = Fraction(1, 10**300)
-"""A budget that no measurement can be paid from."""
 _WORDS: dict[type, str] = {bool: "true or false", dict: "a mapping", list: "a list", str: "a text"}
 _Kind = TypeVar("_Kind")
 
@@ -99,16 +94,12 @@ def _estimate(plain: object, shape: tuple[int, ...]) -> Reals:
 def _options(plain: object, algorithm: str) -> dict[str, Any]:
     """Single values, in the types that the algorithm's own options have."""
     options = {_text(name, "the name of an option"): value for name, value in _of(dict, plain, "options").items()}
-    for field in fields(plan_named(algorithm, **options)):
-        value = options.get(field.name, field.default)
-        if value is field.default:
-            continue
-        if isinstance(field.default, bool):
-            _of(bool, value, field.name)
-        elif isinstance(field.default, str):
-            _text(value, field.name)
-        elif value and not _LEAST_OPTION <= abs(exact(value, field.name)) <= _GREATEST_OPTION:
-            raise BadInput(f"{field.name} is beyond any reach, given {shorten(value)}.")
+    plan = plan_named(algorithm, **options)
+    for name in options:
+        value = getattr(plan, name)
+        size = abs(Fraction(value)) if isinstance(value, int | float | Fraction) else 0
+        if size and not _LEAST_OPTION <= size <= _GREATEST_OPTION:
+            raise BadInput(f"{name} is beyond any reach, given {shorten(value)}.")
     return options
 
 
@@ -117,10 +108,6 @@ def _rehearse(model: NoiseModel) -> None:
     plan, workload, epsilon = model.plan, model.workload, model.epsilon
     counts = np.zeros(workload.domain, dtype=np.int64)
     plan.admit(Kernel.simulated(counts, epsilon=epsilon, seed=0).root, workload, epsilon)
-    if not isinstance(plan, StrategyPlan):
-        merging, poor = plan.merging(workload), Kernel.simulated(counts, epsilon=_NOTHING, seed=0).root
-        with suppress(BudgetExceeded):
-            plan.run(merging.source(poor), merging.workload, epsilon)
 
 
 def _record(plain: object, rows_per_unit: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from adyton.kernel.mechanisms import NonZeros, Partitionality, Statistic, TotalV
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.messages import no_such
-from adyton.plans.dawa import along_curve
+from adyton.plans.steps import along_curve
 from adyton.queries import Measurement, Reduction, Total
 
 CELLS = "cells"

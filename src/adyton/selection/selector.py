@@ -13,20 +13,17 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.exact import Rational, as_number, positive
+from adyton.exact import Rational, as_number, display
 from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, shorten
-from adyton.plans.base import SMALLEST_EPSILON
-from adyton.plans.registry import PLANS, algorithms, plan_named
+from adyton.plans.limits import SMALLEST_EPSILON
+from adyton.plans.registry import algorithms, plan_named, plan_type
 from adyton.queries import Measurement, Queries, Total
 from adyton.remembered import cached_property
 from adyton.selection import selector_file
 from adyton.selection.features import Bought, feature_named
 from adyton.selection.workload_kinds import reach
 from adyton.whole import whole
-
-CHOOSER = "pythia"
-"""The plan that chooses: it cannot be chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +52,9 @@ class Training:
                 raise BadInput(f"{name} of a selector must be names, given {shorten(values)}.")
         for name, least in (("dimensions", 1), ("inputs", 0), ("trials", 0)):
             whole(getattr(self, name), name, least)
-        if CHOOSER in self.algorithms:
-            raise BadInput(f"a selector chooses among algorithms that estimate, and {CHOOSER!r} chooses itself.")
+        for name in set(self.algorithms).intersection(algorithms()):
+            if plan_type(name).chooses:
+                raise BadInput(f"a selector chooses among algorithms that estimate, and {name!r} chooses itself.")
         if not (isinstance(self.date, str) and isinstance(self.adyton, str) and self.algorithms):
             raise BadInput("a selector must know algorithms, and say when and by which version it was trained.")
 
@@ -180,9 +178,9 @@ class Selector(ABC):
                 "Name an algorithm, or train again."
             )
         if not ordered:
-            usable = [name for name in usable if not PLANS[name].serves.ordered] or usable
+            usable = [name for name in usable if not plan_type(name).serves.ordered] or usable
         if workload is not None and reach(workload) == 0:
-            usable = [name for name in usable if not PLANS[name].serves.sums] or usable
+            usable = [name for name in usable if not plan_type(name).serves.sums] or usable
         missing = [name for name in known if name not in here]
         newer = sorted(here - set(known) - set(self.training.library)) if self.training.library else []
         notes = []
@@ -194,18 +192,20 @@ class Selector(ABC):
             notes.append(f"the selector does not know {listing(newer)}: train again to have the choice of all.")
         return usable, tuple(notes)
 
-    def check(self, workload: Queries, epsilon: Rational = 1) -> Fraction:
-        """Refuse a domain of another dimension, and budgets that no feature can be bought with; return the budget."""
-        amount = positive(epsilon, "epsilon", computed=True)
-        if not amount >= SMALLEST_EPSILON:
-            raise BadInput(f"epsilon must be at least 2^-40 to choose an algorithm, given {shorten(epsilon)}.")
+    def candidates(self, workload: Queries, *, ordered: bool = True) -> list[str]:
+        """The algorithms that could be chosen."""
+        return self.available(workload, ordered=ordered)[0]
+
+    def check(self, workload: Queries, epsilon: Fraction = Fraction(1)) -> None:
+        """Refuse a domain of another dimension, and budgets that no feature can be bought with."""
+        if not epsilon >= SMALLEST_EPSILON:
+            raise BadInput(f"epsilon must be at least 2^-40 to choose an algorithm, given {display(epsilon)}.")
         ndim = len(workload.domain)
         if ndim != self.training.dimensions:
             raise BadInput(
                 f"this selector was trained for {self.training.dimensions} dimensions, the domain {workload.domain} "
                 f"has {ndim}. Leave the selector out to use the one that fits."
             )
-        return amount
 
     def with_share(self, part: Rational) -> Selector:
         """The same selector with another share of the budget for features."""
@@ -240,7 +240,7 @@ class Selector(ABC):
 
 def uses_rows(algorithm: str) -> bool:
     """Whether an algorithm buys a noisy number of rows, and need not if there is one."""
-    return hasattr(plan_named(algorithm), "total_share")
+    return plan_type(algorithm).buys_total
 
 
 def _can_run(name: str, workload: Queries) -> bool:

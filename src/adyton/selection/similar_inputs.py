@@ -16,7 +16,6 @@ from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.exact import share as part_of_budget
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import DenoisingPlan
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
 from adyton.selection.features import Bought, feature_named
@@ -77,7 +76,7 @@ class SimilarInputs(Selector):
         self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
     ) -> Choice:
         """Count the votes; buy the noisy count first, if it pays."""
-        epsilon = self.check(workload, epsilon)
+        self.check(workload, epsilon)
         usable, notes = self.available(workload, ordered=ordered)
         plain, votes, logs = counted(self, workload, epsilon, tuple(usable))
         bought: tuple[Bought, ...] = ()
@@ -177,7 +176,7 @@ def counted(
 def known_error(name: str, workload: Queries, epsilon: Fraction) -> float | None:
     """The exact error, if the plan knows it; least squares alone says little about a plan that denoises."""
     plan = plan_named(name)
-    if isinstance(plan, DenoisingPlan) or plan.serves.data_dependent:
+    if not plan.linear or plan.serves.data_dependent:
         return None
     try:
         found = plan.expected_error(workload, epsilon)

@@ -45,7 +45,7 @@ class TreeSelector(Selector):
         self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
     ) -> Choice:
         """Walk down the tree of the workload's kind."""
-        epsilon = self.check(workload, epsilon)
+        self.check(workload, epsilon)
         usable, notes = self.available(workload, ordered=ordered)
         tree = self.trees[kind_of(workload, self.trees)]
         public = {CELLS: float(x.cells)} | ({} if total is None else {"scale": float(epsilon) * total})

@@ -9,20 +9,17 @@ from types import TracebackType
 from typing import Any
 
 from adyton import odds
-from adyton.arrays import Reals
 from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.refusals import beyond
-from adyton.kernel.sources import TableSource, VectorSource
+from adyton.kernel.sources import TableSource
 from adyton.noise.source import NoiseSource
-from adyton.plans.base import Plan
-from adyton.queries import Measurement, Queries
+from adyton.queries import Measurement
 from adyton.release import Release
 from adyton.schema import Schema
-from adyton.selection.pythia import Pythia
 from adyton.session.epsilon import Epsilon
 from adyton.session.misfits import MisfitCount
 from adyton.session.outlook import AUTO, Outlook, plan_of
@@ -124,15 +121,15 @@ class Session:
         **options: Any,
     ) -> Preview:
         """What a release would cost, which algorithms could run, and the error to expect. Spends nothing."""
-        outlook = self._outlook(task, algorithm, where, misfits, options)
+        outlook, amount = self._outlook(task, algorithm, where, misfits, options), budget(epsilon, "epsilon")
         return Preview(
             task=str(task),
             cells=outlook.schema.cells,
             queries=outlook.workload.count,
-            epsilon=budget(epsilon, "epsilon"),
+            epsilon=amount,
             remaining=self.remaining,
-            candidates=outlook.errors(epsilon),
-            chosen=algorithm in (AUTO, Pythia.name),
+            candidates=outlook.errors(amount),
+            chosen=outlook.chooses,
             misfits=outlook.misfits,
         )
 
@@ -189,17 +186,17 @@ class Session:
         self.last = None
         with self._kernel.receipts() as debits:
             counted = planned.measure(amount)
-            name, choice, estimate = _run(plan, x, workload, row_epsilon)
+            outcome = plan.carry_out(x, workload, row_epsilon)
         with deferred():
             self.last = release = Release(
                 schema=schema,
                 task=task,
                 where=where,
-                algorithm=name,
+                algorithm=outcome.algorithm,
                 options=kept,
                 epsilon=amount,
-                estimate=estimate,
-                choice=choice,
+                estimate=outcome.estimate,
+                choice=None if outcome.choice is None else outcome.choice.to_plain(),
                 record=receipt.complete(self.unit, self.schema.rows_per_unit, debits),
                 misfits=counted,
             )
@@ -276,11 +273,3 @@ def _total(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | N
             "say what may be spent in all, for example epsilon=1; only a ledger that exists knows it already."
         )
     return Ledger.read(ledger).total
-
-
-def _run(plan: Plan, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[str, dict[str, Any] | None, Reals]:
-    """The algorithm that was run, the choice that led to it, if any, and the estimate."""
-    if not isinstance(plan, Pythia):
-        return plan.name, None, plan.estimate(x, workload, epsilon)
-    choice = plan.choose(x, workload, epsilon)
-    return choice.algorithm, choice.to_plain(), plan.follow(x, workload, choice)

@@ -67,8 +67,8 @@ class BucketBoundaries(Selection):
             if not most:
                 raise BadInput(f"{steps:,} places for boundaries are too many. Choose a larger step than {self.step}.")
             raise BadInput(f"buckets must be at most {most} for {steps} places, given {shorten(buckets)}.")
-        if cells * clip > LARGEST_SUM:
-            raise BadInput(f"clip must be at most {LARGEST_SUM // cells} for {cells} cells, given {shorten(clip)}.")
+        if clip > self.largest_clip(cells):
+            raise BadInput(f"clip must be at most {self.largest_clip(cells)} for {cells} cells, given {shorten(clip)}.")
         if whole(longest, "longest", 1) * buckets < steps or longest > steps:
             least = -(-steps // buckets)
             raise BadInput(f"longest must be from {least} to {steps} for {buckets} buckets, given {shorten(longest)}.")
@@ -77,6 +77,11 @@ class BucketBoundaries(Selection):
                 f"longest must be at most {LARGEST_WORK // (steps * buckets)} for {buckets} buckets of {steps} places, "
                 f"given {shorten(longest)}. Choose fewer buckets, or a larger step."
             )
+
+    @staticmethod
+    def largest_clip(cells: int) -> int:
+        """The largest clip with which sums over so many cells fit."""
+        return LARGEST_SUM // cells
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
         """The table of the weights; :meth:`check` has its own limits on the work, which say what to choose instead."""

@@ -10,7 +10,8 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from adyton.arrays import Places
+from adyton.arrays import Integers, Places
+from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.partition_weights import PartitionWeights
@@ -121,16 +122,63 @@ def deviations(values: IntegerArray, boundaries: list[Places]) -> list[IntegerAr
     [[7], [3, 0]]
     """
     if largest(values) * values.size * GRID < SAFE:
-        from adyton.kernel.mechanisms.dyadic_partition_compiled import all_deviations
-
         sizes = np.array([level.size for level in boundaries])
-        flat = all_deviations(values.astype(np.int64), np.concatenate(boundaries), sizes)
+        flat = _all_deviations(values.astype(np.int64), np.concatenate(boundaries), sizes)
         return np.split(flat, np.cumsum(sizes - 1)[:-1])
     exactly = widen(values, values.size * 2 * GRID)
     return [
         np.array([_deviation(exactly[first:last]) for first, last in itertools.pairwise(level)], dtype=object)
         for level in boundaries
     ]
+
+
+@compiled
+def _all_deviations(values: Integers, boundaries: Places, sizes: Places) -> Integers:
+    """The sum of the upper half less that of the lower half of every block; levels one after the other.
+
+    Sorted blocks are merged into larger ones, level by level.
+    """
+    levels = sizes.size
+    results = np.empty(boundaries.size - levels, dtype=np.int64)
+    sorted_values, spare = values.copy(), np.empty_like(values)
+    boundary_end, result_end = boundaries.size, results.size
+    finer = np.arange(values.size + 1)
+    for level in range(levels - 1, -1, -1):
+        current = boundaries[boundary_end - sizes[level] : boundary_end]
+        boundary_end -= sizes[level]
+        result_end -= sizes[level] - 1
+        part = 0
+        for block in range(sizes[level] - 1):
+            first, last = current[block], current[block + 1]
+            while finer[part] < first:
+                part += 1
+            _sort_block(sorted_values, spare, finer, part, last)
+            half = (last - first) // 2
+            deviation = 0
+            for step in range(half):
+                deviation += sorted_values[last - 1 - step] - sorted_values[first + step]
+            results[result_end + block] = deviation
+        finer = current
+    return results
+
+
+@compiled
+def _sort_block(values: Integers, spare: Integers, finer: Places, part: int, last: int) -> None:
+    """Merge the sorted parts of a block into one, from the left."""
+    first, middle = finer[part], finer[part + 1]
+    while middle < last:
+        part += 1
+        end = finer[part + 1]
+        left, right = first, middle
+        for place in range(first, end):
+            if left < middle and (right >= end or values[left] <= values[right]):
+                spare[place] = values[left]
+                left += 1
+            else:
+                spare[place] = values[right]
+                right += 1
+        values[first:end] = spare[first:end]
+        middle = end
 
 
 def _deviation(values: IntegerArray) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -46,6 +46,11 @@ class Resolution(Selection):
     """The block sizes to choose from: rising powers of 2."""
     costs: tuple[int, ...]
     """c_B for each of them, in steps of the grid."""
+
+    @classmethod
+    def at_costs(cls, costs: Mapping[int, Fraction]) -> Resolution:
+        """For these block sizes, and what each costs in rows: rounded down to the grid."""
+        return cls(tuple(costs), tuple(min(LARGEST_COST, int(GRID * cost)) for cost in costs.values()))
 
     def check(self, source: VectorShape) -> None:
         """One dimension, block sizes that make sense for it, and a cost for each."""

@@ -17,7 +17,7 @@ from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
-from adyton.noise.laplace import NUMERATOR_LIMIT
+from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.source import NoiseSource
 from adyton.queries import Explicit, Haar, Identity, Prefix, Queries, RandomRanges
 from adyton.queries.size import SLOW_DRAW, Size

@@ -16,9 +16,11 @@ from adyton.arrays import Reals
 from adyton.exact import Rational, positive, share
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition
-from adyton.kernel.mechanisms.dawa_costs import LeastCost, window_costs
-from adyton.plans.dawa import bucket_strategy, curve
+from adyton.kernel.mechanisms.least_cost import LeastCost
+from adyton.kernel.mechanisms.window_means import mean_costs
+from adyton.plans.dawa import bucket_strategy
 from adyton.plans.simulation import public_counts
+from adyton.plans.steps import curve
 from adyton.queries import Partition, Queries
 from adyton.solving.solvers import solver
 
@@ -36,7 +38,7 @@ def published_partition(
     selection = DawaPartition()
     sizes = selection.sizes(values.size)
     grid = selection.grid(sizes)
-    deviations = window_costs(values.reshape(-1), sizes, grid)
+    deviations = mean_costs(values.reshape(-1), sizes, grid)
     scales = grid * ((1 - 1 / sizes[-1]) + (1 - 1 / sizes)) / float(part * amount)
     noise = np.random.default_rng(seed).laplace(size=(values.size, sizes.size)) * scales
     noise[:, 0] = 0.0

@@ -1,30 +1,60 @@
-"""The adaptive grid: a coarse grid first, then a finer one in each of its boxes, as its noisy count deserves."""
+"""Grids: as many boxes as noisy counts deserve, all alike or each cut again."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from adyton.arrays import Places, Reals
-from adyton.exact import Rational, share
+from adyton.exact import exact
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.noisy_total import noisy_total
-from adyton.plans.registry import register
-from adyton.plans.uniform_grid import grid_of, rows_in_box
+from adyton.plans.base import Tasks
+from adyton.plans.options import Share, Within
+from adyton.plans.steps import CountsRows
 from adyton.queries import Grid, Identity, Partition, Queries
 from adyton.solving.nested_groups import Layer, nested_least_squares
 
 _LEAST_BLOCKS = 10
+RowsInBox: TypeAlias = Annotated[Fraction, Within(exact, Fraction(1, 10**6), 10**6)]
+"""How many rows, times ε, a box of a grid gets: boxes of fewer or more are none."""
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class AdaptiveGrid(Plan):
+class UniformGrid(CountsRows):
+    """One grid of equal boxes, √(rows·ε/10) along each side, each measured with noise and spread evenly over its cells.
+
+    Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013. The number of rows is bought
+    with a small part of the budget, where the paper takes it for public.
+    """
+
+    name = "uniform-grid"
+    serves = Tasks(dimensions=(2,), data_dependent=True, ordered=True)
+    simulates_many = False
+    minds_workload = False
+
+    rows_per_box: RowsInBox = Fraction(10)
+    """c in the paper: a box gets about c/ε rows."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """A noisy total, one grid, least squares."""
+        rows = self.count_rows(x, epsilon)
+        grid = grid_of(x.shape, math.sqrt(rows.number * float(rows.left) / float(self.rows_per_box)))
+        counts = x.measure(grid, rows.left)
+        total = (Layer(one.answers, one.variances) for one in rows.measured)
+        boxes = nested_least_squares(
+            Layer(counts.answers, counts.variances, np.zeros(grid.count, dtype=np.int64)), *total
+        )
+        sizes = np.asarray(grid @ np.ones(grid.domain), dtype=np.float64)
+        return np.asarray(grid.transpose(boxes / sizes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveGrid(CountsRows):
     """A coarse grid is measured; each of its boxes is cut again into as many as its noisy count deserves; all of these
     are measured at once, and both levels are fitted by least squares. Boxes that are cells already are measured once.
 
@@ -38,31 +68,28 @@ class AdaptiveGrid(Plan):
     simulates_many = False
     minds_workload = False
 
-    coarse_share: Rational = Fraction(1, 2)
+    coarse_share: Share = Fraction(1, 2)
     """α in the paper: the part of the budget for the coarse grid."""
-    rows_per_box: Rational = 10
+    rows_per_box: RowsInBox = Fraction(10)
     """c in the paper, for the coarse grid: max(10, ¼√(rows·ε/c)) boxes along each side."""
-    rows_per_small_box: Rational = 5
+    rows_per_small_box: RowsInBox = Fraction(5)
     """c₂ in the paper, for the finer ones: √(count·(1 − α)ε/c₂) along each side of a box."""
-    total_share: Rational = Fraction(1, 50)
-    """The part of the budget that buys the total, where it is not public."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """A noisy total, a coarse grid, small boxes, least squares."""
-        alpha = share(self.coarse_share, "coarse_share")
-        constant = rows_in_box(self.rows_per_box, "rows_per_box")
-        small = rows_in_box(self.rows_per_small_box, "rows_per_small_box")
-        rows = noisy_total(x, epsilon, self.total_share, self)
-        coarse = grid_of(x.shape, max(_LEAST_BLOCKS, math.sqrt(rows.number * float(rows.left) / constant) / 4))
-        if coarse.count == x.cells:
-            alpha = Fraction(1)  # the boxes are cells: there is nothing to cut
+        rows = self.count_rows(x, epsilon)
+        wanted = math.sqrt(rows.number * float(rows.left) / float(self.rows_per_box)) / 4
+        coarse = grid_of(x.shape, max(_LEAST_BLOCKS, wanted))
+        alpha = self.coarse_share if coarse.count < x.cells else 1  # where boxes are cells, there is nothing to cut
         total = [Layer(one.answers, one.variances) for one in rows.measured]
         first = x.measure(coarse, alpha * rows.left)
         counts = Layer(first.answers, first.variances, np.zeros(coarse.count, dtype=np.int64))
         if alpha == 1:
             return nested_least_squares(counts, *total)
         rest = (1 - alpha) * rows.left
-        blocks = np.sqrt(np.maximum(0.0, first.answers.astype(np.float64)) * float(rest) / small)
+        blocks = np.sqrt(
+            np.maximum(0.0, first.answers.astype(np.float64)) * float(rest) / float(self.rows_per_small_box)
+        )
         fine, inside = _refine(coarse, blocks)
         second = x.reduce(fine).measure(Identity(fine.groups), rest)
         boxes = nested_least_squares(Layer(second.answers, second.variances, inside), counts, *total)
@@ -88,3 +115,13 @@ def _refine(coarse: Grid, blocks: Reals) -> tuple[Partition, Places]:
     ends = np.cumsum(number)
     labels = (ends.reshape(coarse.blocks) - number)[at] + place
     return Partition(labels), np.repeat(np.arange(coarse.count), number.reshape(-1))
+
+
+def grid_of(domain: tuple[int, ...], blocks: float) -> Grid:
+    """A grid with at least so many blocks along each side: their width is a whole number of cells, rounded down.
+
+    >>> grid_of((32, 32), 25).blocks, grid_of((32, 32), 3).blocks
+    ((32, 32), (4, 4))
+    """
+    widths = [max(1, int(side / max(1.0, blocks))) for side in domain]
+    return Grid.of_blocks(domain, [math.ceil(side / width) for side, width in zip(domain, widths, strict=True)])
