@@ -1,8 +1,6 @@
-"""The hidden chain of intensities, compiled: forward and backward passes over blocks of cells."""
+"""A hidden chain of levels with change points: forward and backward passes over blocks of cells."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from adyton.arrays import Integers, Reals
 from adyton.compiling import compiled
@@ -19,14 +17,16 @@ def forward(
     arrivals: Reals,
     rows: Reals,
     sizes: Reals,
+    spare: Reals,
 ) -> None:
     """Filter one block of cells: ``rows[i + 1]`` becomes the filtered vector of cell i, of sum ``sizes[i + 1]``.
 
-    The vector before the block is in ``rows[0]`` and ``sizes[0]``. Every row ends with a zero. Cell i starts afresh
-    with chance ``restarts[i]``; otherwise it moves as every cell does: stays, drifts, or starts afresh (*change*).
+    The vector before the block is in ``rows[0]`` and ``sizes[0]``. Every row ends with a zero, and so
+    does *spare*, which the loops write to. Cell i starts afresh with chance ``restarts[i]``; otherwise it moves as every cell does: stays, drifts, or starts afresh (*change*).
     """
-    levels = stay.size
-    current = rows[0].copy()
+    levels, current = stay.size, spare
+    for k in range(levels):
+        current[k] = rows[0, k]
     for i in range(bins.size):
         row, new, usual, size = evidence[bins[i]], rows[i + 1], 1 - restarts[i], 0.0
         scale, fresh = usual / sizes[i], restarts[i] + usual * change
@@ -51,6 +51,7 @@ def backward(
     arrivals: Reals,
     rows: Reals,
     sizes: Reals,
+    spare: Reals,
     ahead: Reals,
     occupied: Reals,
     landed: Reals,
@@ -62,8 +63,7 @@ def backward(
     before the block. ``starts[i]`` becomes the posterior chance that cell i started afresh. Adds to the expected number
     of cells by bin and level, and to the weights of arrival in *landed*.
     """
-    levels = stay.size
-    weighed = np.zeros(levels + 1)
+    levels, weighed = stay.size, spare
     same = 0.0
     for i in range(bins.size - 1, -1, -1):
         here, before, row, share = rows[i + 1], rows[i], evidence[bins[i]], occupied[bins[i]]
@@ -101,6 +101,7 @@ def conclude(
     arrivals: Reals,
     rows: Reals,
     sizes: Reals,
+    spare: Reals,
     ahead: Reals,
     mean: Reals,
     estimate: Reals,
@@ -110,8 +111,7 @@ def conclude(
 
     P(y_i | all other cells) = 1/Σ_k P(k | all cells)/P(y_i | k).
     """
-    levels = stay.size
-    weighed = np.zeros(levels + 1)
+    levels, weighed = stay.size, spare
     for i in range(bins.size - 1, -1, -1):
         here, row, means, scale = rows[i + 1], evidence[bins[i]], mean[bins[i]], 1 / sizes[i + 1]
         usual, value, surprise, jump = 1 - restarts[i], 0.0, 0.0, 0.0
