@@ -19,9 +19,10 @@ from adyton.interrupts import deferred
 
 if TYPE_CHECKING:
     from adyton.release import Release
+    from adyton.release.presentation import Look
     from adyton.release.saving import Saved
     from adyton.release.staging import Place
-    from adyton.release.tables import Look, ReleasedTable, TableSet
+    from adyton.release.tables import ReleasedTable, TableSet
 
 _ROWS_SHOWN = 60
 """How many lines are printed of what stands in a folder. Without one, all of them are."""
