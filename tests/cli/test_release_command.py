@@ -366,7 +366,7 @@ def test_the_ledger_goes_on(tmp_path):
         ({"--algorithm": "adaptive-grid"}, 2, "serves 2 dimensions"),
         ({"--algorithm": "hb", "--count": None, "--histogram": None}, 2, "not for a count"),
         ({"--misfits": None, "--integer": None, "--count": None, "--histogram": None}, 2, "--misfits, --integer."),
-        ({"--accept": "foo"}, 2, "on the command line"),
+        ({"--accept": "foo"}, 2, "--accept takes one of the words"),
         ({"--algorithm": "dawa", "--option": "centre=foo"}, 2, "centre must be"),
         ({"--option": "depth"}, 2, "KEY=VALUE"),
         ({"--algorithm": "hb", "--option": "depth=3"}, 2, "no option 'depth'"),

@@ -17,6 +17,7 @@ from adyton.cli.delivery import deliver
 from adyton.errors import AdytonError, BadInput, LedgerError
 from adyton.exact import as_number, budget, display
 from adyton.interrupts import termination_interrupts
+from adyton.messages import listing, shorten
 
 if TYPE_CHECKING:
     from adyton.queries import Measurement
@@ -72,6 +73,7 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
     """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
+    from adyton.kernel.ledger.terms import PARTS
     from adyton.kernel.opening import checked_total
     from adyton.release.presentation import Look
     from adyton.release.saving import REPLACEABLE
@@ -88,6 +90,9 @@ def command(
         _check_count([name for name, given in others.items() if given], count=count)
     else:
         _check_task(task, declared, algorithm, options, count=count, kept=as_json or out_folder is not None)
+    for word in accept or ():
+        if word not in PARTS:
+            raise BadInput(f"--accept takes one of the words {listing(PARTS)}, given {shorten(word)}.")
     amount = budget(epsilon, "--epsilon")
     _check_folder(out_folder, (data, data.rpartition("#")[0], schema, queries, ledger), overwrite=overwrite)
     allowed = checked_total(_total(amount, total, ledger))

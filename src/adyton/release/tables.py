@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adyton.arrays import Array
 from adyton.queries import Identity, Queries
 from adyton.queries import Marginals as MarginalQueries
