@@ -15,6 +15,7 @@ import adyton as ad
 from adyton.cli import delivery
 from adyton.cli.main import app
 from adyton.interrupts import Terminated, deferred
+from adyton.plans.base import Plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ASK = ["release", str(EXAMPLES / "visits.csv"), "--schema", str(EXAMPLES / "visits.toml"), "--histogram", "department",
@@ -121,11 +122,9 @@ def test_a_folder_that_was_taken_meanwhile_leaves_the_hidden_one(tmp_path, monke
         Path("out/notes.txt").touch()
         return release(plan, x, workload, epsilon)
 
-    from adyton.session import session
-
-    release = session._run
+    release = Plan.carry_out
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(session, "_run", taken)
+    monkeypatch.setattr(Plan, "carry_out", taken)
     done = CliRunner().invoke(app, [*ASK, "--out", "out"])
     assert done.exit_code == 1
     hidden = next(path for path in Path().iterdir() if path.name.endswith(".partial"))

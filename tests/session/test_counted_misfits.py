@@ -9,7 +9,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.plans.registry import PLANS
+from adyton.plans.registry import plan_type
 from adyton.release import Misfits
 from adyton.release.misfits import SURE, Counted
 from adyton.schema.misfits import Misfit
@@ -86,9 +86,9 @@ _SENSELESS = {"dawa": {"centre": "foo"}, "ahp": {"eta": 10**30}, "hybrid-tree": 
 @pytest.mark.parametrize("name", [one for one in ad.algorithms() if one != "pythia"])
 def test_options_that_make_no_sense_cost_no_misfits(csv, name):
     """Every option of every plan is looked at before the misfits are counted, and by previews too."""
-    opened, two = session(csv), PLANS[name].serves.dimensions == (2,)
+    opened, two = session(csv), plan_type(name).serves.dimensions == (2,)
     task = ad.Histogram("age", "sex") if two else TASK
-    for field in fields(PLANS[name]):
+    for field in fields(plan_type(name)):
         bad = {"rows": None, **_SENSELESS.get(name, {})}.get(field.name, "senseless")
         if bad is None:
             continue
