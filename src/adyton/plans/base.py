@@ -142,7 +142,7 @@ class Plan(ABC):
     """Merge the cells that the workload cannot tell apart, and answer on the groups."""
 
     def __post_init__(self) -> None:
-        read_options(self)
+        read_options(self)  # a subclass that checks more does so after this
 
     def estimate(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Estimate:
         """Run on a source, spending *epsilon*, and return the estimate in the shape of the domain."""

@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,10 +24,6 @@ from adyton.selection import selector_file
 from adyton.selection.features import Bought, feature_named
 from adyton.selection.workload_kinds import reach
 from adyton.whole import whole
-
-if TYPE_CHECKING:
-    from adyton.selection.measured import Measured
-    from adyton.selection.replay import Replay
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,10 +140,6 @@ class Selector(ABC):
         expected of their neighbours.
         """
 
-    def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
-        """What would be chosen on public inputs, from their true features and simulated noise."""
-        raise BadInput(f"a {self.kind} selector cannot be replayed.")
-
     @abstractmethod
     def learnt(self) -> dict[str, Any]:
         """What was learnt, as plain values."""
@@ -254,6 +246,11 @@ class Selector(ABC):
     def __repr__(self) -> str:
         about = self.training
         return f"<{self.kind} selector among {len(about.algorithms)} algorithms, from {about.inputs} inputs>"
+
+
+def uses_rows(algorithm: str) -> bool:
+    """Whether an algorithm buys a noisy number of rows, and need not if there is one."""
+    return plan_type(algorithm).buys_total
 
 
 def _can_run(name: str, workload: Queries) -> bool:
