@@ -82,7 +82,7 @@ def _asks(workload: Queries) -> bool:
 def check_reading(plan: Plan, workload: Queries) -> None:
     """Refuse a workload that is written out, coefficient by coefficient, and is too large for that."""
     Size(0, _LEVELS * _coefficients(workload)).check(
-        f"{plan.name} for {workload.count:,} queries on {workload.cells:,} cells",
+        lambda: f"{plan.name} for {workload.count:,} queries on {workload.cells:,} cells",
         "Ask fewer queries, or name an algorithm that does not read them, such as identity.",
     )
 

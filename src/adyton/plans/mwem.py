@@ -61,7 +61,8 @@ class WorstFirst(CountsRows):
         check_request(nothing, VectorShape(workload.domain), epsilon / (2 * rounds))
         held, fitted = 3 * rounds * workload.cells // 2, rounds**2 * workload.cells // 4
         Size(held, fitted + rounds * queries.size().steps).check(
-            f"{self.name} with {rounds:,} rounds on {workload.cells:,} cells", "Ask for fewer rounds or queries."
+            lambda: f"{self.name} with {rounds:,} rounds on {workload.cells:,} cells",
+            "Ask for fewer rounds or queries.",
         )
 
     def fit(self, history: DisjointSums) -> Reals:

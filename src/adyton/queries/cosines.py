@@ -87,6 +87,9 @@ class Cosines(Queries):
     def _absolute_transpose(self, weights: Array) -> Array:
         return self._spread(weights, np.abs(_table(self.cells, self.bits)), signed=False)
 
+    def _plain_sensitivity(self) -> int:
+        return _sensitivity(self)
+
     def column_energy(self) -> int:
         """max_i Σ_{k ≥ 1} K_ki², exactly: the largest squared L2 norm of a column without the constant wave."""
         weights = np.ones(self.count, dtype=np.int64)
@@ -151,6 +154,12 @@ class Cosines(Queries):
     def largest_coefficient(self) -> int:
         """The top of a wave."""
         return max(_constant(self.cells, self.bits), int(_table(self.cells, self.bits)[0]) if self.count > 1 else 0)
+
+
+@lru_cache(maxsize=256)
+def _sensitivity(waves: Cosines) -> int:
+    """Public, and asked for again with every measurement of as many waves."""
+    return int(waves.column_sums().max())
 
 
 @lru_cache(maxsize=8)

@@ -15,12 +15,10 @@ from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.exact import positive, share
 from adyton.kernel.mechanisms.base import AuditCase
-from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
+from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries import Partition
 from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, narrow, whole
 
@@ -38,7 +36,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bisections(Selection):
+class Bisections(PartitionSelection):
     """Clusters of neighbouring cells: cut every cluster in two, level by level, then choose one of the partitions.
 
     The deviation of a cluster b is dev(b) = ½ Σ_{i∈b} |x_i − mean| = Σ_{i∈b} max(0, x_i − mean): how many rows would
@@ -107,10 +105,6 @@ class Bisections(Selection):
         scores = [-(one.deviation + GRID * self.price * (one.boundaries.size - 1)) for one in candidates]
         return noise.permute_and_flip(scores, self.pick_share * epsilon / (2 * GRID))
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
-        """The clusters."""
-        return Partition(output)
-
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """One level that takes most of the budget, a last pick that does, and two levels."""
@@ -120,7 +114,7 @@ class Bisections(Selection):
             "two levels": (cls(2, Fraction(1, 3), Fraction(1, 4)), 5),
         }
         return [
-            AuditCase(f"bisections, {name}", one, (cells,), PrivateVector.of, reaches_epsilon=False, enumerable=True)
+            AuditCase(f"bisections, {name}", one, (cells,), reaches_epsilon=False, enumerable=True)
             for name, (one, cells) in instances.items()
         ]
 

@@ -15,12 +15,10 @@ from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.partition_weights import PartitionWeights
-from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
+from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries import Partition
 from adyton.queries.orders import block_tree
 from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, largest, widen
@@ -32,7 +30,7 @@ _LARGEST_COST = Fraction(1 << 40)
 
 
 @dataclass(frozen=True)
-class DyadicPartition(Selection):
+class DyadicPartition(PartitionSelection):
     """A partition of the cells into blocks: halves of halves on a line, quarters of quarters on a plane.
 
     With dev(b) = min_c Σ_{i∈b} |x_i − c|, the distance of a block from being even, and a public price c₀ of a block,
@@ -90,21 +88,12 @@ class DyadicPartition(Selection):
         labels[order] = np.cumsum(begins) - 1
         return labels
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
-        """The blocks, numbered along the tree."""
-        return Partition(output)
-
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """A line whose length is no power of two, and a plane."""
         return [
             AuditCase(
-                f"dyadic partition, {name}",
-                cls(domain, cost, (10, 60)),
-                domain,
-                PrivateVector.of,
-                reaches_epsilon=False,
-                enumerable=True,
+                f"dyadic partition, {name}", cls(domain, cost, (10, 60)), domain, reaches_epsilon=False, enumerable=True
             )
             for name, domain, cost in (("line", (4,), Fraction(1)), ("plane", (2, 3), Fraction(0)))
         ]
