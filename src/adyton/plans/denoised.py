@@ -16,8 +16,8 @@ from adyton.denoising.denoiser import Denoiser
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.neighbours import with_neighbours
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import DenoisingPlan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.strategy_plan import DenoisingPlan
 from adyton.queries import Queries
 from adyton.queries.orders import hilbert_order, snake_order
 from adyton.strategies import hierarchies
@@ -51,7 +51,6 @@ def _single_cells(workload: Queries) -> bool:
     return workload.largest_row_sum() <= 1
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class DenoisedCells(_DenoisedCells):
     """Noise on every cell, then empirical Bayes: how often each count occurs is learnt from the noisy counts, and each
@@ -69,7 +68,6 @@ class DenoisedCells(_DenoisedCells):
         return partial(empirical_bayes, epsilon=epsilon, settle=_single_cells(workload))
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class DenoisedNeighbours(_DenoisedCells):
     """Noise on every cell, then empirical Bayes in which cells with similar neighbourhoods share their distribution.
@@ -86,7 +84,6 @@ class DenoisedNeighbours(_DenoisedCells):
         return partial(with_neighbours, epsilon=epsilon, domain=workload.domain)
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class ChangePoints(_DenoisedCells):
     """Noise on every cell, then a hidden Markov chain along the cells: runs of alike cells are averaged, jumps and
