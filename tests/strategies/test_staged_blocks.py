@@ -10,6 +10,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.queries import AllRange, Prefix, RandomRanges
 from adyton.solving.dyadic_tree import DyadicTree
 from adyton.solving.dyadic_tree_of_domain import tree_order
+from adyton.strategies.next_cuts import expected_error
 from adyton.strategies.optimal_levels import (
     LevelWeights,
     level_energy_of,
@@ -28,7 +29,6 @@ from adyton.strategies.staged_blocks import (
     run_stages,
     stage_levels,
 )
-from adyton.strategies.staged_blocks_compiled import expected_error
 
 SIZES = [1, 2, 3, 7, 1000, 4097]
 

@@ -11,7 +11,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.denoising.top_down import posterior
 from adyton.errors import BadInput
-from adyton.solving.dyadic_tree import DyadicTree
+from adyton.solving.dyadic_tree import DyadicTree, measured_parts
 from adyton.solving.halves import Halves
 
 _LEAF, _DIVIDED = 1, 2
@@ -28,8 +28,6 @@ def block_posterior(tree: DyadicTree) -> Reals:
     >>> block_posterior(tree).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 101.0, 0.0, 0.0, 0.0]
     """
-    from adyton.solving.dyadic_tree_compiled import measured_parts
-
     kinds, homes, answers, precisions = measured_parts(
         np.clip(tree.answers, -_LARGEST, _LARGEST), tree.precisions, tree.sizes
     )

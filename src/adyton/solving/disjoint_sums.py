@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Reals
 from adyton.solving.nonnegative import nonnegative_least_squares
+from adyton.solving.replayed_sets import replay_sets
 
 PULL = 0.05
 """How strongly exponents are drawn to 0, in standard deviations of the noise per unit of exponent."""
@@ -105,8 +106,6 @@ class DisjointSums:
         replays do what hundreds did. An exponent λ is drawn back by *pull* standard deviations of the noise: the
         replays end where y − q·x = pull·σ·λ for every answer, the least relative entropy plus a fine on misfits.
         """
-        from adyton.solving.disjoint_sums_compiled import replay_sets
-
         total = self.total
         answers, starts, labels = [], [0], self._labels.astype(np.int32)
         for own, values, covers in zip(labels, self._answers, self._covers, strict=True):

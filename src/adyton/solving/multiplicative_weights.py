@@ -7,18 +7,24 @@ of least relative entropy to the start: what was not asked about stays as it was
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Places, Reals
+from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.solving.nonnegative_fit import Fit, Operator, dot
 from adyton.whole import whole
 
 _LONGEST = 1e9
-"""No step is longer than the first one by more than this factor."""
+"""No step of all queries together is longer than the first one by more than this factor."""
+_STEEPEST = 50.0
+"""Exponents are cut here: e^50 moves all but 10⁻²¹ of the total, which is more than a double can tell."""
+_DRIFT = 1e3
+"""The running sum is added up anew when it has changed by this factor."""
 
 
 def multiplicative_weights(
@@ -40,8 +46,6 @@ def multiplicative_weights(
     """
     from scipy import sparse
 
-    from adyton.solving.multiplicative_weights_compiled import replay
-
     table = sparse.csr_array(rows, dtype=np.float64)
     if table.ndim != 2 or not np.isfinite(table.data).all():
         raise BadInput("rows must be a table of finite coefficients, one row per query.")
@@ -54,7 +58,8 @@ def multiplicative_weights(
     values, x, totals = _prepare(answers, total, start, cells)
     goals = np.ascontiguousarray(values.reshape(-1, queries) / divisor)
     if queries and cells:
-        replay(table.indptr, table.indices, coefficients, goals, totals, x, whole(rounds, "rounds", 0))
+        starts, places = table.indptr.astype(np.int64), table.indices.astype(np.int64)
+        replay(starts, places, coefficients, goals, totals, x, whole(rounds, "rounds", 0))
     return x.reshape(*values.shape[:-1], cells)
 
 
@@ -129,3 +134,48 @@ def _prepare(
     x = np.broadcast_to(shape, (*leading, cells)).reshape(-1, cells)
     x = x / x.max(axis=-1, keepdims=True)
     return values, x * (flat_totals / x.sum(axis=-1))[:, None], flat_totals
+
+
+@compiled
+def replay(
+    starts: Places,
+    cells: Places,
+    coefficients: Reals,
+    answers: Reals,
+    totals: Reals,
+    x: Reals,
+    rounds: int,
+) -> None:
+    """Replay all rows, in order, *rounds* times on each trial (a row of *x*), in place.
+
+    Only the cells of a row are touched: the histogram is x · total / mass, and its mass is kept up to date.
+    """
+    for trial in range(x.shape[0]):
+        histogram, total = x[trial], totals[trial]
+        for _ in range(rounds):
+            mass = rescale(histogram, total)
+            for row in range(starts.size - 1):
+                answer = 0.0
+                for place in range(starts[row], starts[row + 1]):
+                    answer += coefficients[place] * histogram[cells[place]]
+                pull = (answers[trial, row] - answer * (total / mass)) / (2 * total)
+                last, factor = 0.0, 1.0
+                for place in range(starts[row], starts[row + 1]):
+                    if coefficients[place] != last:
+                        last = coefficients[place]
+                        factor = math.exp(min(max(last * pull, -_STEEPEST), _STEEPEST))
+                    before = histogram[cells[place]]
+                    histogram[cells[place]] = before * factor
+                    mass += before * factor - before
+                if not total / _DRIFT < mass < total * _DRIFT:
+                    mass = rescale(histogram, total)
+        rescale(histogram, total)
+
+
+@compiled
+def rescale(histogram: Reals, total: float) -> float:
+    """Make the sum the total, and return it. Nothing is done where all has underflowed to zero."""
+    mass = histogram.sum()
+    if mass > 0:
+        histogram *= total / mass
+    return total

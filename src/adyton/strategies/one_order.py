@@ -11,9 +11,10 @@ from adyton.errors import BadInput
 from adyton.queries import Explicit, Hierarchy, Identity, Partition, Product, Queries, Reduction, Stack, Weighted
 from adyton.queries.orders import block_tree
 from adyton.strategies.base import Strategy
-from adyton.strategies.greedy_h import SWEEPS, WeightedTree
+from adyton.strategies.greedy_h import SWEEPS
 from adyton.strategies.leaves import Leaves
 from adyton.strategies.p_identity import Problem, optimise
+from adyton.strategies.weighted_tree import WeightedTree
 
 _DEEPEST = 10
 """Θ is constant on blocks if there are more than 2^10 cells."""

@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Places, Reals
+from adyton.arrays import Flags, Places, Reals
 from adyton.errors import BadInput
 from adyton.queries import Identity, Measurement, Partition
 from adyton.solving.dyadic_tree import DyadicTree
+from adyton.strategies.next_cuts import cheapest
 from adyton.strategies.optimal_levels import LevelWeights, optimal_levels, tree_height
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 CROWDING = 1.5
 SPREADS = ((0.0, 0.1), (0.1, 0.2), (0.3, 0.4), (1.0, 0.3))
 """τ, and how common it is."""
+_MODEL = np.concatenate([[CROWDING], *((tau**2, weight) for tau, weight in SPREADS)])
 _COARSER, _FINER = 1.45, 0.6
 """For scarce data, the factors on the shares of the first and the last stage."""
 _SCARCE, _PLENTY = 0.75, 60.0
@@ -132,18 +134,51 @@ class StagedBlocks:
         groups = [self._groups(part) for part in parts]
         return Step(parts[0], parts[1], share, split, (groups[0], groups[1]))
 
-    def _choose(self, levels: Places, share: Fraction) -> tuple[npt.NDArray[np.bool_], Places]:
-        from adyton.strategies.staged_blocks_compiled import choose
-
+    def _choose(self, levels: Places, share: Fraction) -> tuple[Flags, Places]:
+        """For each open block: whether it is finished, and into blocks of which level it is cut now."""
         estimates, variances = self.tree.estimates()
-        finest = np.array([size.bit_length() - 1 for size in self.stages.block_sizes[::-1]][self.stage :])
         after = max(0.0, float(self.left - share))
-        following = self.stages.weights[-2 - self.stage] if finest.size > 1 else 0.0
+        following = self.stages.weights[-2 - self.stage] if self.stage < len(self.stages.weights) - 1 else 0.0
         shares = np.array([float(self.left), float(share), after, following, max(0.0, after - following)])
         felt = np.concatenate([[0.0], np.cumsum(self.costs)])[np.minimum(self.cut_from + _NEAR, self.costs.size)]
-        model = np.concatenate([[CROWDING], *((tau**2, weight) for tau, weight in SPREADS)])
-        precisions = np.square(shares * self.epsilon) / 2
-        return choose(self.blocks, levels, felt, estimates, variances, finest, precisions, model, self.costs[:-1])
+        rows, known = np.maximum(0.0, estimates[self.blocks]), 1 / variances[self.blocks]
+        finished, cuts = np.ones(levels.size, dtype=np.bool_), np.empty(levels.size, dtype=np.int64)
+        for level in np.unique(levels).tolist():
+            some = levels == level
+            at_once, going_on, now = self._ways(level, np.square(shares * self.epsilon) / 2)
+            least, best = self._cheapest(level, at_once, rows[some], known[some], felt[some])
+            cuts[some] = best
+            if going_on.size:
+                finished[some] = self._cheapest(level, going_on, rows[some], known[some], felt[some])[0] >= least
+                some &= ~finished
+                cuts[some] = self._cheapest(level, now, rows[some], known[some], felt[some])[1] + level + 1 - len(now)
+        return finished, cuts
+
+    def _ways(self, level: int, precisions: Reals) -> tuple[Reals, Reals, Reals]:
+        """The precisions that the blocks of each level inside one of this level can get: in one last answer; in answers
+        of this stage and of one or two later ones; and in this stage alone, if more follow.
+
+        *precisions* are those of an answer with: all that is left; this stage's share; all that is left after it; the
+        next stage's share; all that is left after that.
+        """
+        last, now, rest, following, end = precisions
+        units = np.eye(level + 1)
+        finest = [min(size.bit_length() - 1, level) for size in self.stages.block_sizes[::-1]][self.stage :]
+        if len(finest) == 1:
+            return last * units, np.empty((0, level + 1)), np.empty((0, level + 1))
+        ways = []
+        for first in range(finest[0], level + 1):
+            for final in range(first + 1):
+                ways.append(now * units[first] + rest * units[final])
+                if len(finest) > 2 and final <= finest[1]:
+                    ways.append(now * units[first] + following * units[min(finest[1], first)] + end * units[final])
+        return last * units, np.array(ways), now * units[finest[0] :]
+
+    def _cheapest(self, level: int, ways: Reals, rows: Reals, known: Reals, felt: Reals) -> tuple[Reals, Places]:
+        """The least expected error of each block of a level, and the way to it."""
+        least, best = np.empty(rows.size), np.empty(rows.size, dtype=np.int64)
+        cheapest(rows, level, ways, known, felt, _MODEL, self.costs[:-1], least, best)
+        return least, best
 
     def after(self, step: Step, finished: Measurement | None, going_on: Measurement | None) -> StagedBlocks:
         """What is open, and known, after the answers of a step."""
@@ -159,7 +194,7 @@ class StagedBlocks:
             self, tree=tree, stage=self.stage + 1, left=self.left - step.share, blocks=step.going_on, cut_from=cut_from
         )
 
-    def _cut(self, levels: Places, cuts: Places, which: npt.NDArray[np.bool_]) -> Places:
+    def _cut(self, levels: Places, cuts: Places, which: Flags) -> Places:
         """Some of the open blocks, cut into blocks of these levels, without those that have no cells."""
         parts = np.int64(1) << (levels - cuts)[which]
         firsts = self.blocks[which] * parts

@@ -1,4 +1,4 @@
-"""The replay of sets of disjoint sums by multiplicative updates, compiled."""
+"""Sets of disjoint sums, replayed by multiplicative updates."""
 
 from __future__ import annotations
 

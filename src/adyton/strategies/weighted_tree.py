@@ -1,14 +1,109 @@
-"""The loops of Greedy-H, compiled: one level of the tree at a time. Letters are those of :mod:`.greedy_h`."""
+"""A binary tree whose blocks are weighted for a workload, level by level. Letters are those of :mod:`.greedy_h`."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from adyton.arrays import Places, Reals
+from adyton.arrays import Reals
 from adyton.compiling import compiled
+from adyton.queries import Hierarchy, Queries
+from adyton.strategies.base import Strategy
+from adyton.strategies.leaves import Leaves
+from adyton.strategies.overlaps import Overlap, overlap_of
 
+_HASTY = 2
+"""The last sweeps take each best λ at once; those before go half the way, which ends in better optima."""
 _NOTHING = 1e-11
 """Where less than this part of the error depends on what happens inside a block, only the block is measured."""
+
+
+class WeightedTree:
+    """The shares λ of all blocks, level by level, and the error that they lead to; at first those of equation 9."""
+
+    def __init__(self, workload: Queries, leaves: Leaves, overlap: Overlap | None = None) -> None:
+        self.leaves, self.depth = leaves, leaves.depth
+        self.overlap = overlap = overlap_of(workload, leaves) if overlap is None else overlap
+        filled = leaves.filled(self.depth)
+        self.shares = [np.zeros(1 << depth) for depth in range(self.depth)]
+        self.states = [np.zeros((3, 1 << depth)) for depth in range(self.depth + 1)]  # V, u and e
+        self.states[-1][1] = filled
+        self.states[-1][2, filled] = overlap.energies()
+        self.crosses = self.shares.copy()
+        self._rise([2.0 ** (-depth / 2) for depth in range(self.depth)], [np.zeros((2, 0))] * self.depth, 1.0)
+
+    def improve(self, sweeps: int) -> None:
+        """Choose every λ again, this many times, as long as the workload has a way back; keep the best."""
+        best, least = self.shares, self.error
+        for sweep in range(sweeps if self.overlap.sweeps else 0):
+            before = self.shares
+            self.sweep(0.5 if sweep < sweeps - _HASTY else 1.0)
+            if self.error < least:
+                best, least = self.shares, self.error
+            if all(np.array_equal(old, new) for old, new in zip(before, self.shares, strict=True)):
+                break
+        if self.error > least:
+            contexts = self._fall()
+            self.shares = best
+            self._rise([-1.0] * self.depth, contexts, 0.0)
+
+    def sweep(self, step: float) -> None:
+        """Choose every λ in the present context, and go this part of the way to it."""
+        self._rise([-1.0] * self.depth, self._fall(), step)
+
+    def _rise(self, decays: list[float], contexts: list[Reals], step: float) -> None:
+        shares = [share.copy() for share in self.shares]
+        for depth in range(self.depth - 1, -1, -1):
+            self.crosses[depth] = cross = self.overlap.cross()
+            parts = np.empty((2, cross.size))
+            below, above = self.states[depth + 1], self.states[depth]
+            rise(below, cross, decays[depth], contexts[depth], step, shares[depth], parts, above)
+            self.overlap.merge(parts[0], parts[1])
+        self.shares = shares
+        inside, variance, energy = self.states[0][:, 0]
+        self.error = float(inside + variance * energy)
+
+    def _fall(self) -> list[Reals]:
+        """For each level, k and π of every block."""
+        _, variance, energy = self.states[0]
+        by_own = np.stack([np.ones(1), energy, variance])  # the derivatives of V + u·e by V, u and e
+        frame = np.array([[0.0], [1.0]])
+        contexts = []
+        for depth in range(self.depth):
+            own, below, cross = self.states[depth], self.states[depth + 1], self.crosses[depth]
+            context, crossed = np.empty_like(frame), np.empty(cross.size)
+            by_below, frame_below = np.empty_like(below), np.empty((2, 2 * cross.size))
+            fall(below, cross, self.shares[depth], own, by_own, frame, context, crossed, by_below, frame_below)
+            left, right = below[1, 0::2], below[1, 1::2]
+            pull = self.overlap.back(crossed) / (left + right) ** 2  # ∂w_1/∂u_1 = u_2/s², ∂w_1/∂u_2 = −u_1/s²
+            by_below[1, 0::2] += right * pull
+            by_below[1, 1::2] -= left * pull
+            by_own, frame = by_below, frame_below
+            contexts.append(context)
+        return contexts
+
+    def blocks(self, depth: int = 0) -> tuple[list[npt.NDArray[np.int64]], Reals]:
+        """The boundaries of the levels that are measured, and the weights of their blocks, some of them 0.
+
+        From a *depth* on, each block there has the weight 1 to distribute.
+        """
+        levels, kept = [], []
+        rest = np.ones(1 << depth)
+        for level in range(depth, self.depth + 1):
+            share = self.shares[level] if level < self.depth else np.ones(rest.size)
+            weights = (rest * share)[self.leaves.filled(level)]
+            rest = np.repeat(rest * (1 - share), 2)
+            if weights.any():
+                levels.append(self.leaves.level(level))
+                kept.append(weights)
+        return levels, np.concatenate(kept)
+
+    def strategy(self, domain: tuple[int, ...]) -> Strategy:
+        """The hierarchy of all blocks that have a weight."""
+        levels, weights = self.blocks()
+        measured = np.flatnonzero(weights)
+        numbers = None if measured.size == weights.size else measured
+        return Strategy(Hierarchy(domain, levels, self.leaves.order, numbers), weights[measured])
 
 
 @compiled
@@ -122,73 +217,3 @@ def fall(
         frame_below[0, left] = known * squared / (squared + known * two) if known > 0 else 0.0
         frame_below[0, right] = known * squared / (squared + known * one) if known > 0 else 0.0
         frame_below[1, left] = frame_below[1, right] = weight * (1 - share[pair])
-
-
-@compiled
-def cross_ranges(first: Places, last: Places, head: Reals, tail: Reals, pairs: int) -> Reals:
-    """Σ α_1·α_2 over the ranges that begin or end in a pair of siblings, or both; a range spans blocks first … last."""
-    sums = np.zeros(pairs)
-    for number in range(first.size):
-        begin, end = first[number] >> 1, last[number] >> 1
-        if begin == end:
-            if first[number] != last[number]:
-                sums[begin] += head[number] * tail[number]
-            continue
-        if first[number] % 2 == 0:
-            sums[begin] += head[number]
-        if last[number] % 2 == 1:
-            sums[end] += tail[number]
-    return sums
-
-
-@compiled
-def merge_ranges(
-    first: Places, last: Places, head: Reals, tail: Reals, left: Reals, right: Reals
-) -> tuple[Reals, Reals]:
-    """What each range holds of the parents of the blocks in which it begins and ends."""
-    heads, tails = np.zeros(first.size), np.zeros(first.size)
-    for number in range(first.size):
-        begin, end = first[number] >> 1, last[number] >> 1
-        if begin != end:
-            even, odd = first[number] % 2 == 0, last[number] % 2 == 1
-            heads[number] = left[begin] * head[number] + right[begin] if even else right[begin] * head[number]
-            tails[number] = left[end] + right[end] * tail[number] if odd else left[end] * tail[number]
-    return heads, tails
-
-
-@compiled
-def back_ranges(
-    first: Places,
-    last: Places,
-    head: Reals,
-    tail: Reals,
-    left: Reals,
-    right: Reals,
-    crossed: Reals,
-    by_head: Reals,
-    by_tail: Reals,
-) -> tuple[Reals, Reals, Reals]:
-    """The derivatives by the heads and tails below, and by w_1 minus by w_2, from those above and by the overlaps."""
-    heads, tails, pull = np.zeros(first.size), np.zeros(first.size), np.zeros(crossed.size)
-    for number in range(first.size):
-        begin, end = first[number] >> 1, last[number] >> 1
-        if begin == end:
-            if first[number] != last[number]:
-                heads[number] = crossed[begin] * tail[number]
-                tails[number] = crossed[begin] * head[number]
-            continue
-        above = by_head[number]
-        if first[number] % 2 == 0:
-            heads[number] = left[begin] * above + crossed[begin]
-            pull[begin] += above * (head[number] - 1)
-        else:
-            heads[number] = right[begin] * above
-            pull[begin] -= above * head[number]
-        above = by_tail[number]
-        if last[number] % 2 == 1:
-            tails[number] = right[end] * above + crossed[end]
-            pull[end] += above * (1 - tail[number])
-        else:
-            tails[number] = left[end] * above
-            pull[end] += above * tail[number]
-    return heads, tails, pull
