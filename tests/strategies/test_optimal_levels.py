@@ -7,16 +7,16 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Hierarchy, Identity, Prefix, Total
+from adyton.queries.block_tree import halvings
 from adyton.solving.trees import TreeSolver
 from adyton.strategies import hierarchies
+from adyton.strategies.level_weights import LevelWeights
 from adyton.strategies.optimal_levels import (
-    LevelWeights,
     energies_from_blocks,
     level_energy_of,
     optimal_levels,
     prefix_energy,
     squared_error,
-    tree_height,
 )
 from adyton.strategies.signal_levels import signal_levels
 
@@ -53,7 +53,7 @@ def test_closed_form_is_the_error_of_least_squares(workload):
 def test_energies_are_traces_of_projections(cells):
     rows = np.tril(np.ones((cells, cells)))
     held = []
-    for level in range(tree_height(cells) + 1):
+    for level in range(halvings(cells) + 1):
         label = np.arange(cells) >> level
         same = (label[:, None] == label).astype(float)
         held.append(np.trace(rows.T @ rows @ (same / same.sum(axis=0))))
@@ -64,7 +64,7 @@ def test_energies_are_traces_of_projections(cells):
         [
             np.square(rows @ ((np.arange(cells) >> level)[:, None] == np.arange(((cells - 1) >> level) + 1))
                       / np.bincount(np.arange(cells) >> level)).sum(axis=0)
-            for level in range(tree_height(cells) + 1)
+            for level in range(halvings(cells) + 1)
         ],
         cells,
     ) == pytest.approx(expected)  # fmt: skip

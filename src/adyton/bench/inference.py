@@ -72,8 +72,8 @@ def _nonnegative(cells: int) -> InferenceComparison:
     tree, answers = _problem(cells)
     matrix = _sparse(tree)
     ones = np.ones(tree.count)
-    nonnegative_tree_least_squares(tree.boundaries, answers, ones)
-    seconds, ours = _timed(lambda: nonnegative_tree_least_squares(tree.boundaries, answers, ones))
+    nonnegative_tree_least_squares(tree, answers, ones)
+    seconds, ours = _timed(lambda: nonnegative_tree_least_squares(tree, answers, ones))
 
     def misfit(x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         rest = matrix @ x - answers

@@ -14,13 +14,12 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
+from adyton.plans.staged_measuring import measure_in_stages
 from adyton.queries import Queries
-from adyton.solving.dyadic_tree import DyadicTree
+from adyton.solving.block_answers import BlockAnswers
 from adyton.solving.least_squares import least_squares
-from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import level_energy_of
 from adyton.strategies.signal_levels import signal_levels
-from adyton.strategies.staged_blocks import measure_in_stages
 
 _LEARNT = 0.75
 """The weight of posterior means in the estimate; the errors of the two estimates are nearly as large, but not alike."""
@@ -47,7 +46,7 @@ class AdaptiveHierarchy(Plan):
         """Total, levels, least squares, empirical Bayes."""
         energy, rows = level_energy_of(workload), noisy_total(x, epsilon, self.total_share, self)
         levels = signal_levels(x.cells, float(rows.left) * rows.number, energy)
-        blocks = level_strategy(x.cells, levels).measure(x, rows.left)
+        blocks = levels.strategy(x.cells).measure(x, rows.left)
         cells = least_squares(blocks, *rows.measured, local=True)
         return monotone_tree(cells, levels.block_sizes, levels.variances(float(rows.left)))
 
@@ -76,6 +75,6 @@ class StagedHierarchy(Plan):
         return staged_estimate(measure_in_stages(x, energy, rows.left, rows.number, rows.measured))
 
 
-def staged_estimate(tree: DyadicTree) -> Reals:
+def staged_estimate(known: BlockAnswers) -> Reals:
     """The cells from blocks that were measured in stages."""
-    return _LEARNT * block_posterior(tree) + (1 - _LEARNT) * monotone_prefix(tree.cells_estimate())
+    return _LEARNT * block_posterior(known) + (1 - _LEARNT) * monotone_prefix(known.cells())

@@ -20,10 +20,9 @@ from adyton.plans.base import Plan, Tasks
 from adyton.plans.denoised_tree import DenoisedTree
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
+from adyton.plans.staged_measuring import measure_in_stages
 from adyton.queries import Partition, Prefix, Queries
-from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels, prefix_energy
-from adyton.strategies.staged_blocks import measure_in_stages
 
 _BLOCKS = 64
 """How many blocks the coarse view has, or up to twice as many."""
@@ -81,5 +80,5 @@ class PrivateResolution(Plan):
 def _noise(cells: int) -> Fraction:
     """The root mean square error of prefix sums by least squares on the best levels, at ε = 1."""
     energy = prefix_energy(cells)
-    variance = level_strategy(cells, optimal_levels(cells, energy)).solver(1).total_variance(Prefix(cells))
+    variance = optimal_levels(cells, energy).strategy(cells).solver(1).total_variance(Prefix(cells))
     return Fraction(float(np.sqrt(variance / cells)))

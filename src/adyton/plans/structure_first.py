@@ -19,7 +19,7 @@ from adyton.plans.base import Plan, Tasks
 from adyton.plans.noisy_total import noisy_total
 from adyton.plans.registry import register
 from adyton.queries import Hierarchy, Queries
-from adyton.queries.hierarchy import block_sums, spread
+from adyton.queries.block_tree import block_sums, spread
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h

@@ -1,111 +1,110 @@
-"""Which leaves of a tree are above zero where non-negative least squares are best; see :mod:`.nonnegative_tree`."""
+"""Which leaves of a tree are above zero where non-negative least squares are best; see :mod:`.nonnegative_tree`.
+
+Blocks keep a list of corners by rising price, *corners[0]* the prices and *corners[1]* the steps, with the *names* of
+their leaves: at that price the leaf rises above zero, and the slope of total(price) grows by the step. A leaf alone has
+an endless step at price 0, behind which nothing is ever reached.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from adyton.arrays import Flags, Integers, Reals
+from adyton.arrays import Flags, Places, Reals
 from adyton.compiling import compiled
 
 
-@compiled
-def find_active(answers: Reals, precisions: Reals, children: Integers, top: int, active: Flags) -> None:
-    """Which leaves are above zero at the optimum.
-
-    Blocks keep a list of (price, step, leaf) by rising price: at that price the leaf rises above zero, and the slope of
-    total(price) grows by the step. A leaf alone has an endless step at price 0, behind which nothing is ever reached.
-    """
-    blocks, count = answers.size, active.size
-    inner = blocks - count
-    active[:] = False
-    prices, steps, names = np.zeros(count), np.full(count, np.inf), np.arange(count)
-    other_prices, other_steps, other_names = np.empty(count), np.empty(count), np.empty(count, dtype=np.int64)
-    first, stop = np.empty(blocks, dtype=np.int64), np.empty(blocks, dtype=np.int64)
-    for block in range(blocks - 1, -1, -1):
-        if block >= inner:
-            first[block], stop[block] = block - inner, block - inner + 1
-        else:
-            runs, start = children[block + 1] - children[block], children[block]
-            first[block] = first[start]
-            lengths = stop[start : start + runs]  # overwritten: the children are done with
-            begins = first[start : start + runs]
-            swapped = False
-            while runs > 1:
-                if swapped:
-                    merge_pairs(other_prices, other_steps, other_names, prices, steps, names, begins, lengths, runs)
-                else:
-                    merge_pairs(prices, steps, names, other_prices, other_steps, other_names, begins, lengths, runs)
-                swapped = not swapped
-                runs = (runs + 1) // 2
-            stop[block] = lengths[0]
-            if swapped:
-                low, high = first[block], stop[block]
-                prices[low:high] = other_prices[low:high]
-                steps[low:high] = other_steps[low:high]
-                names[low:high] = other_names[low:high]
-        if block < top:
-            decide(prices, steps, names, first[block], stop[block], answers[block], precisions[block], active)
-        elif precisions[block] > 0:
-            stop[block] = weigh(prices, steps, names, first[block], stop[block], answers[block], precisions[block])
+def active_leaves(answers: Reals, precisions: Reals, offsets: Places, top: int, leaves: int) -> Flags:
+    """Which leaves are above zero at the optimum; the first *top* blocks have no parent, the last *leaves* no child."""
+    corners, names = np.zeros((2, 2, leaves)), np.empty((2, leaves), dtype=np.int64)
+    corners[0, 1], names[0] = np.inf, np.arange(leaves)
+    active = np.zeros(leaves, dtype=np.bool_)
+    climb(answers, precisions, offsets, top, corners, names, np.empty((2, answers.size), dtype=np.int64), active)
+    return active
 
 
 @compiled
-def merge_pairs(
-    prices: Reals,
-    steps: Reals,
-    names: Integers,
-    to_prices: Reals,
-    to_steps: Reals,
-    to_names: Integers,
-    begins: Integers,
-    ends: Integers,
-    runs: int,
+def climb(
+    answers: Reals,
+    precisions: Reals,
+    offsets: Places,
+    top: int,
+    corners: Reals,
+    names: Places,
+    spans: Places,
+    active: Flags,
 ) -> None:
-    """Merge neighbouring sorted runs, two at a time, into the other arrays."""
+    """Merge the corners of children and account for measurements, from the leaves to the roots.
+
+    *corners* and *names* hold two lists, one to merge into from the other; *spans* where a block's corners begin and
+    end.
+    """
+    inner = offsets.size - 1
+    for block in range(answers.size - 1, -1, -1):
+        if block >= inner:
+            spans[0, block], spans[1, block] = block - inner, block - inner + 1
+        else:
+            runs, start = offsets[block + 1] - offsets[block], offsets[block]
+            parts = spans[:, start : start + runs]  # overwritten: the children are done with
+            low, full = parts[0, 0], 0
+            while runs > 1:
+                merge_pairs(corners[full], names[full], corners[1 - full], names[1 - full], parts, runs)
+                full = 1 - full
+                runs = (runs + 1) // 2
+            high = parts[1, 0]
+            spans[0, block], spans[1, block] = low, high
+            if full == 1:
+                for place in range(low, high):
+                    corners[0, 0, place], corners[0, 1, place] = corners[1, 0, place], corners[1, 1, place]
+                    names[0, place] = names[1, place]
+        first, stop = spans[0, block], spans[1, block]
+        if block < top:
+            decide(corners[0], names[0], first, stop, answers[block], precisions[block], active)
+        elif precisions[block] > 0:
+            spans[1, block] = weigh_in(corners[0], names[0], first, stop, answers[block], precisions[block])
+
+
+@compiled
+def merge_pairs(corners: Reals, names: Places, to_corners: Reals, to_names: Places, spans: Places, runs: int) -> None:
+    """Merge neighbouring sorted runs, two at a time, into the other list."""
     for pair in range((runs + 1) // 2):
-        left, left_end = begins[2 * pair], ends[2 * pair]
-        right, right_end = (begins[2 * pair + 1], ends[2 * pair + 1]) if 2 * pair + 1 < runs else (0, 0)
+        left, left_end = spans[0, 2 * pair], spans[1, 2 * pair]
+        right, right_end = 0, 0
+        if 2 * pair + 1 < runs:
+            right, right_end = spans[0, 2 * pair + 1], spans[1, 2 * pair + 1]
         place = left
-        begins[pair] = place
-        while left < left_end and right < right_end:
-            take_left = prices[left] <= prices[right]
+        spans[0, pair] = place
+        while left < left_end or right < right_end:
+            take_left = right == right_end or (left < left_end and corners[0, left] <= corners[0, right])
             source = left if take_left else right
-            to_prices[place], to_steps[place], to_names[place] = prices[source], steps[source], names[source]
+            to_corners[0, place], to_corners[1, place] = corners[0, source], corners[1, source]
+            to_names[place] = names[source]
             left += take_left
             right += not take_left
             place += 1
-        while left < left_end:
-            to_prices[place], to_steps[place], to_names[place] = prices[left], steps[left], names[left]
-            left += 1
-            place += 1
-        while right < right_end:
-            to_prices[place], to_steps[place], to_names[place] = prices[right], steps[right], names[right]
-            right += 1
-            place += 1
-        ends[pair] = place
+        spans[1, pair] = place
 
 
 @compiled
-def weigh(prices: Reals, steps: Reals, names: Integers, first: int, stop: int, answer: float, precision: float) -> int:
+def weigh_in(corners: Reals, names: Places, first: int, stop: int, answer: float, precision: float) -> int:
     """Account for the measurement of a block: price′ = price + precision·(total − answer). Returns the new end."""
     slope, total, before, place = 0.0, 0.0, 0.0, first
     for position in range(first, stop):
-        price, step = prices[position], steps[position]
+        price, step = corners[0, position], corners[1, position]
         if slope == np.inf:
             if step == np.inf:  # a second leaf that was not measured rises together with the first
-                prices[place], steps[place], names[place] = prices[place - 1], 0.0, names[position]
+                corners[0, place], corners[1, place], names[place] = corners[0, place - 1], 0.0, names[position]
                 place += 1
             continue
         total += slope * (price - before) if slope > 0 else 0.0
         before = price
         damping = 1 + precision * slope
         slope += step
-        prices[place] = price + precision * (total - answer)
+        corners[0, place] = price + precision * (total - answer)
         # slope′ = slope / (1 + precision·slope), so step′ = step / ((1 + precision·slope₀)(1 + precision·slope₁))
         if step == np.inf:
-            steps[place] = 1 / (precision * damping)
+            corners[1, place] = 1 / (precision * damping)
         else:
-            steps[place] = step / (damping * (1 + precision * slope))
+            corners[1, place] = step / (damping * (1 + precision * slope))
         names[place] = names[position]
         place += 1
     return place
@@ -113,20 +112,13 @@ def weigh(prices: Reals, steps: Reals, names: Integers, first: int, stop: int, a
 
 @compiled
 def decide(
-    prices: Reals,
-    steps: Reals,
-    names: Integers,
-    first: int,
-    stop: int,
-    answer: float,
-    precision: float,
-    active: Flags,
+    corners: Reals, names: Places, first: int, stop: int, answer: float, precision: float, active: Flags
 ) -> None:
     """At a block without parent the price is known: those leaves are above zero whose own price is below it."""
     slope, total, before = 0.0, 0.0, 0.0
     rising = True
     for position in range(first, stop):
-        price, step = prices[position], steps[position]
+        price, step = corners[0, position], corners[1, position]
         if slope == np.inf:
             active[names[position]] = rising and step == np.inf
             continue

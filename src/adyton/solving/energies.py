@@ -7,17 +7,17 @@ time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 
 import numpy as np
-import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Places, Reals
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
-from adyton.queries.hierarchy import block_sums, spread
+from adyton.queries.block_tree import block_sums, spread
 
-Levels = list[npt.NDArray[np.int64]]
-Order = npt.NDArray[np.int64] | None
+Levels = Sequence[Places]
+Order = Places | None
 _EVEN = 1e-9
 
 
@@ -153,7 +153,7 @@ def _(workload: Ranges, levels: Levels, profile: Reals, order: Order) -> list[Re
     return results
 
 
-def _cumulative(profile: Reals, level: npt.NDArray[np.int64]) -> Reals:
+def _cumulative(profile: Reals, level: Places) -> Reals:
     """For each cell, which part of its block (by profile) lies in it or before it inside the block."""
     running = profile.cumsum()
     start = np.concatenate([[0.0], running])[level[:-1]]

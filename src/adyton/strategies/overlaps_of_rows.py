@@ -9,7 +9,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import AdytonError
 from adyton.queries import Queries
-from adyton.queries.hierarchy import block_sums
+from adyton.queries.block_tree import block_sums
 from adyton.strategies.leaves import Leaves
 
 LARGEST_TABLE = 1 << 23
