@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from adyton.queries import AllRange, Grid, Haar, Hierarchy, Identity, Kronecker, Total
+from adyton.queries import AllRange, Haar, Hierarchy, Identity, Kronecker, Total
 from adyton.queries.block_tree import BlockTree
 from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.solving.energies import tree_energies
@@ -28,11 +28,6 @@ def identity(domain: tuple[int, ...]) -> Strategy:
 def total(domain: tuple[int, ...]) -> Strategy:
     """The total alone."""
     return Strategy(Total(domain))
-
-
-def uniform_grid(domain: tuple[int, ...], blocks: tuple[int, ...]) -> Strategy:
-    """The boxes of a grid with this many blocks along each axis."""
-    return Strategy(Grid.of_blocks(domain, blocks))
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -24,7 +23,7 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.queries import Prefix, Queries
 from adyton.queries.block_tree import BlockTree, halvings
-from adyton.solving.energies import tree_energies
+from adyton.solving.energies import held_energies
 from adyton.strategies.level_weights import LevelWeights
 from adyton.whole import whole
 
@@ -36,28 +35,6 @@ _STEPS, _LAST_STEPS, _FINALISTS, _CLOSE = 8, 300, 8, 1e-13
 Near an optimum a step takes the error nine tenths of the way; slow are only sets with a level too many."""
 _LEAST = 1e-3
 """Levels of less weight than this are left out."""
-
-
-def energies_from_blocks(block_energies: Sequence[npt.ArrayLike], cells: int) -> Reals:
-    """T_l from the energies Σ_q α_q² of the blocks of 1, 2, 4, … cells, where α_q is the mean of q over the block.
-
-    The vectors that are constant on blocks of the level l hold Σ_blocks (cells of the block)·Σ_q α_q² of the trace of
-    WᵀW; T_l is what they hold more than the next level. The last block of a level may be cut where the domain ends.
-
-    >>> energies_from_blocks([[1.0, 1.0], [0.5]], 2)  # both cells
-    array([1., 1.])
-    """
-    height = halvings(cells)
-    if len(block_energies) != height + 1:
-        raise BadInput(f"a tree on {cells} cells has {height + 1} levels, given the energies of {len(block_energies)}.")
-    held = np.zeros(height + 2)
-    for level, given in enumerate(block_energies):
-        energies = np.asarray(given, dtype=np.float64).reshape(-1)
-        starts = np.arange(0, cells, 1 << level)
-        if energies.size != starts.size:
-            raise BadInput(f"level {level} has {starts.size} blocks, given {energies.size} energies.")
-        held[level] = np.minimum(1 << level, cells - starts) @ energies
-    return np.maximum(0.0, held[:-1] - held[1:])
 
 
 @lru_cache(maxsize=64)
@@ -88,11 +65,10 @@ def level_energy_of(workload: Queries) -> tuple[float, ...]:
     >>> level_energy_of(Prefix(2))
     (0.5, 2.5)
     """
-    cells = workload.cells
     if isinstance(workload, Prefix):
-        return _prefix_energy(cells)
-    energies = tree_energies(workload, BlockTree.of_halves(cells).boundaries, np.ones(cells), None)[::-1]
-    return tuple(energies_from_blocks(energies, cells).tolist())
+        return _prefix_energy(workload.cells)
+    held = held_energies(workload, BlockTree.of_halves(workload.cells))
+    return tuple(np.maximum(0.0, held - np.append(held[1:], 0.0)).tolist())
 
 
 def squared_error(levels: LevelWeights, level_energy: npt.ArrayLike) -> float:

@@ -27,9 +27,9 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Queries, Ranges
-from adyton.queries.block_tree import BlockTree, halvings
+from adyton.queries.block_tree import halvings
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes
-from adyton.solving.energies import tree_energies
+from adyton.solving.energies import held_energies, tree_energies
 from adyton.strategies.level_weights import LevelWeights
 from adyton.whole import as_shape
 
@@ -98,7 +98,7 @@ def workload_energies(workload: Queries) -> Reals:
     """T_l of any workload."""
     if isinstance(workload, Ranges):
         return rectangle_energies(workload.domain, workload.lower, workload.upper)
-    return _differences(_within_blocks(workload, boxes_in_boxes(workload.domain)))
+    return _differences(held_energies(workload, boxes_in_boxes(workload.domain)))
 
 
 @lru_cache(maxsize=16)
@@ -109,7 +109,7 @@ def halving_energies(workload: Queries) -> tuple[float, ...]:
     (0.0, 0.0, 4.0)
     """
     if not isinstance(workload, Ranges):
-        return tuple(_differences(_within_blocks(workload, halved_boxes(workload.domain))).tolist())
+        return tuple(_differences(held_energies(workload, halved_boxes(workload.domain))).tolist())
     axes = halving_axes(workload.domain)
     halved = [[axes[:level].count(axis) for axis in range(len(workload.domain))] for level in range(len(axes) + 1)]
     return tuple(_differences(np.array([_within(workload, often) for often in halved])).tolist())
@@ -182,12 +182,6 @@ def _within(boxes: Ranges, halved: Sequence[int]) -> float:
     for axis, (side, level) in enumerate(zip(boxes.domain, halved, strict=True)):
         covered *= _covered(boxes.lower[:, axis], boxes.upper[:, axis], _starts(side, level))
     return float(covered.sum())
-
-
-def _within_blocks(workload: Queries, tree: BlockTree) -> Reals:
-    """tr(W·P_l·Wᵀ) for each level of a tree, from the cells upwards."""
-    energies = tree_energies(workload, tree.boundaries, np.ones(workload.cells), tree.order)
-    return np.array([energy @ np.diff(level) for energy, level in zip(energies, tree.boundaries, strict=True)][::-1])
 
 
 @lru_cache(maxsize=32)
