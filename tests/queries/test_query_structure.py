@@ -61,7 +61,7 @@ def test_sides_of_boxes():
 
 def test_levels_of_a_hierarchy():
     tree = Hierarchy.of_blocks(10, [4, 2])
-    assert tree.level_starts == [0, 1, 4, 9]
+    assert tree.level_starts == (0, 1, 4, 9)
     assert tree.blocks == 9
     assert tree.query_levels().tolist() == [0, 1, 1, 1, 2, 2, 2, 2, 2]
     assert [first.tolist() for first in tree.children] == [[0, 3], [0, 2, 4, 5], [0, 2, 4, 6, 8, 10]]

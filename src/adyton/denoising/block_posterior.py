@@ -56,6 +56,8 @@ def _join_equal_blocks(tree: BlockTree, answers: Reals, precisions: Reals) -> Pl
     homes, starts, pairs = np.arange(tree.blocks), tree.level_starts, []
     for level, children in enumerate(tree.children[:-1]):
         alone = np.flatnonzero(np.diff(children) == 1)
+        if not alone.size:
+            continue
         pairs.append((starts[level] + alone, starts[level + 1] + children[alone]))
         measured = precisions[pairs[-1][0]] > 0
         upper, lower = (blocks[measured] for blocks in pairs[-1])
@@ -69,16 +71,16 @@ def _join_equal_blocks(tree: BlockTree, answers: Reals, precisions: Reals) -> Pl
 def _measured_parts(tree: BlockTree, inside: Flags, homes: Places) -> tuple[Places, Places]:
     """The leaves and the divided blocks of the tree in which blocks are halved only where something smaller was
     measured; *inside* says which blocks were."""
-    measured = tree.by_level(inside)
+    measured, below = tree.by_level(inside), []
     for level in range(len(measured) - 2, -1, -1):
-        measured[level] |= np.logical_or.reduceat(measured[level + 1], tree.children[level][:-1])
+        below.append(np.logical_or.reduceat(measured[level + 1], tree.children[level][:-1]))
+        measured[level] |= below[-1]
     part, divided = np.zeros(tree.blocks, dtype=np.bool_), np.zeros(tree.blocks, dtype=np.bool_)
     part[homes[0]] = True
     starts = tree.level_starts
-    for level, children in enumerate(tree.children[:-1]):
-        below = np.logical_or.reduceat(measured[level + 1], children[:-1])
+    for level, (children, smaller) in enumerate(zip(tree.children, reversed(below), strict=False)):
         own = slice(starts[level], starts[level + 1])
-        divided[own] = part[own] & (np.diff(children) == 2) & below
+        divided[own] = part[own] & (np.diff(children) == 2) & smaller
         left = starts[level + 1] + children[:-1][divided[own]]
         part[homes[left]] = part[homes[left + 1]] = True
     return np.flatnonzero(part & ~divided), np.flatnonzero(divided)

@@ -6,6 +6,8 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +38,8 @@ class BlockTree:
     """For each level the first part of each block on the level below, or among the cells; at the end their number."""
     even: tuple[int, ...] = field(init=False)
     """For each level how many parts every block has, though the last one may have fewer; 0 if they differ."""
+    level_starts: tuple[int, ...] = field(init=False)
+    """The number of the first block of each level, and the number of blocks at the end."""
 
     def __init__(
         self, domain: int | Sequence[int], boundaries: Sequence[npt.ArrayLike], order: npt.ArrayLike | None = None
@@ -64,6 +68,7 @@ class BlockTree:
         object.__setattr__(self, "order", order)
         object.__setattr__(self, "children", children)
         object.__setattr__(self, "even", tuple(_even(starts) for starts in children))
+        object.__setattr__(self, "level_starts", (0, *itertools.accumulate(level.size - 1 for level in boundaries)))
 
     @staticmethod
     def of_sizes(cells: int, sizes: Sequence[int], *, root: bool = True) -> BlockTree:
@@ -83,7 +88,7 @@ class BlockTree:
     @staticmethod
     def of_halves(cells: int) -> BlockTree:
         """Blocks of … 8, 4, 2 and 1 cells inside the whole domain, the last of each level cut where the domain ends."""
-        return BlockTree.of_sizes(cells, [1 << level for level in range(halvings(cells), -1, -1)])
+        return _of_halves(whole(cells, "cells", 1))
 
     @property
     def cells(self) -> int:
@@ -91,30 +96,24 @@ class BlockTree:
         return math.prod(self.domain)
 
     @property
-    def level_starts(self) -> list[int]:
-        """The number of the first block of each level, and the number of blocks at the end."""
-        return [0, *itertools.accumulate(level.size - 1 for level in self.boundaries)]
-
-    @property
     def blocks(self) -> int:
         """How many blocks the tree has."""
         return self.level_starts[-1]
 
     @property
-    def sizes(self) -> Places:
-        """How many cells each block has."""
-        return np.concatenate([np.diff(level) for level in self.boundaries])
-
-    @property
     def starts(self) -> Places:
         """The first place of each block."""
-        return np.concatenate([level[:-1] for level in self.boundaries])
+        return _layout(self)[0]
+
+    @property
+    def sizes(self) -> Places:
+        """How many cells each block has."""
+        return _layout(self)[1]
 
     @property
     def offsets(self) -> Places:
         """The number of the first child of each block above the finest level, and at the end the number of blocks."""
-        firsts = zip(self.children[:-1], self.level_starts[1:], strict=False)
-        return np.concatenate([*(children[:-1] + first for children, first in firsts), [self.blocks]])
+        return _layout(self)[2]
 
     def levels_of(self, blocks: npt.ArrayLike) -> Places:
         """The level of each of these blocks."""
@@ -172,6 +171,26 @@ class BlockTree:
     def spread(self, values: Array, level: int) -> Array:
         """The value of each block of a level, for each of its parts."""
         return _spread(values, self.children[level], self.even[level])
+
+
+def _layout(tree: BlockTree) -> tuple[Places, Places, Places]:
+    """The starts, sizes and offsets of all blocks, kept beside the tree: what is measured holds its own fields only."""
+    found = _LAYOUTS.get(tree)
+    if found is None:
+        starts = np.concatenate([level[:-1] for level in tree.boundaries])
+        ends = np.concatenate([level[1:] for level in tree.boundaries])
+        below = zip(tree.children[:-1], tree.level_starts[1:], strict=False)
+        offsets = np.concatenate([*(children[:-1] + first for children, first in below), [tree.blocks]])
+        found = _LAYOUTS[tree] = starts, ends - starts, offsets
+    return found
+
+
+_LAYOUTS: WeakKeyDictionary[BlockTree, tuple[Places, Places, Places]] = WeakKeyDictionary()
+
+
+@lru_cache(maxsize=16)
+def _of_halves(cells: int) -> BlockTree:
+    return BlockTree.of_sizes(cells, [1 << level for level in range(halvings(cells), -1, -1)])
 
 
 def halvings(cells: int) -> int:

@@ -107,7 +107,7 @@ class DisjointSums:
         replays end where y − q·x = pull·σ·λ for every answer, the least relative entropy plus a fine on misfits.
         """
         total = self.total
-        answers, starts, labels = [], [0], self._labels.astype(np.int32)
+        answers, starts, labels = [], [0], self._labels.astype(np.int32, order="C")
         for own, values, covers in zip(labels, self._answers, self._covers, strict=True):
             goals = values
             if covers:  # what is known of the total improves each answer, and makes the last one superfluous
@@ -121,7 +121,7 @@ class DisjointSums:
         mass = self._mass * (total / self._mass.sum())
         replay_sets(
             labels,
-            self._coefficients,
+            np.ascontiguousarray(self._coefficients),
             np.array(self._plain),
             np.array(starts),
             np.concatenate(answers),
@@ -131,6 +131,7 @@ class DisjointSums:
             exponents,
             max(_LEAST_SWEEPS, min(sweeps, _WORK // labels.size)),
             tolerance,
+            np.empty((4, max(1, int(np.diff(starts).max())))),
         )
         self._exponents = np.split(exponents, starts[1:-1])
         if np.isfinite(mass).all() and mass.sum() > 0:

@@ -41,20 +41,26 @@ class RangesOverlap:
     def cross(self) -> Reals:
         """Ranges that begin or end in a pair, and those that cover it."""
         covered = self.covered[len(self.shares) + 1]
-        return covered + cross_ranges(*self.ends[len(self.shares)], *self.parts[-1], covered.size)
+        sums = np.zeros(covered.size)
+        cross_ranges(*self.ends[len(self.shares)], *self.parts[-1], sums)
+        return covered + sums
 
     def merge(self, left: Reals, right: Reals) -> None:
         """What a range holds of the block in which it begins, and of that in which it ends."""
-        self.parts.append(merge_ranges(*self.ends[len(self.shares)], *self.parts[-1], left, right))
+        head, tail = self.parts[-1]
+        above = np.zeros(head.size), np.zeros(tail.size)
+        merge_ranges(*self.ends[len(self.shares)], head, tail, left, right, *above)
+        self.parts.append(above)
         self.shares.append((left, right))
-        self.by_parts = (np.zeros_like(self.by_parts[0]), np.zeros_like(self.by_parts[1]))
+        self.by_parts = np.zeros(head.size), np.zeros(tail.size)
 
     def back(self, crossed: Reals) -> Reals:
         """Through these parts."""
-        shares = self.shares.pop()
+        left, right = self.shares.pop()
         self.parts.pop()
-        *by_parts, pull = back_ranges(*self.ends[len(self.shares)], *self.parts[-1], *shares, crossed, *self.by_parts)
-        self.by_parts = (by_parts[0], by_parts[1])
+        (head, tail), (first, last), above = self.parts[-1], self.ends[len(self.shares)], self.by_parts
+        self.by_parts, pull = (np.zeros(head.size), np.zeros(tail.size)), np.zeros(crossed.size)
+        back_ranges(first, last, head, tail, left, right, crossed, *above, *self.by_parts, pull)
         return pull
 
     def gram(self, depth: int) -> Reals:
@@ -81,9 +87,9 @@ def _covered(first: Places, last: Places, blocks: int) -> Reals:
 
 
 @compiled
-def cross_ranges(first: Places, last: Places, head: Reals, tail: Reals, pairs: int) -> Reals:
-    """Σ α_1·α_2 over the ranges that begin or end in a pair of siblings, or both; a range spans blocks first … last."""
-    sums = np.zeros(pairs)
+def cross_ranges(first: Places, last: Places, head: Reals, tail: Reals, sums: Reals) -> None:
+    """Add Σ α_1·α_2 over the ranges that begin or end in a pair of siblings, or both, to its sum; a range spans blocks
+    first … last."""
     for number in range(first.size):
         begin, end = first[number] >> 1, last[number] >> 1
         if begin == end:
@@ -94,22 +100,26 @@ def cross_ranges(first: Places, last: Places, head: Reals, tail: Reals, pairs: i
             sums[begin] += head[number]
         if last[number] % 2 == 1:
             sums[end] += tail[number]
-    return sums
 
 
 @compiled
 def merge_ranges(
-    first: Places, last: Places, head: Reals, tail: Reals, left: Reals, right: Reals
-) -> tuple[Reals, Reals]:
-    """What each range holds of the parents of the blocks in which it begins and ends."""
-    heads, tails = np.zeros(first.size), np.zeros(first.size)
+    first: Places,
+    last: Places,
+    head: Reals,
+    tail: Reals,
+    left: Reals,
+    right: Reals,
+    heads: Reals,
+    tails: Reals,
+) -> None:
+    """Write what each range holds of the parents of the blocks in which it begins and ends, if these are two."""
     for number in range(first.size):
         begin, end = first[number] >> 1, last[number] >> 1
         if begin != end:
             even, odd = first[number] % 2 == 0, last[number] % 2 == 1
             heads[number] = left[begin] * head[number] + right[begin] if even else right[begin] * head[number]
             tails[number] = left[end] + right[end] * tail[number] if odd else left[end] * tail[number]
-    return heads, tails
 
 
 @compiled
@@ -123,9 +133,12 @@ def back_ranges(
     crossed: Reals,
     by_head: Reals,
     by_tail: Reals,
-) -> tuple[Reals, Reals, Reals]:
-    """The derivatives by the heads and tails below, and by w_1 minus by w_2, from those above and by the overlaps."""
-    heads, tails, pull = np.zeros(first.size), np.zeros(first.size), np.zeros(crossed.size)
+    heads: Reals,
+    tails: Reals,
+    pull: Reals,
+) -> None:
+    """Write the derivatives by the heads and tails below, and add up those by w_1 minus by w_2, from the derivatives
+    above and by the overlaps."""
     for number in range(first.size):
         begin, end = first[number] >> 1, last[number] >> 1
         if begin == end:
@@ -147,4 +160,3 @@ def back_ranges(
         else:
             tails[number] = left[end] * above
             pull[end] += above * tail[number]
-    return heads, tails, pull

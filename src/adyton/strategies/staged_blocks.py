@@ -63,9 +63,11 @@ def level_costs(tree: BlockTree, level_energy: npt.ArrayLike) -> Reals:
     >>> level_costs(BlockTree.of_halves(2), [0.5, 2.5])
     array([0.25, 1.25])
     """
-    pairs = zip(tree.boundaries, tree.children[:-1], strict=False)
-    halved = [max(1, np.diff(level)[np.diff(children) == 2].sum()) for level, children in pairs]
-    return np.asarray(np.asarray(level_energy, dtype=np.float64) / np.array([*halved[::-1], tree.cells]))
+    halved = [tree.cells]  # the cells of blocks that have two halves, level by level
+    for level, children in zip(tree.boundaries[-2::-1], tree.children[-2::-1], strict=True):
+        every = children[-1] == 2 * (children.size - 1)
+        halved.insert(-1, tree.cells if every else max(1, int(np.diff(level)[np.diff(children) == 2].sum())))
+    return np.asarray(np.asarray(level_energy, dtype=np.float64) / np.array(halved))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +162,14 @@ class StagedBlocks:
         finest = [min(size.bit_length() - 1, level) for size in self.stages.block_sizes[::-1]][self.stage :]
         if len(finest) == 1:
             return last * units, np.empty((0, level + 1)), np.empty((0, level + 1))
-        ways = []
-        for first in range(finest[0], level + 1):
-            for final in range(first + 1):
-                ways.append(now * units[first] + rest * units[final])
-                if len(finest) > 2 and final <= finest[1]:
-                    ways.append(now * units[first] + following * units[min(finest[1], first)] + end * units[final])
-        return last * units, np.array(ways), now * units[finest[0] :]
+        first, final = np.tril_indices(level + 1)
+        first, final = first[first >= finest[0]], final[first >= finest[0]]
+        ways = now * units[first] + rest * units[final]
+        if len(finest) > 2:
+            first, final = first[final <= finest[1]], final[final <= finest[1]]
+            between = now * units[first] + following * units[np.minimum(finest[1], first)]
+            ways = np.concatenate([ways, between + end * units[final]])
+        return last * units, ways, now * units[finest[0] :]
 
     def _cheapest(self, level: int, ways: Reals, rows: Reals, known: Reals, felt: Reals) -> tuple[Reals, Places]:
         """The least expected error of each block of a level, and the way to it."""
@@ -189,11 +192,11 @@ class StagedBlocks:
     def _cut(self, blocks: Places, cuts: Places) -> Places:
         """Some of the open blocks, cut into blocks of these levels."""
         tree = self.known.tree
-        first, last = tree.starts[blocks], (tree.starts + tree.sizes - 1)[blocks]
+        first, last = tree.starts[blocks], tree.starts[blocks] + tree.sizes[blocks] - 1
         for level in np.unique(cuts).tolist():
             some, depth = cuts == level, self.costs.size - 1 - level
-            for ends in (first, last):  # of places become numbers of blocks
-                holders = np.searchsorted(tree.boundaries[depth], ends[some], side="right") - 1
-                ends[some] = tree.level_starts[depth] + holders
+            ends = np.stack([first[some], last[some]])
+            holders = np.searchsorted(tree.boundaries[depth], ends, side="right") - 1
+            first[some], last[some] = tree.level_starts[depth] + holders  # places become numbers of blocks
         counts = last - first + 1
         return np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())

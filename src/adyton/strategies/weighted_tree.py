@@ -30,7 +30,11 @@ class WeightedTree:
         self.states[-1][1] = filled
         self.states[-1][2, filled] = overlap.energies()
         self.crosses = self.shares.copy()
-        self._rise([2.0 ** (-depth / 2) for depth in range(self.depth)], [np.zeros((2, 0))] * self.depth, 1.0)
+        self._rise(
+            [2.0 ** (-depth / 2) for depth in range(self.depth)],
+            [np.zeros((2, 1 << depth)) for depth in range(self.depth)],
+            1.0,
+        )
 
     def improve(self, sweeps: int) -> None:
         """Choose every λ again, this many times, as long as the workload has a way back; keep the best."""
@@ -160,12 +164,14 @@ def rise(
         rest = rest if rest > nothing else 0.0
         if one * two == 0:
             share[pair] = 0.0
-        elif decay >= 0:
-            discounted = inside + one * parts[1, pair] * (first + second - 2 * decay * cross[pair])
-            discounted = discounted if discounted > nothing else 0.0
-            share[pair] = best_share(discounted, apart + decay * together, total, 0.0)
         else:
-            share[pair] += step * (best_share(rest, context[0, pair], total, context[1, pair]) - share[pair])
+            within, gain, outside = rest, context[0, pair], context[1, pair]
+            if decay >= 0:
+                within = inside + one * parts[1, pair] * (first + second - 2 * decay * cross[pair])
+                within = within if within > nothing else 0.0
+                gain, outside = apart + decay * together, 0.0
+            best = best_share(within, gain, total, outside)
+            share[pair] = best if decay >= 0 else share[pair] + step * (best - share[pair])
         free = (1 - share[pair]) ** 2
         above[0, pair] = rest / free if rest > 0 else 0.0
         above[1, pair] = total / (free + share[pair] ** 2 * total)
