@@ -80,7 +80,7 @@ def test_what_a_selector_projects_afterwards(tmp_path):
     session = ad.Session(table, schema=ad.Schema({"v": ad.Integer(0, 255)}), epsilon=4, noise=SimulatedNoise(2))
     release = session.release(ad.Histogram("v"), epsilon="0.5", selector=projecting_selector())
     assert release.algorithm == "identity"
-    assert release.choice["finished"]
+    assert release.choice.finished
     assert release.noise.kind() == "approximate"
     assert release.expected_error.kind == "resampled"
     release.save(tmp_path / "kept")

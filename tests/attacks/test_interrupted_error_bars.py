@@ -135,16 +135,16 @@ main()
 @pytest.mark.parametrize("words", [[], ["--out", "out"]])
 def test_an_interrupt_between_the_answer_and_its_name(tmp_path, monkeypatch, words):
     """Ctrl-C while the receipt is written, for which the ledger is read once more."""
-    from adyton.session.receipt import OpenReceipt
+    from adyton.release.receipt import Receipt
 
-    complete = OpenReceipt.complete
+    paid = Receipt.paid
 
     def interrupted(*arguments):
         os.kill(os.getpid(), signal.SIGINT)
-        return complete(*arguments)
+        return paid(*arguments)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(OpenReceipt, "complete", interrupted)
+    monkeypatch.setattr(Receipt, "paid", interrupted)
     done = CliRunner().invoke(app, [*ASK, *words])
     assert done.exit_code == 130
     assert "ε = 0.5 was charged for them" in done.stderr

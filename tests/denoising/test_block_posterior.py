@@ -44,7 +44,7 @@ def one_pass(monkeypatch):
 def test_one_pass_is_the_exact_posterior_mean(answers):
     """The left half is one leaf of two cells, the right half was cut: only the splits of the tree have a prior."""
     tree = empty(4).with_answers([0, 1, 5, 6], answers, VARIANCE)
-    splits, _ = split_prior.mixed(split_prior.start(3))
+    splits, _ = split_prior.parts(split_prior.mixed(split_prior.start(3)), split_prior.SIZES)
     total, first = 0.0, np.zeros(3)
     for left, a, b in itertools.product(range(20), repeat=3):
         truth = np.array([left + a + b, left, a, b])

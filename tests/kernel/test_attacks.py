@@ -247,7 +247,7 @@ def test_a_handle_that_changes_its_number():
 
     root = kernel.root
     with pytest.raises(BadInput, match="needs a source of this kernel"):
-        Shifty(kernel, root.node, root._shape, root.lineage, 1).measure(Identity(2), 1)
+        Shifty(kernel, root.facts).measure(Identity(2), 1)
 
 
 def test_interrupting_a_release_says_what_was_charged(tmp_path):

@@ -11,13 +11,13 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
+from adyton.lab.measured import Measured
 from adyton.plans import plan_named
 from adyton.queries import Total
 from adyton.selection import selector_file
 from adyton.selection.closed_form import ClosedForm
 from adyton.selection.decision_tree import Leaf, Split, walk
 from adyton.selection.features import CELLS, FEATURES, feature_named
-from adyton.selection.measured import Measured
 from adyton.selection.selector import Choice, Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector

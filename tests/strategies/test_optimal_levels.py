@@ -1,6 +1,7 @@
 """Optimal levels: the published figures, the exact error of least squares, and no better choice to be found."""
 
 import math
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def test_figures_for_prefixes():
 
 def test_six_percent_below_hb():
     """At a small ε the discrete noise has the variance of the continuous one."""
-    hb = hierarchies.hb((4096,)).solver("0.001").total_variance(Prefix(4096)) * 1e-6
+    hb = hierarchies.hb((4096,)).solver(F(1, 1000)).total_variance(Prefix(4096)) * 1e-6
     ours = squared_error(optimal_levels(4096, prefix_energy(4096)), prefix_energy(4096))
     assert math.sqrt(ours / hb) < 0.94
 

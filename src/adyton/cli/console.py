@@ -151,19 +151,27 @@ def guard(run: Callable[[], Any]) -> int:
 
 
 @contextmanager
-def progress(description: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+def progress(
+    description: str, total: int | None = None, *, quiet: bool = False, kept: Path | None = None
+) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error; the block gets a function that advances it by so many steps.
 
-    It is silent when standard error is not a terminal, and with *quiet* (pass it for ``--quiet`` and ``--json``).
+    It is silent when standard error is not a terminal, and with *quiet* (pass it for ``--quiet`` and ``--json``). Work
+    that is *kept* in a file goes on from there, which is said when it is interrupted.
     """
-    if quiet or not sys.stderr.isatty():
-        yield lambda steps: None
-        return
-    from rich.progress import Progress
+    try:
+        if quiet or not sys.stderr.isatty():
+            yield lambda steps: None
+            return
+        from rich.progress import Progress
 
-    with Progress(console=notes(), transient=True) as bar:
-        task = bar.add_task(description, total=total)
-        yield lambda steps: bar.advance(task, steps)
+        with Progress(console=notes(), transient=True) as bar:
+            task = bar.add_task(description, total=total)
+            yield lambda steps: bar.advance(task, steps)
+    except KeyboardInterrupt:
+        if kept is not None and not quiet:
+            notes().print(printable(f"What was measured is kept in {kept}: the same command goes on from there."))
+        raise
 
 
 def _width_without_terminal() -> int:

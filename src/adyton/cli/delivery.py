@@ -16,9 +16,10 @@ from adyton.exact import display
 
 if TYPE_CHECKING:
     from adyton.release import Release
+    from adyton.release.presentation import Look
     from adyton.release.saving import Saved
     from adyton.release.staging import Place
-    from adyton.release.tables import Look, ReleasedTable, TableSet
+    from adyton.release.tables import ReleasedTable, TableSet
 
 _ROWS_SHOWN = 60
 

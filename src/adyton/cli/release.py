@@ -68,9 +68,9 @@ def command(
 ) -> None:
     """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
     from adyton.kernel.opening import checked_total
+    from adyton.release.presentation import Look
     from adyton.release.saving import REPLACEABLE
     from adyton.release.staging import staged
-    from adyton.release.tables import Look
     from adyton.schema import Schema
     from adyton.session import Session
 

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Integers, Reals
+from adyton.denoising import hidden_chain as chain
 from adyton.denoising.intensities import Intensities, intensities, read
+from adyton.denoising.level_shapes import SCATTERED, SPIKES, blended, distribution, first_shares, relearnt
 from adyton.denoising.settling import settled
 from adyton.errors import BadInput
 
@@ -89,12 +91,10 @@ def _fitted(
     A fresh start is usual, at the rate that is fitted, or due to the edge, at a fixed rate: of those seen, only the
     usual ones teach the rate.
     """
-    from adyton.denoising import change_points_compiled as chain
-    from adyton.denoising.intensities_compiled import SCATTERED, SPIKES, blended, distribution, first_shares, relearnt
-
     cells, base = bins.size, table.base
     starts = range(0, cells, BLOCK)
     rows, sizes = np.zeros((min(cells, BLOCK) + 1, base.size + 1)), np.ones(min(cells, BLOCK) + 1)
+    spare = np.zeros(base.size + 1)
     opening, restarts = _edge(table, cells) if edge else (None, np.zeros(cells))
     belief = EDGE_RATES if edge else RATES
     found, weight, jumps = np.empty((len(tables), cells)), np.empty(cells), np.empty(cells)
@@ -104,7 +104,7 @@ def _fitted(
         evidence = blended(likelihood, table.kind, shares, spikes)
         stay = np.full(base.size, 1 - change - drifting)
         stay[[0, -1]] += drifting / 2  # a drift off the grid stays
-        moves = (evidence, stay, drifting / 2, change, arrivals, rows, sizes)
+        moves = (evidence, stay, drifting / 2, change, arrivals, rows, sizes, spare)
         first = arrivals if opening is None else opening  # before the first cell: a fresh start
         marks = [(np.append(first, 0.0), 1.0)]  # what comes before a block
         for start in starts:

@@ -15,8 +15,8 @@ from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.neighbours import with_neighbours
 from adyton.denoising.settling import cautious
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import DenoisingPlan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.strategy_plan import DenoisingPlan
 from adyton.queries import Queries
 from adyton.queries.orders import hilbert_order, snake_order
 from adyton.strategies import hierarchies
@@ -41,7 +41,6 @@ def _single_cells(workload: Queries) -> bool:
     return workload.largest_row_sum() <= 1
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class DenoisedCells(_DenoisedCells):
     """Noise on every cell, then empirical Bayes: how often each count occurs is learnt from the noisy counts, and each
@@ -61,7 +60,6 @@ class DenoisedCells(_DenoisedCells):
         return cautious(cells.answers, denoised, float(epsilon)) if single else denoised
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class DenoisedNeighbours(_DenoisedCells):
     """Noise on every cell, then empirical Bayes in which cells with similar neighbourhoods share their distribution.
@@ -79,7 +77,6 @@ class DenoisedNeighbours(_DenoisedCells):
         return with_neighbours(cells.answers, float(epsilon), x.shape)
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class ChangePoints(_DenoisedCells):
     """Noise on every cell, then a hidden Markov chain along the cells: runs of alike cells are averaged, jumps and

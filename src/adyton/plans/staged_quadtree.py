@@ -9,12 +9,11 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.denoising.block_posterior import block_posterior
-from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.noisy_total import noisy_total
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.options import Share
 from adyton.plans.staged_measuring import measure_levels, run_stages, with_totals
+from adyton.plans.steps import CountsRows
 from adyton.queries import Partition, Queries
 from adyton.queries.domain_trees import halved_boxes
 from adyton.strategies.quadtree_levels import denoised_levels, halving_energies, quadtree_stages
@@ -23,9 +22,8 @@ _PLENTY = 3.0
 """From this many ε·rows per cell on, nearly all parts of a map are worth small squares: levels are measured at once."""
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class StagedQuadtree(Plan):
+class StagedQuadtree(CountsRows):
     """Large squares first; then, in each part of the map, smaller ones or one last precise look, whichever the answers
     so far promise more from. Posterior means follow, under a law, learnt from the answers, of how squares divide their
     rows. Strong on boxes where rows are few; where there are many, all squares of a few sizes are measured at once.
@@ -38,13 +36,12 @@ class StagedQuadtree(Plan):
     serves = Tasks(dimensions=(2,), data_dependent=True, ordered=True, sums=True)
     simulates_many = False
 
-    total_share: Rational = Fraction(1, 100)
-    """The part of the budget that buys the total, where it is not public."""
+    total_share: Share = Fraction(1, 100)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Total, then stages or levels along the tree, posterior means."""
         tree, energy = halved_boxes(x.shape), halving_energies(workload)
-        rows = noisy_total(x, epsilon, self.total_share, self)
+        rows = self.count_rows(x, epsilon)
         known = with_totals(tree, rows.measured)
         along = x.reduce(Partition(tree.unordered(np.arange(x.cells))))
         signal = float(epsilon) * rows.number / x.cells

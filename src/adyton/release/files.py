@@ -47,8 +47,8 @@ def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
             "kind": error.kind,
             "runs": error.runs,
         },
-        "choice": release.choice,
-        "record": release.record,
+        "choice": None if release.choice is None else release.choice.to_plain(),
+        "record": release.receipt.to_plain(),
         "misfits": None if release.misfits is None else release.misfits.to_plain(),
     }
     return {**_plain(described), "estimate": release.estimate.tolist()}

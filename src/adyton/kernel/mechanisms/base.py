@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
+from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
 from adyton.queries.size import Size
 from adyton.whole import IntegerArray
@@ -32,7 +33,7 @@ class AuditCase:
     name: str
     mechanism: Mechanism
     domain: tuple[int, ...]
-    prepare: Callable[[Any], Any]
+    prepare: Callable[[Any], Any] = PrivateVector.of
     statistic: Statistic | None = None
     reaches_epsilon: bool = True
     """Whether some pair loses all of ε, so that an audit which certifies much less has no power."""

@@ -12,6 +12,7 @@ from adyton.kernel.mechanisms.base import Mechanism, section
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
+from adyton.queries import Partition
 from adyton.whole import IntegerArray
 
 
@@ -54,5 +55,13 @@ class Selection(Mechanism):
         return np.stack([self.choose(values, epsilon, noise) for _ in range(trials)])
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
-        """The choice itself."""
-        return output
+        """The number of what was chosen."""
+        return int(output[0])
+
+
+class PartitionSelection(Selection):
+    """A choice among partitions: a label for every cell."""
+
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
+        """The partition."""
+        return Partition(output)

@@ -15,7 +15,7 @@ from adyton.kernel.limits import check_queries
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
-from adyton.noise.laplace import NUMERATOR_LIMIT
+from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Kronecker, Measurement, Prefix, Queries, Total
@@ -91,9 +91,9 @@ class VectorLaplace(Mechanism):
 
     def scales(self, epsilon: Fraction) -> Ratio:
         """1/ε_q for every query: exact where the numbers are small, else with ε_q rounded down to a fine grid."""
-        rate = epsilon / max(1, self.queries.sensitivity(self.weights))
+        rate = self._rate(epsilon)
         if self.weights is None:
-            return _one_scale(rate)
+            return Ratio(whole_array([rate.denominator], (1,)), whole_array([rate.numerator], (1,)))
         weights = self.weights
         small = max(rate.numerator * largest(weights), rate.denominator) <= 1 << _GRID_BITS
         on_grid = None if small else _scales_on_grid(rate, weights)
@@ -102,11 +102,14 @@ class VectorLaplace(Mechanism):
         numerator = whole_array([rate.denominator], (1,))
         return Ratio(numerator, widen(weights, rate.numerator) * rate.numerator)
 
+    def _rate(self, epsilon: Fraction) -> Fraction:
+        """ε/S; where no row changes any answer, as if one could."""
+        return epsilon / max(1, self.queries.sensitivity(self.weights))
+
     def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
         """Q·x + (DLap(1/ε_q))_q."""
-        return add(
-            self.queries @ data.values(), noise.discrete_laplace((trials, self.queries.count), self.scales(epsilon))
-        )
+        scales = self.scales(epsilon) if self.weights is not None else 1 / self._rate(epsilon)
+        return add(self.queries @ data.values(), noise.discrete_laplace((trials, self.queries.count), scales))
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Measurement:
         """The answers with their variances."""
@@ -119,7 +122,7 @@ class VectorLaplace(Mechanism):
         Under a huge ε it would vanish from double precision; it is kept just above 0, so that weights stay finite.
         """
         if self.weights is None:
-            return np.broadcast_to(_one_variance(epsilon / max(1, self.queries.sensitivity())), (self.queries.count,))
+            return np.broadcast_to(_one_variance(1 / self._rate(epsilon)), (self.queries.count,))
         return np.maximum(discrete_laplace_variance(self.scales(epsilon)), _LEAST_VARIANCE)
 
     @classmethod
@@ -137,7 +140,7 @@ class VectorLaplace(Mechanism):
             "product": cls(Kronecker([Prefix(2), Haar(2)])),
         }
         return [
-            AuditCase(f"vector Laplace, {name}", mechanism, (4,), PrivateVector.of, mechanism._log_likelihood_ratio)
+            AuditCase(f"vector Laplace, {name}", mechanism, (4,), statistic=mechanism._log_likelihood_ratio)
             for name, mechanism in instances.items()
         ]
 
@@ -155,15 +158,9 @@ class VectorLaplace(Mechanism):
 
 
 @lru_cache(maxsize=256)
-def _one_scale(rate: Fraction) -> Ratio:
-    """1/rate, for all queries alike."""
-    return Ratio(whole_array([rate.denominator], (1,)), whole_array([rate.numerator], (1,)))
-
-
-@lru_cache(maxsize=256)
-def _one_variance(rate: Fraction) -> float:
+def _one_variance(scale: Fraction) -> float:
     """The variance of the noise in each answer, for all queries alike."""
-    return max(float(discrete_laplace_variance(_one_scale(rate))[0]), _LEAST_VARIANCE)
+    return max(float(discrete_laplace_variance(scale)), _LEAST_VARIANCE)
 
 
 def _scales_on_grid(rate: Fraction, weights: npt.NDArray[np.int64]) -> Ratio | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +13,9 @@ from adyton.errors import BadInput
 from adyton.kernel.limits import check_queries
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
-from adyton.noise.laplace import NUMERATOR_LIMIT
+from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.source import NoiseSource
 from adyton.queries import Explicit, Haar, Identity, Prefix, Queries, RandomRanges
 from adyton.queries.size import SLOW_DRAW, Size
@@ -98,10 +96,6 @@ class WorstApproximated(Selection):
         """Permute-and-flip on the scores."""
         return np.array([noise.permute_and_flip(self.scores(values), epsilon / self.spread())])
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
-        """The number of the query."""
-        return int(output[0])
-
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """Plain queries, ranges, differences, coefficients up to 3, and a grid finer than whole rows."""
@@ -118,7 +112,6 @@ class WorstApproximated(Selection):
                 f"worst approximated, {name}",
                 selection,
                 selection.queries.domain,
-                PrivateVector.of,
                 reaches_epsilon=False,
                 enumerable=True,
             )
