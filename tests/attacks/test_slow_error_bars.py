@@ -160,7 +160,7 @@ def test_a_ledger_that_cannot_be_read_after_paying_costs_no_answer(monkeypatch, 
 
         def settle_and_break(self, *arguments):
             settle(self, *arguments)
-            monkeypatch.setattr(ad.Ledger, "report", broken)
+            monkeypatch.setattr(ad.Ledger, "budget", property(broken))
 
         def broken(self):
             raise ad.errors.LedgerError("the disk is gone.")

@@ -19,12 +19,12 @@ from adyton.plans.registry import _PLACES, PLANS, what_it_does
 OWN = """
     from dataclasses import dataclass
 
-    from adyton.plans import FixedStrategyPlan, Tasks
+    from adyton.plans import StrategyPlan, Tasks
     from adyton.strategies import hierarchies
 
 
     @dataclass(frozen=True, kw_only=True)
-    class Elsewhere(FixedStrategyPlan):
+    class Elsewhere(StrategyPlan):
         '''Noise on every cell, from another package.'''
 
         name, serves = "elsewhere", Tasks(dimensions=(1,))

@@ -14,8 +14,8 @@ from adyton.exact import display, positive
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adyton.compare.data_sets import DataSet
-    from adyton.compare.results import Case, Comparison
+    from adyton.lab.compare.data_sets import DataSet
+    from adyton.lab.compare.results import Case, Comparison
 
 _DATA = (
     "PUBLIC data: folders or files of .npy histograms with one or two axes, or .csv tables or histograms, as `adyton "
@@ -64,10 +64,10 @@ def command(
     if not public:
         raise BadInput(_PRIVATE)
     budgets = [positive(one, "--epsilon") for one in epsilon or ()]
-    from adyton.compare.data_sets import data_sets
-    from adyton.compare.experiment import EPSILONS, Experiment
-    from adyton.compare.files import PAGE, check, write
-    from adyton.selection.corpus import read_corpus
+    from adyton.lab.compare.data_sets import data_sets
+    from adyton.lab.compare.experiment import EPSILONS, Experiment
+    from adyton.lab.compare.files import PAGE, check, write
+    from adyton.lab.corpus import read_corpus
 
     shapes = [shape for path in data for shape in read_corpus(path, public=public)]
     chosen = data_sets(shapes, dataset, cells=cells, rows=rows)

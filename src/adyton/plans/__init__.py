@@ -3,12 +3,11 @@
 from adyton.plans.base import Estimate, ExpectedError, Plan, Tasks
 from adyton.plans.registry import algorithms, plan_named, plan_type, register
 from adyton.plans.simulation import simulate
-from adyton.plans.strategy_plan import FixedStrategyPlan, StrategyPlan
+from adyton.plans.strategy_plan import StrategyPlan
 
 __all__ = [
     "Estimate",
     "ExpectedError",
-    "FixedStrategyPlan",
     "Plan",
     "StrategyPlan",
     "Tasks",

@@ -58,12 +58,10 @@ Whole: TypeAlias = Annotated[int, Within(whole_number, 1)]
 
 
 def read_options(plan: DataclassInstance) -> None:
-    """Put the value of each option in the place of what was given for it; defaults are values already."""
+    """Put the value of each option in the place of what was given for it, or of its default."""
     readers = _readers(type(plan))
     for field in fields(plan):
         given = getattr(plan, field.name)
-        if given is field.default:
-            continue
         if getattr(type(given), "__hash__", None) is None:
             raise BadInput(f"{field.name} must be a single value, given {shorten(given)}.")
         if field.name in readers:

@@ -19,7 +19,7 @@ from adyton.plans.base import Plan
 from adyton.plans.options import Share
 from adyton.queries import Identity, Measurement, Partition, Total
 from adyton.queries.orders import hilbert_order
-from adyton.solving.dyadic_tree import DyadicTree
+from adyton.solving.block_answers import BlockAnswers
 
 _LEARNT = 0.75
 """The weight of posterior means in the estimate; the errors of the two estimates are nearly as large, but not alike."""
@@ -55,23 +55,16 @@ class CountsRows(Plan):
         return Rows(max(1.0, float(total.value)), (1 - self.total_share) * epsilon, (total,))
 
 
-class Groups(NamedTuple):
-    """Groups of cells with similar counts, and the noisy cells that showed them."""
+def similar_groups(
+    x: VectorSource, eta: Fraction, epsilon: Fraction, rest: Fraction
+) -> tuple[Partition, Measurement, float]:
+    """Measure the cells with *epsilon* and group those that *rest* would hardly tell apart: groups, cells, threshold.
 
-    groups: Partition
-    cells: Measurement
-    threshold: float
-    """Noisy counts up to it were taken for 0."""
-
-
-def similar_groups(x: VectorSource, eta: Fraction, epsilon: Fraction, rest: Fraction) -> Groups:
-    """Measure the cells with *epsilon* and group those that *rest* would hardly tell apart.
-
-    Counts up to η·ln n / ε are taken for 0: noise lifts few of n empty cells above that.
+    Counts up to the threshold η·ln n / ε are taken for 0: noise lifts few of n empty cells above it.
     """
     threshold = float(eta) * math.log(x.cells) / float(epsilon)
     cells = x.measure(Identity(x.shape), epsilon)
-    return Groups(similar_counts(cells.answers, 2 / float(rest) ** 2, threshold), cells, threshold)
+    return similar_counts(cells.answers, 2 / float(rest) ** 2, threshold), cells, threshold
 
 
 def boundaries(intervals: Partition) -> Places:
@@ -92,10 +85,9 @@ def curve(domain: tuple[int, ...]) -> Places | None:
 @lru_cache(maxsize=16)
 def along_curve(domain: tuple[int, ...]) -> Partition:
     """Each cell as a group of its own, numbered along the curve: reducing by it puts the cells in order."""
-    order = curve(domain)
-    return Partition(np.arange(math.prod(domain)) if order is None else np.argsort(order))
+    return Partition(np.argsort(hilbert_order(domain)))
 
 
-def staged_estimate(tree: DyadicTree) -> Reals:
+def staged_estimate(known: BlockAnswers) -> Reals:
     """The cells from blocks that were measured in stages."""
-    return _LEARNT * block_posterior(tree) + (1 - _LEARNT) * monotone_prefix(tree.cells_estimate())
+    return _LEARNT * block_posterior(known) + (1 - _LEARNT) * monotone_prefix(known.cells())

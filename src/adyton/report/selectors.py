@@ -6,12 +6,12 @@ import os
 import textwrap
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.report.palette import COLOURS
+from adyton.report.pictures import check_ending, drawing, write
 from adyton.selection.decision_tree import Leaf, Tree
 from adyton.selection.features import CELLS, feature_named
 from adyton.selection.selector import Selector
@@ -22,8 +22,6 @@ from adyton.selection.winners import Winners, domain_in_words, winners
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-ENDINGS = (".svg", ".png", ".pdf")
 
 _HATCHES = ("", "///", "...", "xx", "\\\\\\", "++")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -38,22 +36,15 @@ _CELL_WIDTH, _CELL_HEIGHT = 0.27, 0.42
 _SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
-    "svg.hashsalt": "adyton",
     "hatch.linewidth": 0.6,
-    "text.parse_math": False,
 }
 
 
 def draw(selector: Selector, path: str | os.PathLike[str]) -> None:
     """Write a picture of a selector, one panel for each workload; the ending of *path* says in which format."""
     check_ending(path)
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise BadInput("pictures need matplotlib. Install it: pip install 'adyton[plots]'") from None
-    with matplotlib.rc_context(_SETTINGS):
-        figure = Figure(facecolor="white")
+    with drawing(_SETTINGS) as new_figure:
+        figure = new_figure(facecolor="white")
         match selector:
             case TreeSelector():
                 _draw_trees(figure, selector)
@@ -61,17 +52,7 @@ def draw(selector: Selector, path: str | os.PathLike[str]) -> None:
                 _draw_maps(figure, selector)
             case _:
                 raise BadInput(f"there is no picture for a selector of kind {shorten(selector.kind)}.")
-        undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-        try:
-            figure.savefig(path, dpi=150, metadata=undated.get(Path(path).suffix.lower(), {}))
-        except OSError as error:
-            raise BadInput(f"{path} cannot be written: {error.strerror or error}.") from None
-
-
-def check_ending(path: str | os.PathLike[str]) -> None:
-    """Refuse a file whose name does not say what kind of picture it is."""
-    if Path(path).suffix.lower() not in ENDINGS:
-        raise BadInput(f"a picture's name ends with {', '.join(ENDINGS)}, given {shorten(str(path))}.")
+        write(figure, path)
 
 
 def _styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:

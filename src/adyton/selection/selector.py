@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,10 +24,6 @@ from adyton.selection import selector_file
 from adyton.selection.features import Bought, feature_named
 from adyton.selection.workload_kinds import reach
 from adyton.whole import whole
-
-if TYPE_CHECKING:
-    from adyton.selection.measured import Measured
-    from adyton.selection.replay import Replay
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,12 +82,22 @@ class Choice:
         """The noisy number of rows, if it was bought: the chosen algorithm need not buy it again."""
         return next((one.total for one in self.bought if one.total is not None), None)
 
+    @property
+    def spent(self) -> Fraction:
+        """What was spent on features."""
+        return sum((one.spent for one in self.bought), Fraction(0))
+
+    def ranked(self) -> list[tuple[str, str]]:
+        """The algorithms that could be chosen with their regrets as they are shown, the most promising first."""
+        pairs = sorted(self.regrets.items(), key=lambda pair: pair[1])
+        return [(name, f"{regret:.2f}" if math.isfinite(regret) else "unknown") for name, regret in pairs]
+
     def to_plain(self) -> dict[str, Any]:
         """The choice as plain values, for JSON: budgets as exact fractions, and as floats for programs."""
         bought = [
             {
                 "name": one.name,
-                "words": feature_named(one.name).words,
+                "words": one.words,
                 "value": one.value,
                 "deviation": one.deviation,
                 "epsilon": as_number(one.spent),
@@ -133,10 +139,6 @@ class Selector(ABC):
         A public number of rows, *total*, is not bought. Of cells that are not *ordered* along any axis, nothing is
         expected of their neighbours.
         """
-
-    def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
-        """What would be chosen on public inputs, from their true features and simulated noise."""
-        raise BadInput(f"a {self.kind} selector cannot be replayed.")
 
     @abstractmethod
     def learnt(self) -> dict[str, Any]:
@@ -244,6 +246,11 @@ class Selector(ABC):
     def __repr__(self) -> str:
         about = self.training
         return f"<{self.kind} selector among {len(about.algorithms)} algorithms, from {about.inputs} inputs>"
+
+
+def uses_rows(algorithm: str) -> bool:
+    """Whether an algorithm buys a noisy number of rows, and need not if there is one."""
+    return plan_type(algorithm).buys_total
 
 
 def _can_run(name: str, workload: Queries) -> bool:

@@ -14,22 +14,22 @@ from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
-from adyton.kernel.refusals import beyond
+from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.sources import TableSource
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
 from adyton.release import Release
+from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.session.epsilon import Epsilon
 from adyton.session.misfits import MisfitCount
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
-from adyton.session.receipt import OpenReceipt
 from adyton.tasks import Task, as_task
 from adyton.whole import whole
 
 
-class Session:
+class Session(Budgeted):
     """A private table with a budget. Releases come out of it, and what they cost is written into a ledger.
 
     *data* is a CSV, Parquet or DuckDB file, a pandas, polars or Arrow table, or an Ibis table; *schema* says what is
@@ -89,19 +89,9 @@ class Session:
     # ---- the budget -------------------------------------------------------------------------------------------------
 
     @property
-    def total(self) -> Fraction:
-        """All that may ever be spent."""
-        return self._kernel.total
-
-    @property
-    def spent(self) -> Fraction:
-        """What has been spent, by everybody who shares the ledger."""
-        return self._kernel.spent
-
-    @property
-    def remaining(self) -> Fraction:
-        """What is left."""
-        return self._kernel.remaining
+    def budget(self) -> Account:
+        """The account as it is now: what everybody who shares the ledger has spent of the total."""
+        return self._kernel.budget
 
     @property
     def ledger(self) -> Ledger | Tally:
@@ -182,7 +172,7 @@ class Session:
         row_epsilon = amount * (1 - planned.share) / x.stability
         plan.admit(x, workload, row_epsilon)
         odds.warn(amount, "a release", self.unit)
-        receipt = OpenReceipt.of(self._kernel)
+        receipt = Receipt.opened(self._kernel)
         self.last = None
         with self._kernel.receipts() as debits:
             counted = planned.measure(amount)
@@ -196,14 +186,17 @@ class Session:
                 options=kept,
                 epsilon=amount,
                 estimate=outcome.estimate,
-                choice=None if outcome.choice is None else outcome.choice.to_plain(),
-                record=receipt.complete(self.unit, self.schema.rows_per_unit, debits),
+                choice=outcome.choice,
+                receipt=receipt.paid(self._kernel.ledger, debits),
                 misfits=counted,
             )
         return release
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
-        """A noisy number of rows, spending *epsilon*."""
+        """A noisy number of rows, spending *epsilon*.
+
+        Misfits are not counted: a row whose value *where* cannot read satisfies no comparison and is missing silently.
+        """
         source, amount = self._source(where), budget(epsilon, "epsilon")
         self._afford(amount)
         odds.warn(amount, "a count", self.unit)
@@ -224,8 +217,9 @@ class Session:
 
     def _afford(self, amount: Fraction) -> None:
         """Refuse what is more than is left, in the person's own terms and not in those of a row."""
-        if amount > self.remaining:
-            raise beyond(amount, self.remaining, self.total, path=self.ledger.path)
+        budget = self.budget
+        if amount > budget.remaining:
+            raise refusal(amount, budget.remaining, budget.total, self.ledger.path)
 
     def _source(self, where: str | None) -> TableSource:
         return self._kernel.root if where is None else self._kernel.root.where(where)

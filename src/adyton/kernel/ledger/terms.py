@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -127,13 +127,3 @@ def refuse(name: str, part: str, kept: Terms, asked: Terms) -> None:
         f"ledger. (With the data owner's consent, accept={{'{part}'}} in Python or --accept {part} on the command line "
         "changes and records it.)"
     )
-
-
-def accepted_parts(accept: object) -> frozenset[str]:
-    """The words that allow a change of terms."""
-    if isinstance(accept, str) or not isinstance(accept, Collection) or not all(word in PARTS for word in accept):
-        raise BadInput(
-            f"accept may hold the words 'unit', 'rows_per_unit' and 'schema', given {shorten(accept)}. "
-            "Write accept={'schema'}."
-        )
-    return frozenset(accept)

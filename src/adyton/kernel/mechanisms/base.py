@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from adyton.arrays import Reals
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
+from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
 from adyton.queries.size import Size
 from adyton.whole import IntegerArray
@@ -30,7 +31,7 @@ class AuditCase:
     name: str
     mechanism: Mechanism
     domain: tuple[int, ...]
-    prepare: Callable[[Any], Any]
+    prepare: Callable[[Any], Any] = PrivateVector.of
     statistic: Statistic | None = None
     reaches_epsilon: bool = True
     """Whether some pair loses all of ε, so that an audit which certifies much less has no power."""

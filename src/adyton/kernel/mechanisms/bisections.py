@@ -15,11 +15,10 @@ from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.exact import positive, share
 from adyton.kernel.mechanisms.base import AuditCase
-from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
+from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries import Partition
 from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, narrow, whole
 
@@ -37,7 +36,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bisections(Selection):
+class Bisections(PartitionSelection):
     """Clusters of neighbouring cells: cut every cluster in two, level by level, then choose one of the partitions.
 
     The deviation of a cluster b is dev(b) = ½ Σ_{i∈b} |x_i − mean| = Σ_{i∈b} max(0, x_i − mean): how many rows would
@@ -105,10 +104,6 @@ class Bisections(Selection):
         """The number of the partition with a small Σ_b dev(b) + price·(clusters)."""
         scores = [-(one.deviation + GRID * self.price * (one.boundaries.size - 1)) for one in candidates]
         return noise.permute_and_flip(scores, self.pick_share * epsilon / (2 * GRID))
-
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
-        """The clusters."""
-        return Partition(output)
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:

@@ -11,7 +11,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.bucket_weights import LARGEST_EXPONENT, BucketWeights, LastBucket
-from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.mechanisms.selection import PartitionSelection
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
@@ -30,7 +30,7 @@ LARGEST_WORK = 1 << 33
 
 
 @dataclass(frozen=True)
-class BucketBoundaries(Selection):
+class BucketBoundaries(PartitionSelection):
     """The boundaries of ``buckets`` buckets: one draw among all partitions, by the exponential mechanism.
 
     Counts are clipped to 0 … F, the public ``clip``. A bucket b of m cells with the sum S costs

@@ -13,7 +13,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Cosines
@@ -79,10 +79,6 @@ class CoefficientCount(Selection):
     def sharpness(self, cells: int, epsilon: Fraction) -> Fraction:
         """ε/(⌈R⌉ + 1)."""
         return epsilon / (_spread(cells) + 1)
-
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> int:
-        """How many waves."""
-        return int(output[0])
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:

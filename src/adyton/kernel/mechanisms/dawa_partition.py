@@ -12,16 +12,15 @@ from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.least_cost import LeastCost
-from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.mechanisms.selection import PartitionSelection
 from adyton.kernel.mechanisms.window_means import mean_costs
 from adyton.kernel.mechanisms.window_medians import median_costs
-from adyton.kernel.shapes import SourceShape, VectorShape
+from adyton.kernel.shapes import VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.laplace import geometric
 from adyton.noise.source import NoiseSource, Ratio
-from adyton.queries import Partition
 from adyton.queries.size import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, absolute_sum, add, whole_array
 
@@ -39,7 +38,7 @@ _LARGEST = 1 << 62
 
 
 @dataclass(frozen=True)
-class DawaPartition(Selection):
+class DawaPartition(PartitionSelection):
     """The partition into intervals with the least sum of noisy costs; a bucket costs its deviation plus a constant.
 
     Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy",
@@ -158,10 +157,6 @@ class DawaPartition(Selection):
         """D(b) of the bucket of each size that ends at each cell."""
         return (median_costs if self.centre == "median" else mean_costs)(values, sizes, grid)
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
-        """The buckets as groups, in order."""
-        return Partition(output)
-
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """Both variants, cheap buckets and dear ones."""
@@ -172,7 +167,7 @@ class DawaPartition(Selection):
             "medians": cls(Fraction(4, 3), centre="median"),
         }
         return [
-            AuditCase(f"DAWA's partition, {name}", mechanism, (4,), PrivateVector.of, reaches_epsilon=False)
+            AuditCase(f"DAWA's partition, {name}", mechanism, (4,), reaches_epsilon=False)
             for name, mechanism in instances.items()
         ]
 

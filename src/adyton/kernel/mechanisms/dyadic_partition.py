@@ -15,12 +15,11 @@ from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.partition_weights import PartitionWeights
-from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
+from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries import Partition
-from adyton.queries.orders import block_tree
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, largest, widen
 
@@ -31,7 +30,7 @@ _LARGEST_COST = Fraction(1 << 40)
 
 
 @dataclass(frozen=True)
-class DyadicPartition(Selection):
+class DyadicPartition(PartitionSelection):
     """A partition of the cells into blocks: halves of halves on a line, quarters of quarters on a plane.
 
     With dev(b) = min_c Σ_{i∈b} |x_i − c|, the distance of a block from being even, and a public price c₀ of a block,
@@ -88,10 +87,6 @@ class DyadicPartition(Selection):
         labels = np.empty(order.size, dtype=np.int64)
         labels[order] = np.cumsum(begins) - 1
         return labels
-
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
-        """The blocks, numbered along the tree."""
-        return Partition(output)
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
@@ -208,6 +203,5 @@ def _all_parts(starts: Places, blocks: Places) -> Places:
 @lru_cache(maxsize=16)
 def _tree(domain: tuple[int, ...]) -> tuple[Places, list[Places], list[Places]]:
     """The order of the cells along the tree, the boundaries of its levels, and where each block's parts begin."""
-    order, boundaries = block_tree(domain)
-    parts = [np.searchsorted(finer, coarser) for coarser, finer in itertools.pairwise(boundaries)]
-    return order, boundaries, parts
+    tree = boxes_in_boxes(domain)
+    return tree.ordered(np.arange(tree.cells)), list(tree.boundaries), list(tree.children[:-1])

@@ -14,7 +14,6 @@ from adyton.kernel.mechanisms.least_cost import LeastCost
 from adyton.kernel.mechanisms.statistic import Statistic
 from adyton.kernel.mechanisms.window_means import mean_costs
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.queries.size import Size
 from adyton.whole import IntegerArray, absolute_sum
@@ -71,7 +70,7 @@ class Partitionality(Statistic):
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """A short line whose best partition is not always the same."""
-        return [AuditCase("partitionality", cls(Fraction(3, 2)), (4,), PrivateVector.of, reaches_epsilon=False)]
+        return [AuditCase("partitionality", cls(Fraction(3, 2)), (4,), reaches_epsilon=False)]
 
     def __str__(self) -> str:
         return "cost of the best intervals"

@@ -12,6 +12,7 @@ from adyton.kernel.mechanisms.base import AuditCase, Mechanism, section
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
+from adyton.queries import Partition
 from adyton.whole import IntegerArray
 
 
@@ -55,8 +56,16 @@ class Selection(Mechanism):
 
     def case(self, name: str, domain: tuple[int, ...]) -> AuditCase:
         """A case for the auditor, who can follow every choice; most choices never lose all of ε."""
-        return AuditCase(name, self, domain, PrivateVector.of, reaches_epsilon=False, enumerable=True)
+        return AuditCase(name, self, domain, reaches_epsilon=False, enumerable=True)
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
-        """The choice itself."""
-        return output
+        """The number of what was chosen."""
+        return int(output[0])
+
+
+class PartitionSelection(Selection):
+    """A choice among partitions: a label for every cell."""
+
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
+        """The partition."""
+        return Partition(output)

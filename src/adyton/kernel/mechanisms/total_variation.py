@@ -9,7 +9,6 @@ import numpy as np
 
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.statistic import Statistic
-from adyton.kernel.vectors import PrivateVector
 from adyton.whole import IntegerArray, absolute_sum, largest, widen
 
 
@@ -42,7 +41,7 @@ class TotalVariation(Statistic):
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """A short line."""
-        return [AuditCase("total variation", cls(), (4,), PrivateVector.of)]
+        return [AuditCase("total variation", cls(), (4,))]
 
     def __str__(self) -> str:
         return "total variation to even counts"

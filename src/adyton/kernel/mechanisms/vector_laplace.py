@@ -141,7 +141,7 @@ class VectorLaplace(Mechanism):
             "product": cls(Kronecker([Prefix(2), Haar(2)])),
         }
         return [
-            AuditCase(f"vector Laplace, {name}", mechanism, (4,), PrivateVector.of, mechanism._log_likelihood_ratio)
+            AuditCase(f"vector Laplace, {name}", mechanism, (4,), statistic=mechanism._log_likelihood_ratio)
             for name, mechanism in instances.items()
         ]
 

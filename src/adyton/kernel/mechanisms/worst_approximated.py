@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from adyton.errors import BadInput
 from adyton.kernel.limits import check_queries
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.source import NoiseSource
@@ -97,10 +96,6 @@ class WorstApproximated(Selection):
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """Permute-and-flip on the scores."""
         return np.array([noise.permute_and_flip(self.scores(values), epsilon / self.spread())])
-
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
-        """The number of the query."""
-        return int(output[0])
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
