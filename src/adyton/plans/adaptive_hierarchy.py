@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.arrays import Reals
-from adyton.denoising.polya_tree import monotone_tree
+from adyton.denoising.isotonic import monotone_prefix
+from adyton.denoising.polya_tree import polya_tree
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
 from adyton.plans.steps import CountsRows, staged_estimate
@@ -37,7 +38,7 @@ class AdaptiveHierarchy(CountsRows):
         levels = signal_levels(x.cells, float(rows.left) * rows.number, energy)
         blocks = level_strategy(x.cells, levels).measure(x, rows.left)
         cells = least_squares(blocks, *rows.measured, local=True)
-        return monotone_tree(cells, levels.block_sizes, levels.variances(float(rows.left)))
+        return monotone_prefix(polya_tree(cells, levels.block_sizes, levels.variances(float(rows.left))))
 
 
 @dataclass(frozen=True, kw_only=True)
