@@ -6,7 +6,8 @@ import pytest
 from adyton.denoising.isotonic import monotone_prefix
 from adyton.denoising.polya_tree import SPREADS, polya_tree
 from adyton.errors import BadInput
-from adyton.solving.dyadic_tree import DyadicTree
+from adyton.queries.block_tree import BlockTree
+from adyton.solving.block_answers import BlockAnswers
 
 SIZES = [1, 2, 3, 7, 1000, 4097]
 
@@ -104,12 +105,12 @@ def test_closer_prefix_sums_on_uneven_data():
     truth = random.poisson(intensity)
     before, after = [], []
     for _ in range(40):
-        tree = DyadicTree.of(1024)
+        known = BlockAnswers.none(BlockTree.of_halves(1024))
         for size in (1, 16, 256):
             sums = truth.reshape(-1, size).sum(axis=1)
-            blocks = np.arange(sums.size, 2 * sums.size)
-            tree = tree.with_answers(blocks, sums + random.laplace(0, 5.0, sums.size), 50.0)
-        noisy = tree.cells_estimate()
+            blocks = np.arange(sums.size - 1, 2 * sums.size - 1)
+            known = known.with_answers(blocks, sums + random.laplace(0, 5.0, sums.size), 50.0)
+        noisy = known.cells()
         shrunk = monotone_prefix(polya_tree(noisy, [1, 16, 256], [50.0] * 3))
         before.append(np.linalg.norm(np.cumsum(noisy - truth)))
         after.append(np.linalg.norm(np.cumsum(shrunk - truth)))

@@ -11,15 +11,15 @@ from adyton.denoising import split_prior, top_down
 from adyton.denoising.count_windows import generations, least_squares
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
-from adyton.queries.orders import block_tree
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.solving.halves import halved
 from adyton.solving.trees import TreeSolver
 
 
 def quadtree(domain, levels):
     """All blocks of these levels, counted from the cells."""
-    order, boundaries = block_tree(domain)
-    return Hierarchy(domain, boundaries, order).of_levels([len(boundaries) - 1 - level for level in levels])
+    tree = boxes_in_boxes(domain)
+    return Hierarchy.of_tree(tree, [len(tree.boundaries) - 1 - level for level in levels])
 
 
 def noisy(tree, cells, rate, seed):
@@ -144,7 +144,7 @@ def test_cells_below_the_finest_measured_level_share_evenly():
 @pytest.mark.parametrize("cells", [0, 1, 10**12])
 @pytest.mark.parametrize("rate", [1e-6, 1.0, 40.0])
 def test_any_domain_any_counts_any_noise(domain, cells, rate):
-    depth = len(block_tree(domain)[1])
+    depth = len(boxes_in_boxes(domain).boundaries)
     tree = quadtree(domain, range(depth))
     answers, variance = noisy(tree, np.full(tree.cells, cells), rate, seed=7)
     found = top_down.top_down(tree, answers, max(variance, 1e-12))
@@ -183,8 +183,7 @@ def test_a_known_total_is_kept():
 
 @pytest.mark.parametrize("domain", [(16, 16), (5, 3), (1, 7), (13,)])
 def test_halves_keep_the_blocks(domain):
-    order, boundaries = block_tree(domain)
-    tree = Hierarchy(domain, boundaries, order)
+    tree = Hierarchy.of_tree(boxes_in_boxes(domain))
     halves = halved(tree)
     members = [{leaf} for leaf in range(halves.leaves)]
     members += [set() for _ in halves.kids]
@@ -193,7 +192,7 @@ def test_halves_keep_the_blocks(domain):
         assert b < parent
         assert not members[a] & members[b]
         members[parent] = members[a] | members[b]
-    blocks = [range(*pair) for level in boundaries for pair in itertools.pairwise(level.tolist())]
+    blocks = [range(*pair) for level in tree.boundaries for pair in itertools.pairwise(level.tolist())]
     assert [members[node] for node in halves.home] == [set(block) for block in blocks]
     assert len(members[-1]) == tree.cells
 

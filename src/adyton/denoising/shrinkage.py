@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.queries.hierarchy import block_sums, spread
+from adyton.queries.block_tree import block_sums, spread
 from adyton.solving.level_noise import level_noise
 
 STRENGTH = 0.9

@@ -10,13 +10,12 @@ from adyton.denoising.isotonic import monotone_prefix
 from adyton.denoising.polya_tree import polya_tree
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
+from adyton.plans.staged_measuring import measure_in_stages
 from adyton.plans.steps import CountsRows, staged_estimate
 from adyton.queries import Queries
 from adyton.solving.least_squares import least_squares
-from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import level_energy_of
 from adyton.strategies.signal_levels import signal_levels
-from adyton.strategies.staged_blocks import measure_in_stages
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +35,7 @@ class AdaptiveHierarchy(CountsRows):
         """Total, levels, least squares, empirical Bayes."""
         energy, rows = level_energy_of(workload), self.count_rows(x, epsilon)
         levels = signal_levels(x.cells, float(rows.left) * rows.number, energy)
-        blocks = level_strategy(x.cells, levels).measure(x, rows.left)
+        blocks = levels.strategy(x.cells).measure(x, rows.left)
         cells = least_squares(blocks, *rows.measured, local=True)
         return monotone_prefix(polya_tree(cells, levels.block_sizes, levels.variances(float(rows.left))))
 

@@ -12,8 +12,10 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Hierarchy, Queries
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.strategies.base import Strategy
-from adyton.strategies.quadtree_levels import level_strategy, quadtree_levels, workload_energies
+from adyton.strategies.level_weights import level_strategy
+from adyton.strategies.quadtree_levels import quadtree_levels, workload_energies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,4 +62,4 @@ class DenoisedTree(DenoisingPlan):
 @lru_cache(maxsize=16)
 def _strategy(workload: Queries, *, denoised: bool) -> Strategy:
     weights = quadtree_levels(workload.domain, workload_energies(workload), denoised=denoised)
-    return level_strategy(workload.domain, weights)
+    return level_strategy(boxes_in_boxes(workload.domain), weights[::-1])

@@ -16,7 +16,8 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.options import Share
 from adyton.queries import Identity, Queries
-from adyton.solving.dyadic_tree_of_domain import tree_order
+from adyton.queries.domain_trees import halved_boxes
+from adyton.solving.block_answers import BlockAnswers
 
 _PRICE, _DEAREST = Fraction(1, 10), Fraction(1 << 40)
 """What a block costs, times the ε of its count, and the most that it can cost, in rows."""
@@ -54,8 +55,7 @@ class Dyadic(Plan):
         price = min(_PRICE / left, _DEAREST)
         blocks = x.select(DyadicPartition(x.shape, price, _CHANCES), self.partition_share * epsilon)
         counts = x.reduce(blocks).measure(Identity(blocks.groups), left)
-        line = tree_order(x.shape)
-        tree = line.tree().with_answers(line.blocks(blocks), counts.answers.astype(np.float64), counts.variances)
-        cells = np.empty(x.cells)
-        cells[line.order] = block_posterior(tree)
-        return cells
+        tree = halved_boxes(x.shape)
+        answers = counts.answers.astype(np.float64)
+        known = BlockAnswers.none(tree).with_answers(tree.blocks_of(blocks), answers, counts.variances)
+        return tree.unordered(block_posterior(known))

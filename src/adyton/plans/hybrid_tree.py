@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -17,8 +16,8 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.options import Share, Within, whole_number
 from adyton.queries import Hierarchy, Partition, Queries
-from adyton.queries.hierarchy import block_sums, spread
-from adyton.queries.orders import block_tree
+from adyton.queries.block_tree import block_sums, spread
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.solving.least_squares import least_squares
 
 
@@ -101,18 +100,12 @@ def _lines(shape: tuple[int, ...], axis: int) -> Partition:
 def _tree(domain: tuple[int, ...], stages: list[list[_Box]], boxes: list[_Box]) -> Hierarchy:
     """The boxes of the stages, and below the last ones quarters of quarters, down to cells, which all reach at once."""
     ends = [np.cumsum([0, *(box.cells.size for box in stage)]) for stage in stages]
-    trees = [_quarters(box.cells.shape) for box in boxes]
-    order = np.concatenate([box.cells.reshape(-1)[places] for box, (places, _) in zip(boxes, trees, strict=True)])
+    trees = [boxes_in_boxes(box.cells.shape) for box in boxes]
+    order = np.concatenate([tree.ordered(box.cells.reshape(-1)) for box, tree in zip(boxes, trees, strict=True)])
     starts = np.cumsum([0, *(box.cells.size for box in boxes)])
-    depth = max(len(levels) for _, levels in trees)
-    for back in range(depth, 0, -1):
-        cuts = [levels[max(0, len(levels) - back)][:-1] for _, levels in trees]
+    levels = [tree.boundaries for tree in trees]
+    for back in range(max(map(len, levels)), 0, -1):
+        cuts = [own[max(0, len(own) - back)][:-1] for own in levels]
         ends.append(np.append(np.concatenate([a + b for a, b in zip(cuts, starts, strict=False)]), starts[-1]))
     kept = [level for number, level in enumerate(ends) if number == 0 or level.size > ends[number - 1].size]
     return Hierarchy(domain, kept, order)
-
-
-@lru_cache(maxsize=16)
-def _quarters(shape: tuple[int, ...]) -> tuple[Places, list[Places]]:
-    """The order of a box's cells, and the boundaries of its quarters, level by level."""
-    return block_tree(shape)

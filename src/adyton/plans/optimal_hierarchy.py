@@ -13,8 +13,8 @@ from adyton.plans.base import Tasks
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Queries
 from adyton.strategies.base import Strategy
-from adyton.strategies.hierarchies import level_strategy
-from adyton.strategies.optimal_levels import LevelWeights, level_energy_of, optimal_levels
+from adyton.strategies.level_weights import LevelWeights
+from adyton.strategies.optimal_levels import level_energy_of, optimal_levels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class OptimalHierarchy(StrategyPlan):
 
     def strategy(self, workload: Queries) -> Strategy:
         """The blocks of those sizes."""
-        return level_strategy(workload.cells, self.levels(workload))
+        return self.levels(workload).strategy(workload.cells)
 
 
 @dataclass(frozen=True, kw_only=True)

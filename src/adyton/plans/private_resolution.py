@@ -16,11 +16,10 @@ from adyton.partitions import lift
 from adyton.plans.base import Tasks
 from adyton.plans.options import Positive, Share
 from adyton.plans.registry import plan_named
+from adyton.plans.staged_measuring import measure_in_stages
 from adyton.plans.steps import CountsRows, staged_estimate
 from adyton.queries import Partition, Prefix, Queries
-from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels, prefix_energy
-from adyton.strategies.staged_blocks import measure_in_stages
 
 _BLOCKS = 64
 """How many blocks the coarse view has, or up to twice as many."""
@@ -71,5 +70,5 @@ class PrivateResolution(CountsRows):
 def _noise(cells: int) -> Fraction:
     """The root mean square error of prefix sums by least squares on the best levels, at ε = 1."""
     energy = prefix_energy(cells)
-    variance = level_strategy(cells, optimal_levels(cells, energy)).solver(Fraction(1)).total_variance(Prefix(cells))
+    variance = optimal_levels(cells, energy).strategy(cells).solver(Fraction(1)).total_variance(Prefix(cells))
     return Fraction(float(np.sqrt(variance / cells)))

@@ -19,7 +19,7 @@ from adyton.plans.base import Plan
 from adyton.plans.options import Share
 from adyton.queries import Identity, Measurement, Partition, Total
 from adyton.queries.orders import hilbert_order
-from adyton.solving.dyadic_tree import DyadicTree
+from adyton.solving.block_answers import BlockAnswers
 
 _LEARNT = 0.75
 """The weight of posterior means in the estimate; the errors of the two estimates are nearly as large, but not alike."""
@@ -88,6 +88,6 @@ def along_curve(domain: tuple[int, ...]) -> Partition:
     return Partition(np.argsort(hilbert_order(domain)))
 
 
-def staged_estimate(tree: DyadicTree) -> Reals:
+def staged_estimate(known: BlockAnswers) -> Reals:
     """The cells from blocks that were measured in stages."""
-    return _LEARNT * block_posterior(tree) + (1 - _LEARNT) * monotone_prefix(tree.cells_estimate())
+    return _LEARNT * block_posterior(known) + (1 - _LEARNT) * monotone_prefix(known.cells())

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.kernel.mechanisms import VectorLaplace
+from adyton.kernel.sources import VectorSource
 from adyton.queries import Measurement, Queries
-
-if TYPE_CHECKING:
-    from adyton.kernel.sources import VectorSource
-    from adyton.solving.solvers import Solver
+from adyton.solving.determined import among, determined
+from adyton.solving.solvers import Solver, solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +29,6 @@ class Strategy:
 
     def variances(self, epsilon: Fraction) -> Reals:
         """The variance of the noise in each answer, as the kernel will draw it."""
-        from adyton.kernel.mechanisms import VectorLaplace
-
         noise = VectorLaplace.weighted(self.queries, self.weights)
         return np.asarray(noise.variances(epsilon))
 
@@ -45,20 +42,14 @@ class Strategy:
 
     def measures(self, queries: Queries) -> bool:
         """Whether it shows that they are among the measured ones, or sums of them."""
-        from adyton.solving.determined import among
-
         return among(self.queries, queries)
 
 
 @lru_cache(maxsize=64)
 def _prepare(strategy: Strategy, epsilon: Fraction) -> Solver:
-    from adyton.solving.solvers import solver
-
     return solver(strategy.queries, strategy.variances(epsilon))
 
 
 @lru_cache(maxsize=64)
 def _determines(strategy: Strategy, epsilon: Fraction, queries: Queries) -> bool:
-    from adyton.solving.determined import determined
-
     return determined(strategy.queries, strategy.solver(epsilon), queries)

@@ -19,7 +19,7 @@ from adyton.kernel.mechanisms.selection import PartitionSelection
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries.orders import block_tree
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, largest, widen
 
@@ -205,6 +205,5 @@ def _all_parts(starts: Places, blocks: Places) -> Places:
 @lru_cache(maxsize=16)
 def _tree(domain: tuple[int, ...]) -> tuple[Places, list[Places], list[Places]]:
     """The order of the cells along the tree, the boundaries of its levels, and where each block's parts begin."""
-    order, boundaries = block_tree(domain)
-    parts = [np.searchsorted(finer, coarser) for coarser, finer in itertools.pairwise(boundaries)]
-    return order, boundaries, parts
+    tree = boxes_in_boxes(domain)
+    return tree.ordered(np.arange(tree.cells)), list(tree.boundaries), list(tree.children[:-1])

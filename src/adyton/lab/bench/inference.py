@@ -73,8 +73,8 @@ def _nonnegative(cells: int) -> InferenceComparison:
     tree, answers = _problem(cells)
     matrix = _sparse(tree)
     ones = np.ones(tree.count)
-    nonnegative_tree_least_squares(tree.boundaries, answers, ones)
-    seconds, ours = timed(lambda: nonnegative_tree_least_squares(tree.boundaries, answers, ones))
+    nonnegative_tree_least_squares(tree, answers, ones)
+    seconds, ours = timed(lambda: nonnegative_tree_least_squares(tree, answers, ones))
 
     def misfit(x: Reals) -> tuple[float, Reals]:
         rest = matrix @ x - answers
