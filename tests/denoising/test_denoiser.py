@@ -9,7 +9,7 @@ from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.isotonic import monotone_prefix
 from adyton.denoising.neighbours import with_neighbours
-from adyton.denoising.polya_tree import monotone_tree, polya_tree
+from adyton.denoising.polya_tree import polya_tree
 from adyton.denoising.shrinkage import james_stein
 from adyton.denoising.thresholding import clip_and_rescale, cut_to_total, noise_threshold, threshold
 from adyton.denoising.top_down import top_down
@@ -30,7 +30,6 @@ IN_ORDER = {
     "top-down": partial(top_down, Hierarchy(CELLS, [np.arange(CELLS + 1)]), variances=2.0),
     "james-stein": partial(james_stein, **LEVELS),
     "polya-tree": partial(polya_tree, **LEVELS),
-    "monotone-tree": partial(monotone_tree, **LEVELS),
     "monotone-prefix": monotone_prefix,
 }
 DENOISERS = WITHOUT_ORDER | IN_ORDER

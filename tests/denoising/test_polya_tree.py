@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from adyton.denoising.polya_tree import SPREADS, monotone_tree, polya_tree
+from adyton.denoising.isotonic import monotone_prefix
+from adyton.denoising.polya_tree import SPREADS, polya_tree
 from adyton.errors import BadInput
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.block_answers import BlockAnswers
@@ -74,7 +75,7 @@ def test_keeps_the_total_at_any_size(cells, scale, deviation):
     assert np.isfinite(result).all()
     assert result.sum(axis=-1) == pytest.approx(noisy.sum(axis=-1), rel=1e-9, abs=1e-9 * (scale + deviation) * cells)
     assert result[1].tolist() == polya_tree(noisy[1], [1, 16], variances).tolist()
-    monotone = monotone_tree(noisy, [1, 16], variances)
+    monotone = monotone_prefix(result)
     assert monotone.min() >= 0
     assert np.isfinite(monotone).all()
 
@@ -110,7 +111,7 @@ def test_closer_prefix_sums_on_uneven_data():
             blocks = np.arange(sums.size - 1, 2 * sums.size - 1)
             known = known.with_answers(blocks, sums + random.laplace(0, 5.0, sums.size), 50.0)
         noisy = known.cells()
-        shrunk = monotone_tree(noisy, [1, 16, 256], [50.0] * 3)
+        shrunk = monotone_prefix(polya_tree(noisy, [1, 16, 256], [50.0] * 3))
         before.append(np.linalg.norm(np.cumsum(noisy - truth)))
         after.append(np.linalg.norm(np.cumsum(shrunk - truth)))
     assert np.mean(after) < 0.9 * np.mean(before)

@@ -20,7 +20,7 @@ class Denoiser(Protocol):
     ``with_neighbours``                                    every cell                        ε, the domain
     ``change_points``                                      every cell                        ε, ways through the cells
     ``top_down``                                           blocks of whole levels of a tree  the tree, variances
-    ``james_stein``, ``polya_tree``, ``monotone_tree``     least squares from some levels    their sizes, variances
+    ``james_stein``, ``polya_tree``                        least squares from some levels    their sizes, variances
     ``monotone_prefix``                                    any estimate                      nothing
     ``threshold``, ``clip_and_rescale``, ``cut_to_total``  any estimate                      a bound; or a total
     =====================================================  ================================  =========================

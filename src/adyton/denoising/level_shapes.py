@@ -76,15 +76,26 @@ def relearnt(
     """One EM step for the shares and the spikes, given the expected number of cells by bin and level."""
     counts, heights = np.zeros_like(shares), np.zeros_like(spikes)
     _attribute(tables, kind, shares, spikes, likelihood, occupied, counts, heights)
-    pooled, sizes = np.full(len(tables) + 1, 0.5), CELLS
-    pooled[-1] *= SPIKES / SCATTERED
-    for own in counts:
-        pooled += own
-    for part in counts.T:
-        sizes = sizes + part
-    return (counts + CELLS * pooled / pooled.sum()) / np.reshape(sizes, (-1, 1)), distribution(
-        heights, base, SPIKE_CELLS
-    )
+    _pool(counts, np.empty(counts.shape[1]))
+    return counts, distribution(heights, base, SPIKE_CELLS)
+
+
+@compiled
+def _pool(counts: Reals, pooled: Reals) -> None:
+    """Turn counts by kind of level and part into shares that are drawn towards those of all kinds together."""
+    kinds, parts = counts.shape
+    total = 0.0
+    for c in range(parts):
+        pooled[c] = 0.5 if c < parts - 1 else 0.5 * SPIKES / SCATTERED
+        for g in range(kinds):
+            pooled[c] += counts[g, c]
+        total += pooled[c]
+    for g in range(kinds):
+        size = CELLS
+        for c in range(parts):
+            size += counts[g, c]
+        for c in range(parts):
+            counts[g, c] = (counts[g, c] + CELLS * pooled[c] / total) / size
 
 
 @compiled

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.compiling import compiled
-from adyton.denoising.isotonic import monotone_prefix
 from adyton.solving.level_noise import LevelNoise, level_noise
 
 SPREADS = (0.0, 0.1, 0.3, 1.0)
@@ -143,12 +142,3 @@ def _divide(
         difference = shrunk[node] * even + (mean / total if even < 1 else 0.0)
         shrunk[2 * node] = (shrunk[node] + difference) / 2
         shrunk[2 * node + 1] = (shrunk[node] - difference) / 2
-
-
-def monotone_tree(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float]) -> Reals:
-    """All the free post-processing for prefix sums and ranges: :func:`polya_tree`, then isotonic prefix sums.
-
-    >>> monotone_tree([4.0, -6.0, 5.0, 5.0], [1], [2.0]).min() >= 0
-    np.True_
-    """
-    return monotone_prefix(polya_tree(estimate, block_sizes, variances))

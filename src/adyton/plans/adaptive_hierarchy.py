@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.arrays import Reals
-from adyton.denoising.polya_tree import monotone_tree
+from adyton.denoising.isotonic import monotone_prefix
+from adyton.denoising.polya_tree import polya_tree
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
 from adyton.plans.staged_measuring import measure_in_stages
@@ -36,7 +37,7 @@ class AdaptiveHierarchy(CountsRows):
         levels = signal_levels(x.cells, float(rows.left) * rows.number, energy)
         blocks = levels.strategy(x.cells).measure(x, rows.left)
         cells = least_squares(blocks, *rows.measured, local=True)
-        return monotone_tree(cells, levels.block_sizes, levels.variances(float(rows.left)))
+        return monotone_prefix(polya_tree(cells, levels.block_sizes, levels.variances(float(rows.left))))
 
 
 @dataclass(frozen=True, kw_only=True)
