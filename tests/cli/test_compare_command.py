@@ -122,6 +122,7 @@ def test_data_that_cannot_be_read(tmp_path: Path):
     np.save(tmp_path / "cube.npy", np.ones((2, 2, 2)))
     assert _refused(run(tmp_path / "cube.npy", "--public"), "there is no usable distribution in")
     assert _refused(run("--public"), "DATA")
+    assert _refused(run(tmp_path, "--public", "--seed"), "requires an argument. Try")  # and not that there is no seed
 
 
 def test_folders_that_cannot_be_written(corpus: Path, tmp_path: Path, monkeypatch):

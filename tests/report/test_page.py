@@ -1,6 +1,7 @@
 """The report is complete, true to the release, safe to open anywhere, and readable by everybody."""
 
 import re
+import types
 from dataclasses import replace
 from fractions import Fraction
 from html import unescape
@@ -8,11 +9,13 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import adyton as ad
 from adyton.errors import BadInput
 from adyton.release import Release
-from adyton.report.page import render
+from adyton.report.page import _more_tables, render
 from adyton.report.scales import number
 from adyton.selection.features import Bought
 from browser import Browser, find_chromium
@@ -160,6 +163,16 @@ def test_provenance_is_told(releases, pages):
     assert release.schema.to_toml().strip() in page
     assert release.receipt.created in page
     assert all(f'class="n">{entry.number}</th>' in page for entry in release.receipt.entries)
+
+
+def test_tables_without_a_file_are_not_said_to_have_one():
+    """1,001 tables of 14 attributes, of which 1,000 are written."""
+    names = [f"a{number}" for number in range(14)]
+    schema = ad.Schema({name: ad.Boolean() for name in names})
+    session = ad.Session(pd.DataFrame({name: [True] for name in names}), schema=schema, epsilon=1)
+    release = session.release(ad.Marginals(way=4), 1, algorithm="identity")
+    asked = types.SimpleNamespace(panels=())
+    assert _more_tables(release, asked).startswith("1,000 of the 1,001 tables that were asked for are in the files")
 
 
 def test_simulated_noise_is_called_so(releases, pages):

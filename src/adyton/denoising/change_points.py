@@ -11,7 +11,7 @@ from adyton.arrays import Integers, Reals
 from adyton.denoising import hidden_chain as chain
 from adyton.denoising.intensities import Intensities, intensities, read
 from adyton.denoising.level_shapes import SCATTERED, SPIKES, blended, distribution, first_shares, relearnt
-from adyton.denoising.settling import settled
+from adyton.denoising.settling import cautious, settled
 from adyton.errors import BadInput
 
 STEPS = 18
@@ -58,8 +58,8 @@ def change_points(
     visits. The chain then may begin on any clear level, and cell i has a further chance to start afresh, in proportion
     to 1/i. Every way begins so; where its first cells are like any others, say ``edge=False``.
 
-    *settle* keeps measured counts where they are better guesses than posterior means, if every cell is judged by itself
-    (see :mod:`adyton.denoising.settling`).
+    *settle* keeps measured counts where they are better guesses than posterior means, if every cell is judged by
+    itself, and on few cells most of them always (see :mod:`adyton.denoising.settling`).
 
     >>> change_points([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 57.0, 0.0]
@@ -78,7 +78,8 @@ def change_points(
         blend /= weights
         estimate = settled(trial, blend[0], blend[1], blend[2], epsilon) if settle else blend[0]
         trial[:] = np.where(trial > table.limit, trial, estimate)
-    return trials.reshape(values.shape)
+    result = trials.reshape(values.shape)
+    return cautious(values, result, epsilon) if settle else result
 
 
 def _fitted(

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from adyton.arrays import Integers, Reals
 from adyton.compiling import compiled
 from adyton.denoising.intensities import Intensities, intensities, read
-from adyton.denoising.settling import settled
+from adyton.denoising.settling import cautious, settled
 from adyton.errors import BadInput
 
 STEPS, GROUP_STEPS = 40, 20
@@ -38,7 +38,7 @@ def empirical_bayes(
 
     *groups* gives every cell a label: cells of a label have a distribution of their own, drawn towards that of all
     cells. *settle*, without groups, keeps measured counts where they are better guesses than posterior means, if every
-    cell is judged by itself (see :mod:`adyton.denoising.settling`).
+    cell is judged by itself, and on few cells most of them always (see :mod:`adyton.denoising.settling`).
 
     >>> empirical_bayes([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 57.0, 0.0]
@@ -56,7 +56,8 @@ def empirical_bayes(
         else:
             shrunk = _means_by_group(bins, *labels, likelihood[0], moment[0], prior, GROUP_CELLS, GROUP_STEPS)
         trial[:] = np.where(trial > table.limit, trial, shrunk)
-    return trials.reshape(values.shape)
+    estimate = trials.reshape(values.shape)
+    return cautious(values, estimate, epsilon) if settle else estimate
 
 
 def fit_prior(bins: Integers, likelihood: Reals, table: Intensities) -> Reals:

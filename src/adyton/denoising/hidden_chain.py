@@ -21,8 +21,9 @@ def forward(
 ) -> None:
     """Filter one block of cells: ``rows[i + 1]`` becomes the filtered vector of cell i, of sum ``sizes[i + 1]``.
 
-    The vector before the block is in ``rows[0]`` and ``sizes[0]``. Every row ends with a zero, and so
-    does *spare*, which the loops write to. Cell i starts afresh with chance ``restarts[i]``; otherwise it moves as every cell does: stays, drifts, or starts afresh (*change*).
+    The vector before the block is in ``rows[0]`` and ``sizes[0]``. Every row ends with a zero, and so does
+    *spare*, which the loops write to. Cell i starts afresh with chance ``restarts[i]``; otherwise it moves as every
+    cell does: stays, drifts, or starts afresh (*change*).
     """
     levels, current = stay.size, spare
     for k in range(levels):

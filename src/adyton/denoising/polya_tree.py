@@ -51,7 +51,7 @@ def _shrunk(cells: Reals, noise: LevelNoise) -> Reals:
     for level in range(height):
         first = width >> level
         sums[first // 2 : first] = sums[first : 2 * first : 2] + sums[first + 1 : 2 * first : 2]
-    mixture, spare = np.full(parts, 1 / parts), np.empty((2, width, parts))
+    mixture, likelihood, means = np.full(parts, 1 / parts), np.empty((width, parts)), np.empty((width, parts))
     shrunk[1], belief[1] = sums[1], mixture
     for level in range(height - 1, -1, -1):
         size, first = 1 << level, width >> (level + 1)
@@ -59,12 +59,13 @@ def _shrunk(cells: Reals, noise: LevelNoise) -> Reals:
         held = cells.size - 2 * size * (blocks - 1)  # by the last of them, whose halves may be unequal
         uneven = (2 * min(size, held) - held) / held
         variance = 2 * noise.sum_variance(size)
+        inherited = INHERITED if variance < np.inf else 1.0
         if variance < np.inf:
-            _compare(sums, shrunk, first, blocks, uneven, variance, spreads, *spare)
-            _fit(mixture, belief, first, blocks, spare[0], np.empty(parts))
+            _compare(sums, shrunk, first, blocks, uneven, variance, spreads, likelihood, means)
+            _fit(mixture, belief, first, blocks, likelihood, np.empty(parts))
         else:
-            spare[0, :blocks], spare[1, :blocks] = 1, 0
-        _divide(shrunk, belief, first, blocks, uneven, mixture, *spare, INHERITED if variance < np.inf else 1.0)
+            likelihood[:blocks], means[:blocks] = 1, 0
+        _divide(shrunk, belief, first, blocks, uneven, mixture, likelihood, means, inherited)
     return shrunk[width : width + cells.size]
 
 

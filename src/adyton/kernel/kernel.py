@@ -220,7 +220,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
                         "coefficients, or fewer maps in a row."
                     )
                 parts = outcome.derive(data)
-                parent = self._accounts.add_partition(source.node) if outcome.disjoint else source.node
+                parent = self._accounts.add_partition(facts.node) if outcome.disjoint else facts.node
                 handles = []
                 for step, shape, part in zip(outcome.steps(), outcome.shapes, parts, strict=True):
                     node = self._accounts.add_source(parent, outcome.stability)
@@ -240,7 +240,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
                 raise BadInput(f"epsilon must be at least 10^-73, given {shorten(epsilon)}.")
             check_request(operator, kept.facts.shape, amount)
             with alone():
-                quote = self._accounts.quote(source.node, operator.cost(amount))
+                quote = self._accounts.quote(kept.facts.node, operator.cost(amount))
                 entry = self._debit(quote.at_root, kept.facts, f"{described(operator)}, ε = {display(amount)}")
                 self._accounts.commit(quote)
                 output: Any = None

@@ -43,6 +43,14 @@ Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
 
 ErrorKind: TypeAlias = Literal["exact", "estimate", "upper mark", "noise only", "resampled"]
+MEANINGS: dict[ErrorKind, str] = {
+    "exact": "certain, whatever the data",
+    "estimate": "certain, whatever the data, up to rounding",
+    "upper mark": "about this or less",
+    "noise only": "from noise; the data add to it",
+    "resampled": "from what was published",
+}
+"""What the kinds of :class:`ExpectedError` mean, in plain words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +100,7 @@ class ExpectedError:
         return self.total
 
     def __str__(self) -> str:
-        return f"{self.total:.4g} in all, {self.per_query:.4g} a query ({self.kind})"
+        return f"{self.total:.4g} in all, {self.per_query:.4g} a query ({MEANINGS[self.kind]})"
 
 
 class Outcome(NamedTuple):
@@ -230,6 +238,11 @@ class Plan(ABC):
     def one_law(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Whether the noise in the answers to *queries* has one law on all data, if the plan runs for *workload*."""
         return False
+
+    def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
+        """Whether the answers to *queries* could follow from what is measured for *workload*: not those that tell
+        merged cells apart."""
+        return self.merging(workload).on_groups(queries) is not None
 
     @property
     def linear(self) -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.denoising.change_points import change_points
+from adyton.denoising.denoiser import Denoiser
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.neighbours import with_neighbours
-from adyton.denoising.settling import cautious
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
 from adyton.plans.strategy_plan import DenoisingPlan
@@ -35,6 +36,15 @@ class _DenoisedCells(DenoisingPlan):
         """Every cell."""
         return hierarchies.identity(workload.domain)
 
+    @abstractmethod
+    def denoiser(self, workload: Queries, epsilon: float) -> Denoiser:
+        """What takes the noise out again."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure, then denoise."""
+        cells = self.strategy(workload).measure(x, epsilon)
+        return self.denoiser(workload, float(epsilon))(cells.answers)
+
 
 def _single_cells(workload: Queries) -> bool:
     """Whether every query asks about one cell, so that no errors are added up."""
@@ -53,11 +63,9 @@ class DenoisedCells(_DenoisedCells):
     name = "denoised-cells"
     serves = Tasks()
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, then empirical Bayes."""
-        single, cells = _single_cells(workload), self.strategy(workload).measure(x, epsilon)
-        denoised = empirical_bayes(cells.answers, float(epsilon), settle=single)
-        return cautious(cells.answers, denoised, float(epsilon)) if single else denoised
+    def denoiser(self, workload: Queries, epsilon: float) -> Denoiser:
+        """Empirical Bayes."""
+        return partial(empirical_bayes, epsilon=epsilon, settle=_single_cells(workload))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +79,9 @@ class DenoisedNeighbours(_DenoisedCells):
     name = "denoised-neighbours"
     serves = Tasks(ordered=True)
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, then empirical Bayes by neighbourhoods."""
-        cells = self.strategy(workload).measure(x, epsilon)
-        return with_neighbours(cells.answers, float(epsilon), x.shape)
+    def denoiser(self, workload: Queries, epsilon: float) -> Denoiser:
+        """Empirical Bayes by neighbourhoods."""
+        return partial(with_neighbours, epsilon=epsilon, domain=workload.domain)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +101,10 @@ class ChangePoints(_DenoisedCells):
     """Assume that the first cells of an attribute differ from each other more than later ones do: good for amounts,
     durations and counts, which begin at zero. In two dimensions it has no effect."""
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, then posterior means under the chains."""
-        single, cells = _single_cells(workload), self.strategy(workload).measure(x, epsilon)
-        ways = _ways(x.shape)
-        denoised = change_points(cells.answers, float(epsilon), ways, edge=self.edge and ways is None, settle=single)
-        return cautious(cells.answers, denoised, float(epsilon)) if single else denoised
+    def denoiser(self, workload: Queries, epsilon: float) -> Denoiser:
+        """Posterior means under the chains."""
+        ways, single = _ways(workload.domain), _single_cells(workload)
+        return partial(change_points, epsilon=epsilon, orders=ways, edge=self.edge and ways is None, settle=single)
 
 
 @lru_cache(maxsize=16)

@@ -47,7 +47,11 @@ class StrategyPlan(Plan):
 
     def one_law(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Where they follow from what was measured, and least squares are all that is done."""
-        asked = self.merging(workload).on_groups(queries) if self.linear else None
+        return self.linear and self.determines(workload, epsilon, queries)
+
+    def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
+        """Whether they are sums of multiples of what is measured."""
+        asked = self.merging(workload).on_groups(queries)
         return asked is not None and self.strategy(self.merging(workload).workload).determines(asked, epsilon)
 
     @property

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from adyton.plans.base import ExpectedError
     from adyton.release.release import Release
 
+_RANKED = 5
+"""How many algorithms are told beside the chosen one."""
 _ORIGIN = {
     "exact": "computed before anything was measured",
     "estimate": "computed before anything was measured, up to a small error of estimation",
@@ -72,7 +74,8 @@ def _choice(release: Release) -> str:
     if choice is None:
         return f"Algorithm: {release.algorithm}, as asked."
     marks = {release.algorithm: " (chosen)"}
-    ranked = ", ".join(f"{name} {regret}{marks.get(name, '')}" for name, regret in choice.ranked()[:5])
+    told = [pair for place, pair in enumerate(choice.ranked()) if place < _RANKED or pair[0] == release.algorithm]
+    ranked = ", ".join(f"{name} {regret}{marks.get(name, '')}" for name, regret in told)
     looked = "from public facts alone, for nothing"
     if choice.bought:
         features = ", ".join(f"{one.words} ({one.value:,.6g} ± {one.deviation:,.3g}, noisy)" for one in choice.bought)

@@ -109,7 +109,7 @@ def _options(plain: object, algorithm: str) -> dict[str, Any]:
 
 
 def _rehearse(model: NoiseModel) -> None:
-    """Refuse what the algorithm would refuse, if it were run now: all of it comes before its first measurement."""
+    """Refuse what the algorithm would refuse, if it were run now."""
     plan, workload, epsilon = model.plan, model.workload, model.epsilon
     counts = np.zeros(workload.domain, dtype=np.int64)
     plan.admit(Kernel.simulated(counts, epsilon=epsilon, seed=0).root, workload, epsilon)

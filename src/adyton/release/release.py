@@ -159,14 +159,17 @@ class Release:
         """An Arrow table with one line per cell; with *confidence*, the columns ``lower`` and ``upper`` too.
 
         With *attributes*, the table of these alone, summed over the others. No count lies outside of its bounds: where
-        *integer* or *nonnegative* moved it, they are widened.
+        *integer* or *nonnegative* moved it, they are widened. Where nothing is known they are infinite, with a warning.
         """
         kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
         found = table_of(self, kept, Look(integer, nonnegative))
         if confidence is not None:
             bounds = self.interval(found.queries, confidence)
-            if not bounds.bounded or bounds.confidence < float(exact(confidence, "confidence")):
-                warnings.warn(bounds.note, stacklevel=2)
+            if bounds.missing or bounds.confidence < float(exact(confidence, "confidence")):
+                warnings.warn(bounds.missing or bounds.note, stacklevel=2)
+            if bounds.beyond:
+                endless = np.full(bounds.estimate.shape, np.inf)
+                bounds = replace(bounds, lower=-endless, upper=endless)
             found = found.within(replace(bounds, note=""))
         return found.tables[0].to_arrow()
 

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adyton.arrays import Array
 from adyton.queries import Identity, Queries
 from adyton.queries import Marginals as MarginalQueries
@@ -60,6 +62,17 @@ class ReleasedTable:
             values["note"] = [self.note, *itertools.repeat(None, len(self.counts) - 1)]
         return pa.table({**columns, **{frames.free(name, columns): value for name, value in values.items()}})
 
+    def to_plain(self) -> dict[str, Any]:
+        """Column by column, as plain values for JSON."""
+        return {
+            "labels": {name: np.asarray(one).tolist() for name, one in zip(self.names, self.labels, strict=True)},
+            "what": self.what,
+            "counts": self.counts.tolist(),
+            "lower": None if self.lower is None else self.lower.tolist(),
+            "upper": None if self.upper is None else self.upper.tolist(),
+            "note": self.note,
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class TableSet:
@@ -78,7 +91,17 @@ class TableSet:
         if self.queries.count > MOST_QUERIES:
             return self._noted(TOO_MANY_LINES)
         found = release.interval(self.queries, confidence)  # all at once: the algorithm is run again for it
-        return self.within(found) if found.bounded else self._noted(found.note)
+        return self._noted(found.missing) if found.missing else self.within(found)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything, as plain values for JSON."""
+        return {
+            "integer": self.look.integer,
+            "nonnegative": self.look.nonnegative,
+            "confidence": self.confidence,
+            "left_out": self.left_out,
+            "tables": [table.to_plain() for table in self.tables],
+        }
 
     def within(self, found: Interval) -> TableSet:
         """The same with the bounds of all its lines."""

@@ -14,6 +14,7 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.plans.registry import plan_named
 from adyton.release.explanation import error_in_words
+from adyton.release.tables import MOST_TABLES
 from adyton.report.charts import caption, draw
 from adyton.report.lines import apart
 from adyton.report.promise import factor
@@ -130,12 +131,15 @@ def _more_tables(release: Release, summary: Summary) -> str | None:
         return None
     assert isinstance(release.task, Marginals)
     every = math.comb(len(release.axes), release.task.way)
+    kept = min(every, MOST_TABLES)
+    more = f" Of the {every - kept:,} others, release.to_frame(attributes) makes each." if every > kept else ""
     if release.task.way > 2:
+        told = f"{kept:,} of the {every:,}" if more else f"The {every:,}"
         return (
-            f"The {every:,} tables that were asked for are in the files beside this page. Here is each attribute alone."
+            f"{told} tables that were asked for are in the files beside this page.{more} Here is each attribute alone."
         )
-    left = every - len(summary.panels)
-    return f"{left:,} more tables are in the files beside this page." if left else None
+    left = kept - len(summary.panels)
+    return f"{left:,} more tables are in the files beside this page.{more}" if left else None
 
 
 def _protected(release: Release) -> dict[str, str]:

@@ -79,3 +79,9 @@ class Chosen(Plan):
         merging = self.merging(workload)
         asked = merging.on_groups(queries) if self.linear else None
         return asked is not None and self.inner.one_law(merging.workload, epsilon, asked)
+
+    def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
+        """Where the algorithm does, on the merged cells."""
+        merging = self.merging(workload)
+        asked = merging.on_groups(queries)
+        return asked is not None and self.inner.determines(merging.workload, epsilon, asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -58,8 +59,9 @@ class ClosedForm(Selector):
         name = min(errors, key=lambda one: (errors[one], one))
         least = max(errors[name], 1e-300)
         regrets = {one: error / least for one, error in errors.items()}
-        if reach(workload) == 0 and regrets.get(_PLAIN, 2.0) < 1 + 1e-9:
+        if reach(workload) == 0 and errors.get(_PLAIN, 2 * least) < (1 + 1e-9) * least:
             name = _DENOISED if _DENOISED in usable and workload.cells > FEW_CELLS else _PLAIN
+            regrets.setdefault(name, math.inf)  # it depends on the data
         return Choice(name, epsilon, (), regrets, errors, notes)
 
     def candidates(self, workload: Queries, *, ordered: bool = True) -> list[str]:

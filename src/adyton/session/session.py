@@ -193,7 +193,10 @@ class Session(Budgeted):
         return release
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
-        """A noisy number of rows, spending *epsilon*."""
+        """A noisy number of rows, spending *epsilon*.
+
+        Misfits are not counted: a row whose value *where* cannot read satisfies no comparison and is missing silently.
+        """
         source, amount = self._source(where), budget(epsilon, "epsilon")
         self._afford(amount)
         odds.warn(amount, "a count", self.unit)

@@ -92,4 +92,4 @@ def _one(x: Integers, workload: Queries, epsilon: str, seed: int) -> tuple[float
     interval, truth = noise.interval(workload, CONFIDENCE), workload @ x
     holds = (truth >= interval.lower) & (truth <= interval.upper)
     error = float(np.linalg.norm(interval.estimate - truth))
-    return float(holds.mean()), noise.expected_total() / max(error, 1e-9)
+    return float(holds.mean()), noise.resampled_error().total / max(error, 1e-9)
