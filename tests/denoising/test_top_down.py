@@ -9,10 +9,10 @@ import pytest
 
 from adyton.denoising import split_prior, top_down
 from adyton.denoising.count_windows import generations, least_squares
+from adyton.denoising.halves import halved
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
 from adyton.queries.domain_trees import boxes_in_boxes
-from adyton.solving.halves import halved
 from adyton.solving.trees import TreeSolver
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from adyton.arrays import Flags, Places, Reals
+from adyton.denoising.halves import Halves
 from adyton.denoising.top_down import posterior
 from adyton.errors import BadInput
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.block_answers import BlockAnswers
-from adyton.solving.halves import Halves
 
 _LARGEST = 1e30
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from adyton.arrays import Flags, Integers, Places, Reals, Singles
 from adyton.compiling import compiled
+from adyton.denoising.halves import Halves
 from adyton.remembered import cached_property
-from adyton.solving.halves import Halves
 
 REACH = 4.5
 """Windows reach this many standard deviations to both sides of the least-squares estimate,"""

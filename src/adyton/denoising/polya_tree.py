@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.compiling import compiled
-from adyton.solving.level_noise import LevelNoise, level_noise
+from adyton.denoising.level_noise import LevelNoise, level_noise
 
 SPREADS = (0.0, 0.1, 0.3, 1.0)
 """The τ of the mixture: from blocks whose halves differ by chance alone to blocks where all may be on one side."""

@@ -12,8 +12,8 @@ from numpy import uint64
 from adyton.arrays import Integers, Places, Reals, Singles
 from adyton.compiling import compiled
 from adyton.denoising.count_windows import Squares, Windows
+from adyton.denoising.halves import Halves
 from adyton.denoising.split_prior import TABLE, table_places
-from adyton.solving.halves import Halves
 
 LEAST = np.float32(1e-30)
 """Likelihoods that are all below this say nothing: the block then starts afresh."""

@@ -29,10 +29,10 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.denoising import split_prior
 from adyton.denoising.count_windows import Generation, Squares, Windows, generations, least_squares, likelihoods
+from adyton.denoising.halves import Halves, halved
 from adyton.denoising.split_messages import Messages
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
-from adyton.solving.halves import Halves, halved
 
 _HALVINGS = 2
 _COARSER = 2**_HALVINGS

@@ -121,4 +121,6 @@ class Hierarchy(BlockTree, Queries):
 
     def squared_norm(self) -> float:
         """The sizes of the measured blocks together."""
-        return float((self.sizes if self.measured is None else self.sizes[self.measured]).sum())
+        if self.measured is None:
+            return float(len(self.boundaries) * self.cells)
+        return float(np.concatenate([np.diff(level) for level in self.boundaries])[self.measured].sum())
