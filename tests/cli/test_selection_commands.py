@@ -379,7 +379,7 @@ def test_why_a_release_used_its_algorithm(room: Path, tmp_path: Path):
     people = pd.DataFrame({"smokes": [True, False, False]})
     session = Session(people, schema=Schema({"smokes": Boolean()}), epsilon=1)
     release = session.release(Histogram("smokes"), Fraction(1, 2), algorithm="identity")
-    noted = plain | {"notes": ["\x1b[2Jsomething is missing."]}
+    noted = replace(choice, notes=("\x1b[2Jsomething is missing.",))
     chosen = replace(release, choice=noted, algorithm=choice.algorithm).to_dict()
     file = tmp_path / "release.json"
     file.write_text(json.dumps(chosen))
