@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_ENDING = (signal.SIGINT, signal.SIGTERM)
+_REQUESTS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""The machine's requests to end; the second comes when a terminal or a connection is closed."""
+_ENDING = (signal.SIGINT, *_REQUESTS)
 
 
 class Terminated(KeyboardInterrupt):
-    """A request to end (SIGTERM), which is dealt with like Ctrl-C."""
+    """A request to end (SIGTERM, SIGHUP), which is dealt with like Ctrl-C."""
 
 
 @contextmanager
@@ -32,8 +34,16 @@ def deferred() -> Iterator[None]:
         for one, handler in before.items():
             if handler is not None:
                 signal.signal(one, handler)
-        if came:
-            signal.raise_signal(came[0])
+        _raise_each(list(dict.fromkeys(came)))
+
+
+def _raise_each(numbers: list[int]) -> None:
+    """Every signal once, in the order in which they came, whatever the handlers of those before raise."""
+    if numbers:
+        try:
+            signal.raise_signal(numbers[0])
+        finally:
+            _raise_each(numbers[1:])
 
 
 @contextmanager
@@ -43,15 +53,14 @@ def termination_interrupts() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise Terminated
 
-    before = signal.getsignal(signal.SIGTERM)
-    if not _in_main_thread() or before is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, interrupt)
+    ours = [one for one in _REQUESTS if _in_main_thread() and signal.getsignal(one) is signal.SIG_DFL]
     try:
+        for one in ours:
+            signal.signal(one, interrupt)
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one in ours:
+            signal.signal(one, signal.SIG_DFL)
 
 
 def _in_main_thread() -> bool:

@@ -16,23 +16,24 @@ _CERTAIN = 25
 
 def chance(epsilon: Fraction) -> str | None:
     """How often, of 100 times, somebody is right at most who guesses whether one person is in a table, and for whom it
-    was an even bet before: 100·e^ε / (1 + e^ε). None where that is as good as always.
+    was an even bet before: 100·e^ε / (1 + e^ε), rounded up. None where that is as good as always.
 
     >>> [chance(Fraction(epsilon)) for epsilon in ("0.002", "0.5", "1", "3", "10", "40")]
-    ['50.05', '62', '73', '95', '99.995', None]
+    ['50.05', '63', '74', '96', '99.996', None]
     """
     if epsilon > _CERTAIN:
         return None
     right = 100 / (1 + math.exp(-float(epsilon)))
     apart = max(1e-15, min(right - 50, 100 - right))
-    return f"{right:.{max(0, -math.floor(math.log10(apart)))}f}"
+    places = max(0, -math.floor(math.log10(apart)))
+    return f"{math.ceil(right * 10**places) / 10**places:.{places}f}"
 
 
 def in_words(epsilon: Fraction, unit: str = "person") -> str:
     """What a release with this ε keeps from whoever reads it.
 
     >>> print(in_words(Fraction(1)))
-    Whoever guesses whether a certain person is in the table, with even odds before, is right at most 73 times of 100.
+    Whoever guesses whether a certain person is in the table, with even odds before, is right at most 74 times of 100.
     """
     times = chance(epsilon)
     often = "can be right every time" if times is None else f"is right at most {times} times of 100"

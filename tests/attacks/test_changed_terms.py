@@ -193,7 +193,11 @@ def test_an_old_ledger_takes_on_the_terms_of_its_first_use(path: Path, used: boo
     with pytest.raises(LedgerMismatch):
         Ledger.open(path, total=2, dataset="visits")
     assert path.read_bytes() == before
-    spend(path, rows_per_unit=2)
+    if used:
+        with pytest.raises(LedgerMismatch, match="accept terms"):
+            spend(path, rows_per_unit=2)
+        assert Ledger.read(path).spent == Fraction(1, 10)
+    spend(path, rows_per_unit=2, accept={"terms"} if used else ())
     report = Ledger.read(path)
     assert report.terms.rows_per_unit == 2
     assert [event.changed for event in report.events] == ["terms"] * used

@@ -9,6 +9,7 @@ from ibis.expr import operations
 import adyton as ad
 from adyton.errors import SchemaError
 from adyton.kernel.tables import open_table
+from adyton.kernel.tables.expressions import check_stored
 from adyton.schema import Integer, Schema
 
 G = Schema({"g": Integer(0, 9)})
@@ -121,3 +122,24 @@ def test_a_view_of_a_database_file_is_refused(tmp_path):
     assert open_table(f"{tmp_path / 't.duckdb'}#t", G).count() == 1
     with pytest.raises(SchemaError, match="'hidden' is a view"):
         open_table(f"{tmp_path / 't.duckdb'}#hidden", G)
+
+
+def test_rows_in_memory_are_opened_as_the_frame_they_are_alone():
+    frame = ibis.memtable({"x": [1, 2]})
+    with pytest.raises(SchemaError, match="open the frame itself"):
+        open_table(frame.filter(frame.x > 1), Schema({"x": Integer(0, 3)}))
+
+
+def test_a_table_of_another_engine_is_refused():
+    class Attached:
+        """A DuckDB that has attached a database of SQLite."""
+
+        def execute(self, query):
+            self.rows = [("sqlite",)] if query.startswith("select type") else [(1,)] if "duckdb_tables" in query else []
+            return self
+
+        def fetchall(self):
+            return self.rows
+
+    with pytest.raises(SchemaError, match="another engine"):
+        check_stored(Attached(), "visits", "lite", "main")

@@ -15,6 +15,8 @@ import pytest
 
 import adyton as ad
 from adyton.errors import AdytonError, BadInput, LedgerError
+from adyton.interrupts import Terminated, deferred, termination_interrupts
+from adyton.kernel.alone import alone, under_way
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger import ledger as ledger_module
 
@@ -188,3 +190,75 @@ def test_a_handler_that_forks_does_not_disturb_the_transaction(tmp_path: Path, i
         assert outcomes == [0]
         assert debit(ledger) == 2
         assert ledger.report().spent == 2 * TENTH
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_of_a_handler_never_ends_its_parents_transaction(tmp_path: Path, in_the_middle):
+    with Ledger.open(tmp_path / "a", total=1, dataset="visits") as ledger:
+        reader, writer = os.pipe()
+        children = []
+
+        def fork() -> int:
+            child = os.fork()
+            children.append(child)
+            return child or len(os.read(reader, 1))  # the child goes on once its parent has spent more
+
+        outcomes = in_the_middle(fork)
+        try:
+            number = debit(ledger)
+        except LedgerError:
+            number = 0
+        if children == [0]:
+            os._exit(number)
+        assert debit(ledger) == 2
+        os.write(writer, b"x")
+        assert os.waitpid(children[0], 0)[1] == 0
+        assert (number, outcomes) == (1, children)
+        assert ledger.report().spent == 2 * TENTH
+
+
+def test_an_interruption_leaves_no_operator_under_way():
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(200):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0002)
+                while True:
+                    with alone():
+                        pass
+            except KeyboardInterrupt as interruption:
+                kept = interruption
+            assert not under_way(), kept
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_every_deferred_signal_is_raised():
+    came = []
+    others = (signal.SIGTERM, signal.SIGHUP)
+    before = {one: signal.signal(one, lambda number, frame: came.append(number)) for one in others}
+
+    def work() -> None:
+        with deferred():
+            for one in (signal.SIGINT, *others, signal.SIGTERM):
+                signal.raise_signal(one)
+            assert not came
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert came == list(others)
+
+
+@pytest.mark.parametrize("request_to_end", ["SIGTERM", "SIGHUP"])
+def test_a_request_to_end_is_an_interrupt(request_to_end: str):
+    with pytest.raises(Terminated), termination_interrupts():
+        signal.raise_signal(getattr(signal, request_to_end))
+    assert signal.getsignal(getattr(signal, request_to_end)) is signal.SIG_DFL

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from datetime import date
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 import ibis
 import numpy as np
@@ -20,44 +21,111 @@ from adyton.errors import KernelFailure
 from adyton.kernel.tables import open_table
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
 
-READERS = {
+
+def _categories(frame):
+    return frame.astype("category")
+
+
+def _polars(values):
+    """As polars infers it; where it refuses to, a column of objects, which is what is left to a caller then."""
+    try:
+        return polars.Series(values)
+    except (TypeError, OverflowError):
+        return polars.Series(values, dtype=polars.Object)
+
+
+TEXT_READERS = {
     "pandas": lambda text: pandas.read_csv(io.StringIO(text)),
-    "pandas dates": lambda text: pandas.read_csv(io.StringIO(text), parse_dates=["x"]),
-    "pandas categories": lambda text: pandas.read_csv(io.StringIO(text)).astype("category"),
+    "pandas dates": lambda text: pandas.read_csv(io.StringIO(text), parse_dates=["day", "moment", "zoned"]),
+    "pandas categories": lambda text: _categories(pandas.read_csv(io.StringIO(text))),
     "pandas arrow": lambda text: pandas.read_csv(io.StringIO(text), dtype_backend="pyarrow"),
     "polars": lambda text: polars.read_csv(text.encode(), try_parse_dates=True),
     "arrow": lambda text: pyarrow.csv.read_csv(io.BytesIO(text.encode())),
 }
-KEEP = {"nulls": "level", "outside": "other"}
-COLUMNS = {
-    "whole numbers": (["1", "2", "2"], Integer(0, 3, **KEEP)),
-    "fractions": (["0.5", "1.5", "2"], Numeric(0, 3, bins=3, **KEEP)),
-    "digits as texts": (["1", "2", "2"], Categorical(["1", "2"], **KEEP)),
-    "digits as levels": (["1", "2", "2"], Categorical([1, 2], **KEEP)),
-    "booleans": (["true", "false", "false"], Boolean(**KEEP)),
-    "booleans as texts": (["true", "false", "false"], Categorical(["true", "false"], **KEEP)),
-    "booleans that are no numbers": (["true", "false", "false"], Integer(0, 3, **KEEP)),
-    "dates that are no numbers": (["2020-01-31", "2020-02-01", "2020-02-01"], Integer(0, 3, **KEEP)),
+VALUE_READERS = {
+    "pandas": pandas.DataFrame,
+    "pandas categories": lambda columns: _categories(pandas.DataFrame(columns)),
+    "polars": lambda columns: polars.DataFrame({name: _polars(values) for name, values in columns.items()}),
 }
-ODD = ["abc", "", "7", "0.25", "true", "2020-01-31"]
+KEEP = {"nulls": "level", "outside": "other"}
+DAYS = Categorical(["2020-01-31", "2020-02-01"], **KEEP)
+WRITTEN = {
+    "whole": (["1", "2"], Integer(1, 2, **KEEP)),
+    "fraction": (["0.5", "2"], Numeric(0, 4, bins=2, **KEEP)),
+    "digit": (["1", "2"], Categorical(["1", "2"], **KEEP)),
+    "padded": (["007", "010"], Categorical(["007", "010"], **KEEP)),
+    "price": (["1.50", "2.0"], Categorical(["1.5", "2"], **KEEP)),
+    "number": (["1", "2"], Categorical([1, 2], **KEEP)),
+    "flag": (["true", "false"], Boolean(**KEEP)),
+    "bit": (["1.0", "0.0"], Boolean(**KEEP)),
+    "word": (["true", "false"], Categorical(["true", "false"], **KEEP)),
+    "loud": (["TRUE", "FALSE"], Categorical(["true", "FALSE"], **KEEP)),
+    "no number": (["true", "false"], Integer(0, 1, **KEEP)),
+    "day": (["2020-01-31", "2020-02-01"], DAYS),
+    "moment": (["2020-01-31 10:00:00", "2020-02-01"], Categorical(["2020-01-31T10:00", "2020-02-01"], **KEEP)),
+    "zoned": (["2020-01-31T10:00:00Z"] * 2, Categorical(["2020-01-31 10:00:00+00:00"], **KEEP)),
+    "clock": (["10:00", "11:30"], Categorical(["10:00", "11:30"], **KEEP)),
+}
+"""Values as a file has them, and what the schema says of them."""
+ODD_TEXTS = ["abc", "", "7", "0.25", "true", "2020-03-01", "2020-03-01 10:30:00.5", "9223372036854775809", "x\ufffd"]
+LARGE = 2**53 + 1
+UTC = [datetime(2020, 1, 31, hour, tzinfo=UTC) for hour in (10, 11)]
+MADE = {
+    "whole": ([1, 2], Integer(1, 2, **KEEP)),
+    "fraction": ([0.5, 2.0], Numeric(0, 4, bins=2, **KEEP)),
+    "digit": ([1, 2], Categorical(["1", "2"], **KEEP)),
+    "large": ([LARGE, LARGE + 1], Categorical([str(LARGE), str(LARGE + 1)], **KEEP)),
+    "flag": ([True, False], Boolean(**KEEP)),
+    "word": ([True, False], Categorical(["true", "false"], **KEEP)),
+    "loud": ([True, False], Categorical(["TRUE", "FALSE"], **KEEP)),
+    "text": (["a", "b"], Categorical(["a", "b"], **KEEP)),
+    "bytes": ([b"a", b"b"], Categorical(["a", "b"], **KEEP)),
+    "day": ([date(2020, 1, 31), date(2020, 2, 1)], DAYS),
+    "moment": ([datetime(2020, 1, 31), datetime(2020, 2, 1)], DAYS),
+    "zoned": (UTC, Categorical(["2020-01-31T10:00Z", "2020-01-31 11:00:00+00:00"], **KEEP)),
+    "clock": ([time(10), time(11)], Categorical(["10:00", "11:00"], **KEEP)),
+    "decimal": ([Decimal("1.50"), Decimal(2)], Categorical(["1.50", "2"], **KEEP)),
+}
+"""Values of Python, and what the schema says of them."""
+ODD_VALUES = [None, float("nan"), "abc", True, 7, 0.25, 2**63 + 1, 2**70, Decimal("0.1"), date(2020, 3, 1),
+              datetime(2020, 3, 1, 10, 30, 0, 5), UTC[0], b"\xff", (1, 2)]  # fmt: skip
+AT_ONCE = 8
 
 
-@pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("column", COLUMNS)
-def test_one_odd_row_moves_no_other(reader, column):
-    values, attribute = COLUMNS[column]
-    schema = Schema({"x": attribute})
+def _moved(build, columns, odd):
+    """The columns in which an odd row, put last, changes where the other rows are counted."""
+    schema = Schema({name: attribute for name, (_, attribute) in columns.items()})
+    parts = [schema.names[first : first + AT_ONCE] for first in range(0, len(schema.names), AT_ONCE)]
 
-    def counts(*rows):
-        text = "id,x\n" + "".join(f"7,{row}\n" for row in rows)
-        return open_table(READERS[reader](text), schema).vectorize()
+    def opened(*last):
+        return open_table(build({name: [*values, *last] for name, (values, _) in columns.items()}), schema)
 
-    expected = counts(*values)
-    assert expected.sum() == len(values)
-    for row in ODD if reader == "pandas" and column in ("whole numbers", "digits as texts") else ODD[:1]:
-        vector = counts(*values, row)
-        assert vector.sum() == len(values) + 1
-        assert np.abs(vector - expected).sum() == 1, row
+    def differ(names):
+        return np.abs(table.select(names).vectorize() - expected(tuple(names))).sum() != 1
+
+    plain, moved = opened(), {}
+    expected = cache(lambda names: plain.select(names).vectorize())
+    for row in odd:
+        table = opened(row)
+        changed = [name for names in parts if differ(names) for name in names if differ([name])]
+        if changed:
+            moved[str(row)] = changed
+    return moved
+
+
+@pytest.mark.parametrize("reader", TEXT_READERS)
+def test_one_odd_line_of_a_file_moves_no_other_row(reader):
+    def build(columns):
+        lines = [",".join(columns), *(",".join(row) for row in zip(*columns.values(), strict=True))]
+        return TEXT_READERS[reader]("\n".join(lines) + "\n")
+
+    assert _moved(build, WRITTEN, ODD_TEXTS) == {}
+
+
+@pytest.mark.parametrize("reader", VALUE_READERS)
+def test_one_odd_value_in_a_frame_moves_no_other_row(reader):
+    by_pandas = {row: ["large"] for row in ("None", "nan", "0.25")}  # it makes doubles of them: see known-limits.md
+    assert _moved(VALUE_READERS[reader], MADE, ODD_VALUES) == ({} if reader == "polars" else by_pandas)
 
 
 BIG = Decimal(10) ** 69
@@ -81,7 +149,16 @@ SINGLE = {
     "views": pyarrow.table({"x": pyarrow.array(["1", None], pyarrow.string_view())}),
     "bytes": pyarrow.table({"x": pyarrow.array([b"1", b"\xff"])}),
     "broken text": pyarrow.table({"x": pyarrow.StringArray.from_buffers(2, *map(pyarrow.py_buffer, BROKEN))}),
-    "in memory": ibis.memtable(pyarrow.table({"x": pyarrow.array([date(2020, 1, 1)])})),
+    "in memory": ibis.memtable(pandas.DataFrame({"x": pandas.Series([1, "q"], dtype=object)})),
+    "no such zone": pyarrow.table({"x": pyarrow.array([None, 5]).view(pyarrow.timestamp("s", tz="Nowhere/City"))}),
+    "far times": pyarrow.table({"x": pyarrow.array([1, 2**40]).view(pyarrow.time64("us"))}),
+    "beyond the dictionary": pyarrow.table(
+        {
+            "x": pyarrow.DictionaryArray.from_arrays(
+                pyarrow.array([0, 7, -1], pyarrow.int8()), pyarrow.array(["1"]), safe=False
+            )
+        }
+    ),
     "nulls": pyarrow.table({"x": pyarrow.nulls(3)}),
     "dictionary": pyarrow.table({"x": pyarrow.array(["1", "x"]).dictionary_encode()}),
     "runs": pyarrow.table({"x": pyarrow.RunEndEncodedArray.from_arrays([2, 3], [1, 5])}),
@@ -101,13 +178,15 @@ ONES |= {
     "float16": 1,
     "days": 1,
     "decimal32": 1,
+    "in memory": 1,
+    "beyond the dictionary": 1,
 }
 
 
 @pytest.mark.parametrize("name", SINGLE)
 def test_every_type_of_single_values_opens_for_every_attribute(name):
     frame = SINGLE[name]
-    rows = 1 if name == "in memory" else len(frame)
+    rows = 2 if name == "in memory" else len(frame)
     numbers = open_table(frame, Schema({"x": Integer(0, 3, **KEEP)})).vectorize()
     assert (numbers.sum(), numbers[1]) == (rows, ONES.get(name, 0))
     assert open_table(frame, Schema({"x": Categorical(["1", "2020-01-01"], **KEEP)})).vectorize().sum() == rows

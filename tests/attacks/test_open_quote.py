@@ -117,6 +117,15 @@ def test_the_price_of_line_ends_inside_quotes_is_bounded(tmp_path, monkeypatch, 
     assert count == 51
 
 
+@pytest.mark.parametrize("block", [8, 101, 102, 1 << 22])
+def test_a_line_end_at_the_limit_is_read_alike_wherever_blocks_end(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(csv_reader, "_BLOCK", block)
+    monkeypatch.setattr(csv_reader, "LONGEST_LINE", 100)
+    several = Schema({"age": Integer(0, 9, nulls="level")}, multiline=True)
+    count, vector = counts(tmp_path / "t.csv", [b'"' + b"x" * 99, b'a",4'], several)
+    assert (count, vector[-1]) == (2, 1)
+
+
 def test_the_compiled_loop_is_the_same(tmp_path, monkeypatch):
     lines = [ODD[name] for name in ODD if not name.startswith("long")] * 3
     expected = counts(tmp_path / "t.csv", lines)

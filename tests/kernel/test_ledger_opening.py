@@ -110,3 +110,10 @@ def test_half_of_two_changes_is_not_made(path: Path):
     with pytest.raises(LedgerMismatch):
         Ledger.open(path, total=2000, dataset="wages", accept={"total"})
     assert Ledger.read(path) == before
+
+
+def test_a_total_that_no_kernel_opens_is_not_raised_to(tmp_path):
+    with Ledger.open(tmp_path / "a", total=1, dataset="visits") as ledger:
+        with pytest.raises(BadInput, match="at most 1000"):
+            ledger.raise_total(1001, consent="the owner")
+        ledger.raise_total(1000, consent="the owner")

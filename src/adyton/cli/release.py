@@ -61,7 +61,8 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="WORD",
-            help="Let the ledger take on another unit, rows_per_unit or schema than it has, with the owner's consent.",
+            help="Let the ledger take on another unit, rows_per_unit or schema than it has, or (terms) all of them "
+            "where it has none, with the owner's consent.",
         ),
     ] = None,
     out_folder: Annotated[

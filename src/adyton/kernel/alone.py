@@ -8,8 +8,6 @@ change.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 _threads = threading.local()
 
@@ -27,8 +25,6 @@ def under_way() -> bool:
     return _lock().locked()
 
 
-@contextmanager
-def alone() -> Iterator[None]:
-    """A block in which an operator is under way."""
-    with _lock():
-        yield
+def alone() -> threading.Lock:
+    """For a ``with`` block in which an operator is under way. (A generator's block would outlive an interruption.)"""
+    return _lock()

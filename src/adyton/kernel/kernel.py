@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
@@ -272,15 +272,13 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _turn(self) -> AbstractContextManager[bool]:
         """Wait for other threads, unless that would be for ever: in a forked copy, where they do not exist, or in a
         signal handler that interrupts an operator, for which they may be waiting in turn."""
         self._check_process()
         if under_way():
             raise BadInput("an operator of a kernel is under way in this very thread. Wait until it has ended.")
-        with self._lock:
-            yield
+        return self._lock
 
     def _find(self, source: Source, operator: Any, kind: type) -> _Kept:
         """The kept data of a source, once it is sure that this operator may be tried on it."""

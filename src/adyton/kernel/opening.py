@@ -23,9 +23,9 @@ def checked_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return counts
 
 
-def checked_total(epsilon: Rational, *, simulated: bool = False) -> Fraction:
+def checked_total(epsilon: Rational, name: str = "epsilon", *, simulated: bool = False) -> Fraction:
     """A total budget that means something, or an error."""
-    total = positive(epsilon, "epsilon", computed=True) if simulated else budget(epsilon, "epsilon")
+    total = positive(epsilon, name, computed=True) if simulated else budget(epsilon, name)
     if total > LARGEST_TOTAL:
         raise BadInput(
             f"a total of ε = {display(total)} protects nothing, allowed is at most {LARGEST_TOTAL}. "

@@ -11,7 +11,7 @@ from adyton.errors import LedgerMismatch
 from adyton.exact import display
 from adyton.grid import rounded_down
 from adyton.kernel.ledger.records import Account, read_account, to_text
-from adyton.kernel.ledger.terms import Terms, differences, given_terms, read_terms, refuse, write_terms
+from adyton.kernel.ledger.terms import Terms, differences, given_terms, read_terms, refuse, refuse_unknown, write_terms
 from adyton.kernel.ledger.writing import write, write_debit, write_event
 
 
@@ -69,6 +69,11 @@ def accept_terms(connection: sqlite3.Connection, name: str, asked: Terms, accept
     """Take on other terms than before, where a word allows each part that differs."""
     kept = read_terms(connection)
     if kept is None:
+        if read_account(connection).spent:
+            if "terms" not in accept:
+                refuse_unknown(name)
+            write_terms(connection, asked)
+            write_event(connection, "terms", "unknown", str(asked))
         return
     asked = given_terms(kept, asked)
     for part in differences(kept, asked):

@@ -77,9 +77,10 @@ class LedgerFile:
                 try:
                     connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                     yield connection
+                    self._refuse_inherited()
                     connection.execute("COMMIT")
                 except BaseException:
-                    if connection.in_transaction:
+                    if self._process == this_process() and connection.in_transaction:
                         connection.execute("ROLLBACK")
                     raise
 
@@ -150,11 +151,8 @@ class LedgerFile:
     def _connected(self) -> sqlite3.Connection:
         if self._closed:
             raise LedgerError(f"{self.name} was closed. Open it again to use it.")
-        if self._connection is not None and self._process != this_process():
-            raise LedgerError(
-                f"{self.name} was opened by process {self._process[0]} and cannot be used in process {os.getpid()}, "
-                "which was forked from it. Give the ledger a file, and open it in each process."
-            )
+        if self._connection is not None:
+            self._refuse_inherited()
         if self._connection is not None and self._connection.in_transaction:
             self._connection.execute("ROLLBACK")  # left open by an interruption: the lock says that it is nobody's
         if self._absolute is None:
@@ -175,6 +173,18 @@ class LedgerFile:
             self._connection, self._process = connection, this_process()
             self._identity = (found.st_dev, found.st_ino)
         return self._connection
+
+    def _refuse_inherited(self) -> None:
+        """An error in a process that was forked from the one that made the connection, even within a transaction.
+
+        A transaction belongs to the parent, which goes on with it. To commit or undo it here, without the parent's
+        locks, would write over what the parent has written meanwhile.
+        """
+        if self._process != this_process():
+            raise LedgerError(
+                f"{self.name} was opened by process {self._process[0]} and cannot be used in process {os.getpid()}, "
+                "which was forked from it. Give the ledger a file, and open it in each process."
+            )
 
     @contextmanager
     def _plainly(self) -> Iterator[None]:

@@ -33,8 +33,9 @@ from adyton.kernel.ledger.records import (
     to_text,
 )
 from adyton.kernel.ledger.report import LedgerReport, read_report
-from adyton.kernel.ledger.terms import PARTS, Terms, differences, given_terms, read_terms, take_on
+from adyton.kernel.ledger.terms import WORDS, Terms, differences, given_terms, read_terms, take_on
 from adyton.kernel.ledger.writing import write, write_debit
+from adyton.kernel.opening import checked_total
 
 __all__ = ["Entry", "Event", "Ledger", "LedgerReport", "Terms"]
 
@@ -134,7 +135,7 @@ class Ledger(Budgeted):
                 raise refusal(asked, account.remaining, account.total, self.path, place=place)
             number = write_debit(connection, account, asked, names, operator)
             if terms is not None:
-                take_on(connection, self._file.name, terms, used=number != 1)
+                take_on(connection, self._file.name, terms, used=account.spent > 0)
         return number
 
     def agree(self, terms: Terms, accept: Collection[str] = ()) -> Terms:
@@ -142,16 +143,16 @@ class Ledger(Budgeted):
 
         A ledger that has none takes them on with its first debit.
         """
-        words = arguments.accepted(accept, PARTS)
+        words = arguments.accepted(accept, WORDS)
         kept = self.terms
-        if kept is not None and any(differences(kept, terms)):
+        if self.spent if kept is None else any(differences(kept, terms)):
             with self._file.transaction(write=True) as connection:
                 accept_terms(connection, self._file.name, terms, words)
         return given_terms(kept, terms)
 
     def raise_total(self, total: Rational, *, consent: str) -> None:
         """Raise the total, with the data owner's consent: a name, or words, that the ledger records with the change."""
-        words, allowed = arguments.text(consent, "consent"), budget(total, "total")
+        words, allowed = arguments.text(consent, "consent"), checked_total(total, "total")
         with self._file.transaction(write=True) as connection:
             raise_total(connection, self._file.name, allowed, words)
 

@@ -16,10 +16,12 @@ from typing import Any
 
 from adyton.errors import BadInput, LedgerMismatch
 from adyton.kernel.ledger.records import DamagedError
-from adyton.kernel.ledger.writing import write, write_event
+from adyton.kernel.ledger.writing import write
 from adyton.messages import shorten
 
 PARTS = ("unit", "rows_per_unit", "schema")
+WORDS = (*PARTS, "terms")
+"""What allows a change of each part; the last, that a ledger takes on terms which has spent something without any."""
 LARGEST_ROWS = 1 << 63
 
 
@@ -91,13 +93,13 @@ def write_terms(connection: sqlite3.Connection, terms: Terms) -> None:
 def take_on(connection: sqlite3.Connection, name: str, terms: Terms, *, used: bool) -> None:
     """Insist that a debit is for the ledger's own terms; one that has none yet takes on those of the debit.
 
-    If it was *used* before there were terms, that is an event: nobody knows whom the earlier debits protect.
+    One that was *used* before there were terms does not: nobody knows whom its earlier debits protect.
     """
     kept = read_terms(connection)
     if kept is None:
-        write_terms(connection, terms)
         if used:
-            write_event(connection, "terms", "unknown", str(terms))
+            refuse_unknown(name)
+        write_terms(connection, terms)
         return
     for part in differences(kept, terms):
         refuse(name, part, kept, terms)
@@ -126,4 +128,13 @@ def refuse(name: str, part: str, kept: Terms, asked: Terms) -> None:
         f"{name} {differs}: what it has spent would no longer mean the same. Use what it was made for, or another "
         f"ledger. (With the data owner's consent, accept={{'{part}'}} in Python or --accept {part} on the command line "
         "changes and records it.)"
+    )
+
+
+def refuse_unknown(name: str) -> None:
+    """The error for a ledger that has spent something on units that it does not name."""
+    raise LedgerMismatch(
+        f"{name} was written by an early version, which did not record the unit, rows_per_unit and the schema of what "
+        "it has spent. Use another ledger. (With the data owner's consent, if the earlier answers were for what is "
+        "asked for now, accept={'terms'} in Python or --accept terms on the command line says so and records it.)"
     )

@@ -25,8 +25,10 @@ LARGEST_SUM = 1 << 29
 """cells · clip: GRID times the square of a sum stays below 2⁶³."""
 LARGEST_TABLE = 1 << 23
 """steps · buckets: what the table of weights may hold."""
-LARGEST_WORK = 1 << 33
-"""steps · buckets · longest: what it may take to fill it."""
+LARGEST_WORK = 1 << 30
+"""steps · longest · (buckets + :data:`POWER_WORK`): what it may take to fill it, in minutes even in decimals."""
+POWER_WORK = 2
+"""A power of e in decimals takes as long as adding so many weights."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,10 @@ class BucketBoundaries(PartitionSelection):
         if whole(longest, "longest", 1) * buckets < steps or longest > steps:
             least = -(-steps // buckets)
             raise BadInput(f"longest must be from {least} to {steps} for {buckets} buckets, given {shorten(longest)}.")
-        if steps * buckets * longest > LARGEST_WORK:
+        work = steps * (buckets + POWER_WORK)
+        if work * longest > LARGEST_WORK:
             raise BadInput(
-                f"longest must be at most {LARGEST_WORK // (steps * buckets)} for {buckets} buckets of {steps} places, "
+                f"longest must be at most {LARGEST_WORK // work} for {buckets} buckets of {steps} places, "
                 f"given {shorten(longest)}. Choose fewer buckets, or a larger step."
             )
 

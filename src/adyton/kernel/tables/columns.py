@@ -105,6 +105,8 @@ def prepared(column: Any, attribute: Attribute) -> Any:
     if not column.type().is_string() and _is_single(column.type()):  # of a table in memory, whose types were inferred
         column = column.cast("string") if column.type().is_temporal() else ibis.null("string")
     kind = column.type()
+    if kind.is_uint64() and holds_levels(attribute, str):
+        return column.cast("string")  # a double would lose digits
     if kind.is_decimal() or kind.is_uint64() or (kind.is_floating() and not kind.is_float64()):
         column = column.cast("float64")
     elif kind.is_unsigned_integer():
@@ -133,10 +135,17 @@ def _as_text(column: Any, attribute: Attribute) -> Any:
         true, false = (next((level for level in levels if str(level).lower() == word), word) for word in _BOOLEANS)
         return ibis.cases((column, true), (~column, false), else_=ibis.null("string"))
     if kind.is_floating():
-        whole = column.try_cast("int64")
-        is_whole = (whole.cast("float64") == column) & column.between(-_EXACT, _EXACT)
-        return ibis.cases((is_whole, whole.cast("string")), (column.notnull() & ~column.isnan(), column.cast("string")))
+        return number_text(column)
     return column.cast("string") if kind.is_integer() else column
+
+
+def number_text(column: Any) -> Any:
+    """The text of a double: digits alone for a whole number."""
+    import ibis
+
+    whole = column.try_cast("int64")
+    is_whole = (whole.cast("float64") == column) & column.between(-_EXACT, _EXACT)
+    return ibis.cases((is_whole, whole.cast("string")), (column.notnull() & ~column.isnan(), column.cast("string")))
 
 
 _BOOLEANS = ("true", "false")
@@ -149,7 +158,7 @@ def _boolean(column: Any) -> Any:
     if kind.is_boolean():
         return column
     if kind.is_string():
-        return read_text(column, "boolean")
+        return read_text(column, "boolean").fill_null(_boolean(read_text(column, "float64")))
     return ibis.cases((column == 1, True), (column == 0, False), else_=ibis.null("boolean"))
 
 

@@ -70,7 +70,7 @@ def cut_records(  # noqa: PLR0912, PLR0915 (what a compiler makes one function o
                         if raw[position] != _QUOTE:
                             unclosed = False
                             break
-                    elif byte == _NEWLINE and (not multiline or position - start > longest):
+                    elif byte == _NEWLINE and (not multiline or position - start >= longest):
                         break
                     if slot >= 0:
                         data[slot, end] = byte

@@ -1,8 +1,8 @@
 """Ibis tables: an expression is opened only if one row of the stored table makes at most one row, from itself alone.
 
 The expression is walked, and what is not on the list below is refused: joins, aggregates, windows, samples, the clock,
-random numbers, functions and texts of SQL, whatever could fail on a row. Stored tables are the leaves; views are
-refused, because their text is not ours to judge.
+random numbers, functions and texts of SQL, whatever could fail on a row. Stored tables are the leaves. DuckDB's views
+are refused, because their text is not ours to judge; on other engines a name may stand for one (see known-limits.md).
 
 Claim.  If :func:`check_expression` accepts an expression, each of its rows is a function of one stored row, the same
 function in every run, and no stored row makes the engine fail.
@@ -21,7 +21,7 @@ from adyton.kernel.tables.readers import TableReader
 from adyton.messages import listing, shorten
 
 _IN_PLACE = ("duckdb", "postgres", "pyspark")
-_RELATIONS = "DatabaseTable InMemoryTable Project Filter DropColumns DropNull Sort SortKey SelfReference Field Literal"
+_RELATIONS = "DatabaseTable Project Filter DropColumns DropNull Sort SortKey SelfReference Field Literal"
 _VALUES = "Alias And Or Not Xor IsNull NotNull"
 _OF_ONE_TYPE = (
     "Equals NotEquals Less LessEqual Greater GreaterEqual Between IdenticalTo NullIf Coalesce Greatest Least IfElse "
@@ -43,6 +43,7 @@ _NAMES = {
     "TimestampNow": "ibis.now()",
     "DateNow": "ibis.today()",
     "WindowFunction": "a window function, or an aggregate beside single rows",
+    "InMemoryTable": "rows in memory (open the frame itself, and choose rows with where)",
     "JoinChain": "a join",
     "Aggregate": "an aggregation",
     "Distinct": "distinct()",
@@ -64,13 +65,12 @@ _ALLOWED = (
 
 
 class ExpressionReader(TableReader):
-    """An Ibis table, counted where it is; one over data in memory alone is counted in an engine of our own."""
+    """An Ibis table, counted where it is."""
 
     def __init__(self, table: Any) -> None:
         check_expression(table)
-        engines = _engines(table)
-        super().__init__(table, inferred=not engines)
-        self.tries = engines in ([], ["duckdb"])
+        super().__init__(table)
+        self.tries = _engines(table) == ["duckdb"]
 
 
 def check_expression(table: Any) -> None:
@@ -86,7 +86,7 @@ def check_expression(table: Any) -> None:
             f"tables on {' and '.join(names)} cannot be opened, those of one connection to {', '.join(_IN_PLACE)} can. "
             "Write the table to a Parquet file, or turn it into an Arrow table."
         )
-    ours = names in ([], ["duckdb"])
+    ours = names in ([], ["duckdb"])  # none: rows in memory, which are refused below
     for node in table.op().find(operations.Node):
         problem = _problem(node, ours)
         if problem:
@@ -196,8 +196,15 @@ def check_stored(connection: Any, name: str, catalog: str | None, database: str 
     in_duckdb = [("database_name", catalog), ("schema_name", database)]
     in_standard = [("table_catalog", catalog), ("table_schema", database), ("is_generated", "ALWAYS")]
     parts = {"duckdb_tables()": in_duckdb, "duckdb_views()": in_duckdb, "information_schema.columns": in_standard}
+    parts["duckdb_tables() join duckdb_databases() using (database_name)"] = in_duckdb
     stored = found("1", "duckdb_tables()", "table_name")
     viewed = found("1", "duckdb_views()", "view_name")
+    kinds = found("type", "duckdb_tables() join duckdb_databases() using (database_name)", "table_name")
+    if kinds is None or any(kind != "duckdb" for (kind,) in kinds):
+        raise SchemaError(
+            f"{name!r} is kept by another engine that DuckDB has attached, where it may be a view. Store a copy in "
+            "DuckDB with create table … as select."
+        )
     if not stored or viewed or viewed is None:
         raise SchemaError(
             f"{name!r} is a view, not a stored table: its text could do anything to the rows. Store what it shows with "

@@ -36,8 +36,13 @@ def frame_reader(data: Any) -> Reader | None:
     if pyarrow is not None and isinstance(data, pyarrow.Table):
         return ArrowReader(data)
     if ibis is not None and isinstance(data, ibis.Table):
+        from ibis.expr import operations
+
         from adyton.kernel.tables.expressions import ExpressionReader
 
+        table = data.op()
+        if isinstance(table, operations.InMemoryTable):  # its types are what Ibis found in the rows
+            return frame_reader(table.data.obj)
         return ExpressionReader(data)
     return None
 

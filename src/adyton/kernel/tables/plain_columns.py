@@ -46,19 +46,30 @@ def plain(column: Any, kind: Any) -> Any:
     if column.type == kind and _is_valid(column):
         return column
     if types.is_dictionary(column.type):
-        return plain(column.dictionary, kind).take(column.indices)
-    if types.is_duration(column.type) or types.is_interval(column.type):
-        return pyarrow.nulls(len(column), kind)
-    convert = _times if types.is_temporal(column.type) else _unchanged
-    found = quietly(lambda: convert(column).cast(kind))
+        return _spelled_out(column, plain(column.dictionary, kind))
+    if types.is_temporal(column.type):
+        return (
+            pyarrow.concat_arrays(_times(column, kind)) if _has_text(column.type) else pyarrow.nulls(len(column), kind)
+        )
+    found = quietly(lambda: column.cast(kind))
     if found is not None and _is_valid(found):
         return found
-    is_text = types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type)
-    return texts((column.cast(pyarrow.large_binary()) if is_text else column).to_pylist, kind)
+    if types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type):
+        column = column.cast(pyarrow.large_binary())
+    return texts(lambda: (quietly(value.as_py) for value in column), kind)
+
+
+def _spelled_out(column: Any, values: Any) -> Any:
+    """The values that a dictionary's indices stand for; an index that is none of the dictionary's is missing."""
+    from pyarrow import compute
+
+    places = column.indices.cast("int64", safe=False)
+    known = compute.and_(compute.greater_equal(places, 0), compute.less(places, len(values)))
+    return values.take(compute.if_else(known, places, None))
 
 
 def texts(values: Callable[[], Iterable[object]], kind: Any) -> Any:
-    """The texts of values that may be anything at all; where there is no way to list them, there are none."""
+    """The texts of values that may be anything at all."""
     import pyarrow
 
     return pyarrow.array([text_of(value) for value in values()], pyarrow.string()).cast(kind)
@@ -69,15 +80,36 @@ def _is_valid(column: Any) -> bool:
     return quietly(lambda: column.validate(full=True) is None) is True
 
 
-def _unchanged(column: Any) -> Any:
-    return column
+def _has_text(kind: Any) -> bool:
+    """Whether dates or times of this type have a text: durations have none, nor have time zones that are not known."""
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_duration(kind) or types.is_interval(kind):
+        return False
+    return quietly(lambda: pyarrow.array([0], pyarrow.int64()).cast(kind).cast(pyarrow.string())) is not None or not (
+        types.is_timestamp(kind) and kind.tz is not None
+    )
 
 
-def _times(column: Any) -> Any:
-    """Dates and times as Python would write them: without a fraction of zero."""
-    from pyarrow import compute, string
+def _times(column: Any, kind: Any) -> list[Any]:
+    """Dates and times as Python would write them, without a fraction of zero, in pieces.
 
-    return compute.replace_substring_regex(column.cast(string()), r"\.0+(Z?)$", r"\1")
+    A time that cannot be written makes the conversion fail for all. It is found by halving, and is missing; what the
+    others become does not depend on it.
+    """
+    import pyarrow
+    from pyarrow import compute
+
+    found = quietly(
+        lambda: compute.replace_substring_regex(column.cast(pyarrow.string()), r"\.0+(Z?)$", r"\1").cast(kind)
+    )
+    if found is not None and _is_valid(found):
+        return [found]
+    if len(column) <= 1:
+        return [pyarrow.nulls(len(column), kind)]
+    middle = len(column) // 2
+    return _times(column[:middle], kind) + _times(column[middle:], kind)
 
 
 def text_of(value: object) -> str | None:

@@ -23,6 +23,7 @@ from adyton.kernel.tables.engine import connect
 from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.readers import reader_for, wanted_columns
+from adyton.kernel.tables.spellings import spelled
 from adyton.queries import Partition
 from adyton.schema import Schema
 from adyton.schema.misfits import Misfit, reads_numbers
@@ -69,6 +70,9 @@ def open_table(data: Any, schema: Schema) -> PrivateTable:
     }
     originals = {text: table[columns[name]] for name, text in texts.items()}
     values = {columns[name]: prepared(table[columns[name]], schema.attributes[name]) for name in columns}
+    for index, (name, attribute) in zip(wanted, schema.attributes.items(), strict=True):
+        if reader.columns[index].inferred:
+            values[columns[name]] = spelled(values[columns[name]], attribute)
     return PrivateTable(table.select(**values, **originals), schema, columns, texts, from_text=reader.is_text)
 
 
