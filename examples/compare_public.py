@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import adyton as ad
-from adyton.selection.corpus import made_up_corpus
+from adyton.lab.corpus import made_up_corpus
 
 ALGORITHMS = ("identity", "hb", "optimal-hierarchy", "dawa", "change-points", "staged-hierarchy", "pythia")
 CELLS, EPSILON, TRIALS = 256, "0.1", 3

@@ -16,8 +16,7 @@ from wording import examples, one_line
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.plans import Plan
-from adyton.plans.registry import PLANS
+from adyton.plans import Plan, plan_type
 from adyton.queries import Queries
 
 MARK = "<!-- catalogue -->"
@@ -35,7 +34,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 @cache
 def catalogue() -> str:
     """A table of all algorithms, the options they share, and a section for each."""
-    plans = [PLANS[name] for name in ad.algorithms()]
+    plans = [plan_type(name) for name in ad.algorithms()]
     rows = [f"| {' | '.join(cells)} |" for cells in map(_row, plans)]
     head = [
         "| name | dimensions | measures what the data suggest | error known before | what it does |",

@@ -24,7 +24,7 @@ _ROOMS = {
     "Ranges": "adyton.tasks",
     "Release": "adyton.release",
     "Session": "adyton.session",
-    "Delphi": "adyton.selection.delphi",
+    "Delphi": "adyton.lab.delphi",
     "Pythia": "adyton.selection.pythia",
     "Selector": "adyton.selection.selector",
     "Kernel": "adyton.kernel.kernel",
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from adyton.kernel.kernel import Kernel as Kernel
     from adyton.kernel.ledger import Ledger as Ledger
     from adyton.kernel.tables.draft import draft_schema as draft_schema
+    from adyton.lab.delphi import Delphi as Delphi
     from adyton.plans import algorithms as algorithms
     from adyton.plans import simulate as simulate
     from adyton.queries import Measurement as Measurement
@@ -83,7 +84,6 @@ if TYPE_CHECKING:
     from adyton.schema import Integer as Integer
     from adyton.schema import Numeric as Numeric
     from adyton.schema import Schema as Schema
-    from adyton.selection.delphi import Delphi as Delphi
     from adyton.selection.pythia import Pythia as Pythia
     from adyton.selection.selector import Selector as Selector
     from adyton.session import Session as Session

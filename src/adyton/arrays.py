@@ -11,6 +11,8 @@ Array = npt.NDArray[Any]
 """Numbers of any type."""
 Reals = npt.NDArray[np.float64]
 """Noisy counts, estimates, weights."""
+Singles = npt.NDArray[np.float32]
+"""Numbers of single precision, where there are very many."""
 Integers = npt.NDArray[np.int64]
 """Counts and other whole numbers."""
 Places = npt.NDArray[np.int64]

@@ -53,7 +53,7 @@ def exact(value: object, name: str, *, computed: bool = False) -> Fraction:
 def positive(value: object, name: str, *, computed: bool = False) -> Fraction:
     """Like :func:`exact`, for numbers that must be greater than zero."""
     result = exact(value, name, computed=computed)
-    if result <= 0:
+    if result.numerator <= 0:
         raise BadInput(f"{name} must be greater than 0, given {shorten(value)}.")
     return result
 

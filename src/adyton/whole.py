@@ -62,6 +62,13 @@ def largest(values: IntegerArray) -> int:
     return max(int(values.max()), -int(values.min())) if values.size else 0
 
 
+def absolute_sum(values: IntegerArray) -> int:
+    """Σ |x_i|, exactly."""
+    if values.dtype != object and largest(values) * values.size < SAFE:
+        return int(np.abs(values).sum())
+    return sum(abs(int(value)) for value in values.tolist())
+
+
 def widen(values: IntegerArray, factor: int) -> IntegerArray:
     """The values as int64 if *factor*, and *factor* times the largest of them, fit; else as Python integers."""
     if values.dtype != object and factor * max(1, largest(values)) < SAFE:

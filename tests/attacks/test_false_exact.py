@@ -11,7 +11,7 @@ import adyton as ad
 from adyton.noise import SimulatedNoise
 from adyton.plans import plan_named
 from adyton.queries import Identity, Marginals, Ranges, Stack, Total, Weighted
-from adyton.release.intervals import NoiseModel
+from adyton.release.intervals import NOT_MEASURED, NoiseModel
 from adyton.selection.decision_tree import Leaf, Split
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
@@ -42,6 +42,22 @@ def test_pairs_of_attributes_of_which_single_ones_were_measured(three, algorithm
     assert found.kind == "approximate"
     assert "do not follow from what was measured" in found.meaning
     assert "nobody guarantees" in found.meaning
+
+
+def test_counts_that_were_not_measured_have_no_bounds(three, tmp_path):
+    """Bounds that are known to be wrong stand in no file, frame or report: of merged cells by any algorithm, too."""
+    singles = three.release(ad.Marginals(way=1), epsilon="0.1", algorithm="hdmm", nonnegative=True)
+    merged = three.release(ad.QueryList([{"a": (3, 7)}]), epsilon="0.1", algorithm="denoised-cells", reduce=True)
+    for release, asked in ((singles, "tables/a.csv"), (merged, "answers.csv")):
+        release.save(tmp_path / release.algorithm)
+        cells = pd.read_csv(tmp_path / release.algorithm / "estimate.csv")
+        assert cells["note"][0] == NOT_MEASURED
+        assert not {"lower", "upper"} & set(cells)
+        assert "lower" in pd.read_csv(tmp_path / release.algorithm / asked)
+        with pytest.warns(UserWarning, match="do not follow"):
+            frame = release.to_frame(confidence=0.9, integer=True)
+        assert np.isinf(frame["upper"]).all()
+        assert release.interval(release.workload).missing == ""
 
 
 def test_cells_of_which_only_ranges_were_measured():
@@ -80,7 +96,7 @@ def test_what_a_selector_projects_afterwards(tmp_path):
     session = ad.Session(table, schema=ad.Schema({"v": ad.Integer(0, 255)}), epsilon=4, noise=SimulatedNoise(2))
     release = session.release(ad.Histogram("v"), epsilon="0.5", selector=projecting_selector())
     assert release.algorithm == "identity"
-    assert release.choice["finished"]
+    assert release.choice.finished
     assert release.noise.kind() == "approximate"
     assert release.expected_error.kind == "resampled"
     release.save(tmp_path / "kept")

@@ -12,8 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import adyton as ad
+from adyton.cli import delivery
 from adyton.cli.main import app
 from adyton.interrupts import Terminated, deferred
+from adyton.plans.base import Plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ASK = ["release", str(EXAMPLES / "visits.csv"), "--schema", str(EXAMPLES / "visits.toml"), "--histogram", "department",
@@ -75,6 +77,43 @@ def test_a_folder_that_fails_after_paying_is_printed_instead(tmp_path, monkeypat
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize("step", ["adyton.release.saving._write_csv", "adyton.release.staging.Path.rename"])
+def test_an_interrupt_does_not_hide_that_the_folder_failed(tmp_path, monkeypatch, step):
+    def full(*arguments):
+        os.kill(os.getpid(), signal.SIGINT)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(step, full)
+    done = CliRunner().invoke(app, [*ASK, "--out", "out"])
+    assert done.exit_code == 130
+    hidden = [path for path in Path().iterdir() if path.name.endswith(".partial")]
+    if hidden:
+        assert f"{hidden[0].name}; ε = 0.5" in done.stderr
+        assert ad.Release.load(hidden[0]).epsilon == 0.5
+    else:
+        assert "The counts are printed; ε = 0.5" in done.stderr
+        assert len(json.loads(done.stdout)["estimate"]) == 6
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_an_interrupt_while_the_counts_are_printed(tmp_path, monkeypatch, words):
+    """It waits until all of them are."""
+
+    def interrupted(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        return lines(*arguments, **options)
+
+    name = "print_json" if words else "_lines"
+    lines = getattr(delivery, name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(delivery, name, interrupted)
+    done = CliRunner().invoke(app, [*ASK, *words])
+    assert (done.exit_code, "The counts are printed" in done.stderr) == (130, True)
+    assert "eye" in done.stdout
+    assert not words or json.loads(done.stdout)
+
+
 def test_a_folder_that_was_taken_meanwhile_leaves_the_hidden_one(tmp_path, monkeypatch):
     """Somebody else writes into the folder between the check and the end."""
 
@@ -83,11 +122,9 @@ def test_a_folder_that_was_taken_meanwhile_leaves_the_hidden_one(tmp_path, monke
         Path("out/notes.txt").touch()
         return release(plan, x, workload, epsilon)
 
-    from adyton.session import session
-
-    release = session._run
+    release = Plan.carry_out
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(session, "_run", taken)
+    monkeypatch.setattr(Plan, "carry_out", taken)
     done = CliRunner().invoke(app, [*ASK, "--out", "out"])
     assert done.exit_code == 1
     hidden = next(path for path in Path().iterdir() if path.name.endswith(".partial"))
@@ -135,16 +172,16 @@ main()
 @pytest.mark.parametrize("words", [[], ["--out", "out"]])
 def test_an_interrupt_between_the_answer_and_its_name(tmp_path, monkeypatch, words):
     """Ctrl-C while the receipt is written, for which the ledger is read once more."""
-    from adyton.session.receipt import OpenReceipt
+    from adyton.release.receipt import Receipt
 
-    complete = OpenReceipt.complete
+    paid = Receipt.paid
 
     def interrupted(*arguments):
         os.kill(os.getpid(), signal.SIGINT)
-        return complete(*arguments)
+        return paid(*arguments)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(OpenReceipt, "complete", interrupted)
+    monkeypatch.setattr(Receipt, "paid", interrupted)
     done = CliRunner().invoke(app, [*ASK, *words])
     assert done.exit_code == 130
     assert "ε = 0.5 was charged for them" in done.stderr

@@ -151,7 +151,7 @@ def test_a_timer_that_spends_never_overspends(tmp_path: Path):
 
 def test_a_write_says_what_it_believes(ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
     debit(ledger)
-    stale = ledger._account()
+    stale = ledger.budget
     debit(ledger)
     with monkeypatch.context() as patch:
         patch.setattr(ledger_module, "read_account", lambda connection: stale)

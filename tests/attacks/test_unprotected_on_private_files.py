@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 import adyton as ad
-from adyton.bench.shapes import shapes
 from adyton.cli.main import app
 from adyton.errors import BadInput
-from adyton.reproduce import pythia
-from adyton.selection.corpus import Shape, read_corpus
+from adyton.lab.bench.shapes import shapes
+from adyton.lab.corpus import Shape, read_corpus
+from adyton.lab.reproduce import pythia
 
 SECRET = "patient-4711"
 

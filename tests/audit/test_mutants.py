@@ -5,7 +5,6 @@ The checks are those of ``adyton audit`` at the size of its quick profile or sma
 """
 
 import math
-import sys
 from dataclasses import replace
 from fractions import Fraction as F
 
@@ -28,7 +27,7 @@ from adyton.kernel.mechanisms import DyadicPartition, NoisyCount, VectorLaplace,
 from adyton.kernel.transforms import LinearMap
 from adyton.noise import ExactNoise, Ratio, SimulatedNoise
 from adyton.plans import plan_named
-from adyton.plans.noisy_total import Rows
+from adyton.plans.steps import CountsRows, Rows
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Partition, Queries
 
 
@@ -284,8 +283,8 @@ def test_a_debit_after_the_answer_is_caught(monkeypatch):
 
     def hasty(self, source, operator, epsilon):
         amount = F(epsilon)
-        output, _ = module._run(operator, self._kept[source.node].data, amount, self._noise, None)
-        answer = operator.publish(output, self._kept[source.node].shape, amount, True)
+        answer, problem = module._run(operator, self._kept[source.node], amount, self._noise, None)
+        assert problem is None
         later.append(lambda: self._ledger.debit(amount, lineage=("late",), operator="late"))
         if len(later) > 2:
             later.pop(0)()
@@ -333,7 +332,7 @@ def test_a_check_outside_the_transaction_is_caught(monkeypatch):
             raise BudgetExceeded("", asked=amount, left=F(0), total=self.total)
         time.sleep(0.002)
         with monkeypatch.context() as patch:
-            patch.setattr("adyton.kernel.ledger.records.Account.refuse", lambda *_: None)
+            patch.setattr("adyton.kernel.ledger.records.Account.remaining", F(10**9))
             return honest(self, amount, **options)
 
     honest = Ledger.debit
@@ -406,10 +405,10 @@ def peek(x):
 def test_the_true_number_of_rows_is_caught(monkeypatch):
     """Published implementations of MWEM take it for granted."""
 
-    def true_total(x, epsilon, part, public):
+    def true_total(plan, x, epsilon):
         return Rows(max(1.0, float(peek(x).sum())), epsilon, ())
 
-    monkeypatch.setattr(sys.modules[type(plan_named("mwem")).__module__], "noisy_total", true_total)
+    monkeypatch.setattr(CountsRows, "count_rows", true_total)
     assert not audit_plan(plan_named("mwem", rounds=1), pairs=2, draws=300).passed
 
 

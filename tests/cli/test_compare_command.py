@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.cli.main import app
-from adyton.compare import experiment
+from adyton.lab import engine
 
 FEW = ("--public", "--algorithm", "identity", "--algorithm", "uniform", "--trials", "2")
 
@@ -122,13 +122,14 @@ def test_data_that_cannot_be_read(tmp_path: Path):
     np.save(tmp_path / "cube.npy", np.ones((2, 2, 2)))
     assert _refused(run(tmp_path / "cube.npy", "--public"), "there is no usable distribution in")
     assert _refused(run("--public"), "DATA")
+    assert _refused(run(tmp_path, "--public", "--seed"), "requires an argument. Try")  # and not that there is no seed
 
 
 def test_folders_that_cannot_be_written(corpus: Path, tmp_path: Path, monkeypatch):
     def never(*_, **__):
         raise AssertionError("it ran before it looked at the folder")
 
-    monkeypatch.setattr(experiment, "simulate", never)
+    monkeypatch.setattr(engine, "simulate", never)
     (tmp_path / "file").write_text("")
     assert _refused(run(corpus, "--public", "--out", tmp_path / "file"), "cannot be written to (File exists)")
     assert _refused(
@@ -144,11 +145,11 @@ def test_ctrl_c_leaves_old_files_as_they_were(corpus: Path, tmp_path: Path, monk
 
     (tmp_path / "errors.csv").write_text("old")
     with monkeypatch.context() as patched:
-        patched.setattr(experiment, "simulate", interrupted)
+        patched.setattr(engine, "simulate", interrupted)
         result = run(corpus, *FEW, "--out", tmp_path)
     assert (result.exit_code, result.stdout, result.stderr.splitlines()[-1]) == (130, "", "adyton: interrupted.")
     with monkeypatch.context() as patched:
-        patched.setattr("adyton.compare.files.os.replace", interrupted)
+        patched.setattr("adyton.lab.compare.files.os.replace", interrupted)
         assert run(corpus, *FEW, "--epsilon", "1", "--dataset", "saw", "--out", tmp_path).exit_code == 130
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("errors.csv", "old")]
 

@@ -37,6 +37,7 @@ def test_large_ones_are_told(words, what):
     done = count("--epsilon", *words)
     assert done.exit_code == 0
     assert f"Remark: {what} of ε = 4 protects little." in done.stderr
+    assert "whether a certain row is in the table" in done.stderr
     assert "right at most 99 times of 100" in done.stderr
     assert "Remark" not in count("--epsilon", *words, "--quiet").stderr
 

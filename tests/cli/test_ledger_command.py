@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import adyton
@@ -84,6 +85,20 @@ def test_json_has_exact_numbers_and_floats(path: Path):
     assert (first["number"], first["status"], first["amount"]["exact"]) == (1, "answered", "1/4")
     assert (second["operator"], second["process"]) == ("clear\x1b[2J", os.getpid())
     assert [(event["changed"], event["old"], event["new"]) for event in report["events"]] == [("total", "1", "2")]
+
+
+def test_ctrl_c_at_the_question_who_consents(path: Path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise typer.Abort
+
+    monkeypatch.setattr(
+        "adyton.cli.ledger.sys", types.SimpleNamespace(stdin=types.SimpleNamespace(isatty=lambda: True))
+    )
+    monkeypatch.setattr(typer, "prompt", interrupted)
+    result = run("ledger", "raise", path, "--total", "2.5")
+    assert result.exit_code == 130
+    assert result.stderr.endswith("adyton: interrupted.\n")
+    assert Ledger.read(path).total == 2
 
 
 def test_a_total_is_raised_with_consent(path: Path):

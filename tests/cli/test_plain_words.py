@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 import adyton as ad
 from adyton.cli.main import app
-from adyton.plans.base import ExpectedError
-from adyton.session.preview import MEANINGS
+from adyton.plans.base import MEANINGS, ExpectedError
 
 SCHEMA = str(Path(__file__).parents[2] / "examples" / "visits.toml")
 
@@ -36,6 +35,7 @@ def test_a_preview_says_what_its_figures_and_algorithms_are(session):
 
 
 def test_every_kind_of_figure_has_its_words():
+    assert str(ExpectedError(6.0, 4, "upper mark")) == "6 in all, 3 a query (about this or less)"
     assert MEANINGS.keys() == set(get_args(get_type_hints(ExpectedError)["kind"]))
 
 

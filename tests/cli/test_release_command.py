@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import adyton as ad
 from adyton.cli.main import COMMANDS, app
+from adyton.interrupts import Terminated
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA, SCHEMA = str(EXAMPLES / "visits.csv"), str(EXAMPLES / "visits.toml")
@@ -68,8 +69,8 @@ def test_every_task(tmp_path):
     assert counts == sorted(counts)
     assert abs(counts[-1] - 5000) < 300
     tables = run(*ask, "--marginals", "2", "--attributes", "sex,department,stay_days", "--quiet").stdout
-    assert tables.count("95% interval") == 2  # the third table is among the lines that are not shown
-    assert "more lines" in tables
+    assert tables.count("95% interval") == 3
+    assert "more lines" not in tables
     assert "5" in run(*ask, "--ranges", "age,sex", "--quiet").stdout
     release = json.loads(run(*ask, "--queries", str(queries), "--option", "reduce=true", "--json").stdout)
     assert release["expected_error"]["queries"] == 2
@@ -121,7 +122,7 @@ def test_odd_folders(tmp_path, monkeypatch):
         assert ad.Release.load(folder).algorithm == "identity"
     monkeypatch.chdir("here")
     inside = run(*ask, "--ledger", "x/l.ledger", "--total", "1", "--out", "x")
-    assert (inside.exit_code, "Keep the ledger elsewhere" in inside.stderr) == (2, True)
+    assert (inside.exit_code, "Give --out another folder" in inside.stderr) == (2, True)
     for folder, message in (
         (".", "in one step"),
         ("a" * 300, "cannot be written to"),
@@ -145,6 +146,16 @@ def test_an_interrupt_before_there_is_an_answer_leaves_a_valid_ledger_and_no_out
     assert ad.Ledger.read(tmp_path / "a.ledger").spent == 0.5
 
 
+@pytest.mark.parametrize(("interrupt", "code"), [(KeyboardInterrupt, 130), (Terminated, 143)])
+def test_an_interrupt_before_the_charge(monkeypatch, interrupt, code):
+    def interrupted(*arguments, **options):
+        raise interrupt
+
+    monkeypatch.setattr("adyton.session.Session", interrupted)
+    done = run(DATA, "--schema", SCHEMA, "--histogram", "sex", "--epsilon", "1")
+    assert (done.exit_code, done.stderr) == (code, "adyton: interrupted.\n")
+
+
 def test_a_folder_with_a_release_is_replaced_if_that_is_allowed(tmp_path):
     out, ledger = tmp_path / "out", tmp_path / "a.ledger"
     ask = (DATA, "--schema", SCHEMA, "--epsilon", "0.25", "--ledger", str(ledger), "--total", "1", "--algorithm",
@@ -162,6 +173,21 @@ def test_a_folder_with_a_release_is_replaced_if_that_is_allowed(tmp_path):
     assert (alone.exit_code, "belongs to --out" in alone.stderr) == (2, True)
     assert ad.Ledger.read(ledger).spent == 0.5
     assert (out / "notes.txt").exists()
+
+
+def test_no_table_is_taken_for_a_release(tmp_path):
+    """A private table may be called as a file of a release is."""
+    table, copy = tmp_path / "survey" / "answers.csv", tmp_path / "copy.csv"
+    table.parent.mkdir()
+    for file in (table, copy):
+        file.write_text("sex\nF\n")
+    schema = tmp_path / "s.toml"
+    schema.write_text('[attributes.sex]\ntype = "categorical"\nlevels = ["F", "M"]\n')
+    ask = ("--schema", str(schema), "--histogram", "sex", "--epsilon", "1", "--out", str(table.parent), "--overwrite")
+    for data, message in ((table, "Give --out another folder"), (copy, "no file of a release")):
+        done = run(str(data), *ask)
+        assert (done.exit_code, message in done.stderr) == (2, True)
+    assert [path.name for path in table.parent.iterdir()] == ["answers.csv"]
 
 
 def test_what_was_asked_is_what_is_written(tmp_path):
@@ -252,11 +278,42 @@ def test_count_for_people(tmp_path):
     assert 1000 < int(done.stdout) < 4000
     assert "Spent ε = 10 of 10" in " ".join(done.stderr.split())
 
+    assert "Nothing has checked whether rows fit" in done.stderr
 
-def test_long_histograms_are_cut(tmp_path):
-    done = run(DATA, "--schema", SCHEMA, "--histogram", "cost", "--epsilon", "1", "--algorithm", "identity", "--quiet")
-    assert "and 452 more lines" in done.stdout
+
+def test_long_histograms_are_cut_only_where_a_folder_has_all_lines(tmp_path):
+    ask = (DATA, "--schema", SCHEMA, "--histogram", "cost", "--epsilon", "1", "--algorithm", "identity", "--quiet")
+    done = run(*ask)
+    assert len(done.stdout.splitlines()) == 3 + 512
     assert done.stderr == ""
+    cut = run(*ask, "--out", str(tmp_path / "out")).stdout.splitlines()
+    assert len(cut) == 3 + 60 + 1
+    assert cut[-1] == f"… and 452 more lines: {tmp_path / 'out'} has them all."
+    assert cut[:1] == [""]
+
+
+def test_more_tables_than_are_printed_need_a_place(tmp_path):
+    names = [f"a{number}" for number in range(14)]
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n")
+    (tmp_path / "t.toml").write_text("".join(f'[attributes.{one}]\ntype = "boolean"\n' for one in names))
+    ask = ("--schema", str(tmp_path / "t.toml"), "--marginals", "4", "--epsilon", "1", "--algorithm", "identity")
+    done = run(str(tmp_path / "t.csv"), *ask)
+    assert (done.exit_code, "1,001 tables" in done.stderr) == (2, True), done.output
+
+
+def test_json_has_what_was_asked():
+    ask = (DATA, "--schema", SCHEMA, "--epsilon", "1", "--algorithm", "identity", "--json", "--integer")
+    released = json.loads(run(*ask, "--cdf", "age", "--nonnegative").stdout)
+    answers = released["answers"]
+    table = answers["tables"][0]
+    assert (answers["integer"], answers["nonnegative"], answers["confidence"]) == (True, True, 0.95)
+    assert (table["what"], table["labels"]["age"][:3]) == ("cumulative_count", [0, 1, 2])
+    counts = table["counts"]
+    assert counts == sorted(counts)
+    assert all(isinstance(count, int) for count in counts)
+    assert all(low <= count <= high for low, count, high in zip(table["lower"], counts, table["upper"], strict=True))
+    tables = json.loads(run(*ask, "--marginals", "1", "--attributes", "sex,department").stdout)["answers"]["tables"]
+    assert [list(one["labels"]) for one in tables] == [["sex"], ["department"]]
 
 
 def test_rows_per_unit_is_paid_from_the_same_epsilon(tmp_path):
@@ -308,6 +365,9 @@ def test_the_ledger_goes_on(tmp_path):
         ({"--algorithm": "daw"}, 2, "dawa"),
         ({"--algorithm": "adaptive-grid"}, 2, "serves 2 dimensions"),
         ({"--algorithm": "hb", "--count": None, "--histogram": None}, 2, "not for a count"),
+        ({"--misfits": None, "--integer": None, "--count": None, "--histogram": None}, 2, "--misfits, --integer."),
+        ({"--accept": "foo"}, 2, "--accept takes one of the words"),
+        ({"--algorithm": "dawa", "--option": "centre=foo"}, 2, "centre must be"),
         ({"--option": "depth"}, 2, "KEY=VALUE"),
         ({"--algorithm": "hb", "--option": "depth=3"}, 2, "no option 'depth'"),
         ({"--option": "depth=3"}, 2, "not 'depth'"),
@@ -351,7 +411,7 @@ def test_bad_input_is_one_sentence_and_costs_nothing(tmp_path, monkeypatch, chan
     }
     data = change.pop("data", DATA)
     options.update(change)
-    flags = [name for name in ("--count",) if name in options]
+    flags = [name for name in ("--count", "--misfits", "--integer") if name in options]
     words = flags + [word for name, value in options.items() if value is not None for word in (name, value)]
     done = run(data, *words)
     assert done.exit_code == code, done.output

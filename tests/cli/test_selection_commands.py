@@ -17,12 +17,13 @@ from adyton import Boolean, Histogram, Schema, Session
 from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
+from adyton.lab import experiments
+from adyton.lab.delphi import Delphi
 from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
-from adyton.selection import experiments, shipped
+from adyton.report.selectors import draw
+from adyton.selection import shipped
 from adyton.selection.decision_tree import Split
-from adyton.selection.delphi import Delphi
-from adyton.selection.drawing import draw
 from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector
@@ -86,7 +87,7 @@ def test_a_second_training_measures_nothing(room: Path, monkeypatch: pytest.Monk
     def work(job):
         raise AssertionError("measured again")
 
-    monkeypatch.setattr(experiments, "_work", work)
+    monkeypatch.setattr(experiments._Job, "work", work)
     again = run("train", "--public", room / "shapes.csv", "--out", room / "near.json", *TINY, "--json")
     assert again.stdout == (room / "near.said").read_text()
     learn = ("--kind", "tree", "--depth", "0", "--criterion", "least-regret", "--share", "1/7", "--quiet")
@@ -378,7 +379,7 @@ def test_why_a_release_used_its_algorithm(room: Path, tmp_path: Path):
     people = pd.DataFrame({"smokes": [True, False, False]})
     session = Session(people, schema=Schema({"smokes": Boolean()}), epsilon=1)
     release = session.release(Histogram("smokes"), Fraction(1, 2), algorithm="identity")
-    noted = plain | {"notes": ["\x1b[2Jsomething is missing."]}
+    noted = replace(choice, notes=("\x1b[2Jsomething is missing.",))
     chosen = replace(release, choice=noted, algorithm=choice.algorithm).to_dict()
     file = tmp_path / "release.json"
     file.write_text(json.dumps(chosen))

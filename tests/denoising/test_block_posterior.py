@@ -11,20 +11,25 @@ from adyton.denoising import split_prior, top_down
 from adyton.denoising.block_posterior import block_posterior
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
-from adyton.solving.dyadic_tree import DyadicTree
+from adyton.queries.block_tree import BlockTree
+from adyton.solving.block_answers import BlockAnswers
 
 RATE = 1.0
 VARIANCE = 1 / (2 * np.sinh(RATE / 2) ** 2)
 """Of discrete Laplace noise that falls by e^-RATE a count."""
 
 
-def random_tiling(tree, random, block=1):
+def empty(cells):
+    """Halves of halves without answers."""
+    return BlockAnswers.none(BlockTree.of_halves(cells))
+
+
+def random_tiling(tree, random, block=0):
     """Blocks that cover the domain."""
-    if tree.sizes[block] == 0:
-        return []
-    if 2 * block >= tree.sizes.size or random.random() < 0.3:
+    if block >= tree.blocks - tree.cells or random.random() < 0.3:
         return [block]
-    return random_tiling(tree, random, 2 * block) + random_tiling(tree, random, 2 * block + 1)
+    first, last = tree.offsets[block : block + 2]
+    return [one for child in range(first, last) for one in random_tiling(tree, random, child)]
 
 
 @pytest.fixture
@@ -38,8 +43,8 @@ def one_pass(monkeypatch):
 @pytest.mark.usefixtures("one_pass")
 def test_one_pass_is_the_exact_posterior_mean(answers):
     """The left half is one leaf of two cells, the right half was cut: only the splits of the tree have a prior."""
-    tree = DyadicTree.of(4).with_answers([1, 2, 6, 7], answers, VARIANCE)
-    splits, _ = split_prior.mixed(split_prior.start(3))
+    tree = empty(4).with_answers([0, 1, 5, 6], answers, VARIANCE)
+    splits, _ = split_prior.parts(split_prior.mixed(split_prior.start(3)), split_prior.SIZES)
     total, first = 0.0, np.zeros(3)
     for left, a, b in itertools.product(range(20), repeat=3):
         truth = np.array([left + a + b, left, a, b])
@@ -58,27 +63,29 @@ def test_whole_levels_are_as_from_the_top_down(cells):
     blocks = Hierarchy.of_blocks(cells, [coarse, 1])
     answers = np.rint(blocks @ counts + random.laplace(0, 2, blocks.count))
     expected = top_down.top_down(blocks, answers, 8.0)
-    tree = DyadicTree.of(cells)
-    number, levels = blocks.count - cells, tree.levels(np.arange(1, tree.sizes.size))
-    places = 1 + np.flatnonzero((levels == coarse.bit_length() - 1) & (tree.sizes[1:] > 0))
-    whole = blocks.count - cells - places.size
+    known = empty(cells)
+    tree, number = known.tree, blocks.count - cells
+    depth = len(tree.boundaries) - coarse.bit_length()
+    places = np.arange(tree.level_starts[depth], tree.level_starts[depth + 1])
+    whole = number - places.size
     assert whole in (0, 1)
-    tree = tree.with_answers(places, answers[whole:number], 8.0)
-    tree = tree.with_answers(tree.sizes.size // 2 + np.arange(cells), answers[number:], 8.0)
+    known = known.with_answers(places, answers[whole:number], 8.0)
+    known = known.with_answers(tree.blocks - cells + np.arange(cells), answers[number:], 8.0)
     if whole:
-        tree = tree.with_answers([1], answers[:1], 8.0)
-    assert block_posterior(tree) == pytest.approx(expected, abs=1e-3)
+        known = known.with_answers([0], answers[:1], 8.0)
+    assert block_posterior(known) == pytest.approx(expected, abs=1e-3)
 
 
-def test_gaps_between_cells_change_nothing():
-    """A tree with places that hold no cell is the same tree: blocks of the same cells share their answers."""
-    gaps = DyadicTree.at([1, 4, 6, 7], 3).with_answers([2, 3], [20.0, 31.0], 2.0)
-    gaps = gaps.with_answers([9, 6, 7], [18.0, 2.0, 30.0], 3.0).with_answers([14, 15], [0.0, 29.0], 1.0)
-    uneven = DyadicTree.at([0, 4, 6, 7], 3).with_answers([8], [(20 / 2 + 18 / 3) / (1 / 2 + 1 / 3)], 6 / 5)
-    uneven = uneven.with_answers([3], [31.0], 2.0).with_answers([12, 7], [2.0, 30.0], 3.0)
-    uneven = uneven.with_answers([14, 15], [0.0, 29.0], 1.0)
-    assert block_posterior(gaps) == pytest.approx(block_posterior(uneven), rel=1e-9)
-    assert block_posterior(gaps) == pytest.approx([19.2, 1.5, 0.3, 29.3], abs=1.0)
+def test_blocks_of_the_same_cells_share_their_answers():
+    """Of 4 cells, in blocks of 1 | 3, 1 | 1 | 2, 1 | 1 | 1 | 1: the first cell is a block three times."""
+    tree = BlockTree(4, [[0, 4], [0, 1, 4], [0, 1, 2, 4], range(5)])
+    often = BlockAnswers.none(tree).with_answers([1, 2], [20.0, 31.0], 2.0)
+    often = often.with_answers([3, 4, 5], [18.0, 2.0, 30.0], 3.0).with_answers([8, 9], [0.0, 29.0], 1.0)
+    once = BlockAnswers.none(tree).with_answers([6], [(20 / 2 + 18 / 3) / (1 / 2 + 1 / 3)], 6 / 5)
+    once = once.with_answers([2], [31.0], 2.0).with_answers([7, 5], [2.0, 30.0], 3.0)
+    once = once.with_answers([8, 9], [0.0, 29.0], 1.0)
+    assert block_posterior(often) == pytest.approx(block_posterior(once), rel=1e-9)
+    assert block_posterior(often) == pytest.approx([19.2, 1.5, 0.3, 29.3], abs=1.0)
 
 
 @pytest.mark.parametrize("cells", [2, 3, 7, 300])
@@ -87,15 +94,16 @@ def test_gaps_between_cells_change_nothing():
 def test_any_tiling_any_counts_any_noise(cells, scale, noise):
     random = np.random.default_rng(cells)
     for _ in range(5):
-        tree, truth = DyadicTree.of(cells), np.rint(random.gamma(0.3, 1, cells) * scale)
+        known, truth = empty(cells), np.rint(random.gamma(0.3, 1, cells) * scale)
         sums = np.concatenate([[0.0], np.cumsum(truth)])
         for _ in range(2):
+            tree = known.tree
             blocks = np.array(random_tiling(tree, random))
-            first = tree.starts(blocks)
+            first = tree.starts[blocks]
             counts = sums[first + tree.sizes[blocks]] - sums[first]
             answers = np.rint(counts + random.laplace(0, np.sqrt(noise / 2), blocks.size))
-            tree = tree.with_answers(blocks, answers, noise)
-        found = block_posterior(tree)
+            known = known.with_answers(blocks, answers, noise)
+        found = block_posterior(known)
         assert found.shape == (cells,)
         assert np.isfinite(found).all()
         assert found.min() >= -1e-6 * max(scale, 1)
@@ -105,7 +113,7 @@ def test_any_tiling_any_counts_any_noise(cells, scale, noise):
 @pytest.mark.parametrize("cells", [1, 5])
 @pytest.mark.parametrize("answer", [-3.0, 0.0, 10.0, 1e12])
 def test_a_domain_that_was_not_divided(cells, answer):
-    tree = DyadicTree.of(cells).with_answers([1], [answer], 2.0)
+    tree = empty(cells).with_answers([0], [answer], 2.0)
     assert block_posterior(tree) == pytest.approx([max(0.0, answer) / cells] * cells)
 
 
@@ -113,15 +121,15 @@ def test_sparse_counts_lose_most_of_the_error_that_least_squares_leaves():
     random = np.random.default_rng(1)
     counts = np.zeros(1024, dtype=np.int64)
     counts[200:220] = random.poisson(40, 20)
-    tree = DyadicTree.of(1024).with_answers(np.arange(16, 32), counts.reshape(16, 64).sum(axis=1), 30.0)
-    cells = np.arange(1024 + 192, 1024 + 256)  # of the block that holds the rows, and of no other
+    tree = empty(1024).with_answers(np.arange(15, 31), counts.reshape(16, 64).sum(axis=1), 30.0)
+    cells = np.arange(1023 + 192, 1023 + 256)  # of the block that holds the rows, and of no other
     tree = tree.with_answers(cells, counts[192:256] + np.rint(random.laplace(0, 3, 64)), 18.0)
-    found, plain = block_posterior(tree) - counts, tree.cells_estimate() - counts
+    found, plain = block_posterior(tree) - counts, tree.cells() - counts
     assert np.linalg.norm(found[192:256]) < 0.75 * np.linalg.norm(plain[192:256])
 
 
-@pytest.mark.parametrize("blocks", [[], [2], [1, 2], [4, 5, 6]])
+@pytest.mark.parametrize("blocks", [[], [1], [0, 1], [3, 4, 5]])
 def test_blocks_that_do_not_cover_are_refused(blocks):
-    tree = DyadicTree.of(4).with_answers(blocks, np.ones(len(blocks)), 1.0)
+    tree = empty(4).with_answers(blocks, np.ones(len(blocks)), 1.0)
     with pytest.raises(BadInput, match="some cells lie in no measured block"):
         block_posterior(tree)

@@ -7,7 +7,7 @@ from adyton.denoising import change_points as chain
 from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.intensities import intensities
-from adyton.denoising.intensities_compiled import SCATTERED, SPIKES, blended, distribution, first_shares, relearnt
+from adyton.denoising.level_shapes import SCATTERED, SPIKES, blended, distribution, first_shares, relearnt
 from adyton.errors import BadInput
 from adyton.plans.registry import plan_named
 from adyton.plans.simulation import simulate

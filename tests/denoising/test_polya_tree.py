@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from adyton.denoising.polya_tree import SPREADS, monotone_tree, polya_tree
+from adyton.denoising.isotonic import monotone_prefix
+from adyton.denoising.polya_tree import SPREADS, polya_tree
 from adyton.errors import BadInput
-from adyton.solving.dyadic_tree import DyadicTree
+from adyton.queries.block_tree import BlockTree
+from adyton.solving.block_answers import BlockAnswers
 
 SIZES = [1, 2, 3, 7, 1000, 4097]
 
@@ -73,7 +75,7 @@ def test_keeps_the_total_at_any_size(cells, scale, deviation):
     assert np.isfinite(result).all()
     assert result.sum(axis=-1) == pytest.approx(noisy.sum(axis=-1), rel=1e-9, abs=1e-9 * (scale + deviation) * cells)
     assert result[1].tolist() == polya_tree(noisy[1], [1, 16], variances).tolist()
-    monotone = monotone_tree(noisy, [1, 16], variances)
+    monotone = monotone_prefix(result)
     assert monotone.min() >= 0
     assert np.isfinite(monotone).all()
 
@@ -103,13 +105,13 @@ def test_closer_prefix_sums_on_uneven_data():
     truth = random.poisson(intensity)
     before, after = [], []
     for _ in range(40):
-        tree = DyadicTree.of(1024)
+        known = BlockAnswers.none(BlockTree.of_halves(1024))
         for size in (1, 16, 256):
             sums = truth.reshape(-1, size).sum(axis=1)
-            blocks = np.arange(sums.size, 2 * sums.size)
-            tree = tree.with_answers(blocks, sums + random.laplace(0, 5.0, sums.size), 50.0)
-        noisy = tree.cells_estimate()
-        shrunk = monotone_tree(noisy, [1, 16, 256], [50.0] * 3)
+            blocks = np.arange(sums.size - 1, 2 * sums.size - 1)
+            known = known.with_answers(blocks, sums + random.laplace(0, 5.0, sums.size), 50.0)
+        noisy = known.cells()
+        shrunk = monotone_prefix(polya_tree(noisy, [1, 16, 256], [50.0] * 3))
         before.append(np.linalg.norm(np.cumsum(noisy - truth)))
         after.append(np.linalg.norm(np.cumsum(shrunk - truth)))
     assert np.mean(after) < 0.9 * np.mean(before)

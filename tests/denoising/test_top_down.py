@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from adyton.denoising import split_prior, top_down
+from adyton.denoising.count_windows import generations, least_squares
+from adyton.denoising.halves import halved
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
-from adyton.queries.orders import block_tree
-from adyton.solving.halves import halved
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.solving.trees import TreeSolver
 
 
 def quadtree(domain, levels):
     """All blocks of these levels, counted from the cells."""
-    order, boundaries = block_tree(domain)
-    return Hierarchy(domain, boundaries, order).of_levels([len(boundaries) - 1 - level for level in levels])
+    tree = boxes_in_boxes(domain)
+    return Hierarchy.of_tree(tree, [len(tree.boundaries) - 1 - level for level in levels])
 
 
 def noisy(tree, cells, rate, seed):
@@ -30,21 +31,24 @@ def noisy(tree, cells, rate, seed):
 
 def one_pass(tree, answers, rate):
     """The posterior means of all nodes under the prior that the passes start from, in steps of one row."""
-    from adyton.denoising.count_windows_compiled import Squares, least_squares
-
     halves = halved(tree)
     values, precisions = np.zeros(halves.levels.size), np.zeros(halves.levels.size)
     values[halves.home] = answers
     precisions[halves.home] = 2 * np.sinh(rate / 2) ** 2
     rates = np.where(precisions > 0, rate, 0.0)
-    squares = Squares(*least_squares(halves.kids, values, precisions))
-    return top_down._passes(halves, values, rates, squares, [0.0]).means
+    family = generations(halves)
+    return top_down._passes(halves, family, values, rates, least_squares(family, values, precisions), [0.0]).means
+
+
+def first_prior(levels):
+    """The prior that the passes start from, in two tables."""
+    return split_prior.parts(split_prior.mixed(split_prior.start(levels)), split_prior.SIZES)
 
 
 @pytest.mark.parametrize("answers", [[3, 3, 0, 2, 1, -1, 1], [0, 0, 0, 1, -1, 0, 0], [9, 2, 8, 0, 2, 8, 0]])
 def test_one_pass_is_the_exact_posterior_mean(answers):
     tree, rate = Hierarchy.of_blocks(4, [2, 1]), 1.0
-    splits, _ = split_prior.mixed(split_prior.start(3))
+    splits, _ = first_prior(3)
     total, first = 0.0, np.zeros(4)
     for cells in itertools.product(range(14), repeat=4):
         left, right = cells[0] + cells[1], cells[2] + cells[3]
@@ -58,10 +62,10 @@ def test_one_pass_is_the_exact_posterior_mean(answers):
 @pytest.mark.parametrize("answers", [[75, 70, 5], [103, 52, 50], [60, 44, 15], [49, 0, 48], [130, 131, -1]])
 def test_splits_with_large_parts_follow_the_prior_by_their_smaller_part(answers):
     tree, rate = Hierarchy.of_blocks(2, [1]), 0.8
-    splits, edges = split_prior.mixed(split_prior.start(2))
+    splits, edges = first_prior(2)
     limit = split_prior.TABLE
     estimate = TreeSolver(tree, 1.0).solve(answers).sum()
-    edge = edges[1, split_prior.size_of(np.array([estimate]))[0]]
+    edge = edges[1, split_prior.size_of(np.array([estimate]))[0] - split_prior.SMALLEST]
     total, first = 0.0, np.zeros(2)
     for left, right in itertools.product(range(160), range(80)):
         prior = splits[1, left, right] if max(left, right) < limit else edge[min(left, right, limit)]
@@ -71,28 +75,28 @@ def test_splits_with_large_parts_follow_the_prior_by_their_smaller_part(answers)
 
 
 def test_the_prior_is_a_law_of_splits_for_wholes_of_every_size():
-    splits, edges = split_prior.mixed(split_prior.start(2))
+    splits, edges = first_prior(2)
     for whole in range(split_prior.TABLE):
         assert sum(splits[1, left, whole - left] for left in range(whole + 1)) == pytest.approx(1, abs=1e-5)
     for size in range(split_prior.SMALLEST + 1, split_prior.SIZES):
-        small, between = edges[1, size, :-1].astype(np.float64), float(edges[1, size, -1])
+        edge = edges[1, size - split_prior.SMALLEST].astype(np.float64)
+        small, between = edge[:-1], edge[-1]
         between *= 1.5 * 2.0**size - 2 * split_prior.TABLE
         assert 2 * small.sum() + between == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.parametrize("law", range(len(split_prior.SPREADS)))
 def test_the_weights_of_the_prior_find_the_law_that_made_the_splits(law):
-    known = split_prior.components().splits[..., law]
-    place = np.arange(41), 40 - np.arange(41)
-    splits, edges = split_prior.mixed(split_prior.start(2))
-    splits, edges = np.zeros_like(splits), np.zeros_like(edges)
-    splits[(1, *place)] = 1000 * known[place]
+    left, right = np.arange(41), 40 - np.arange(41)
+    known = split_prior._laws()[0][left * split_prior.TABLE + right, law]
+    found = np.zeros_like(split_prior.mixed(split_prior.start(2)))
+    split_prior.parts(found, split_prior.SIZES)[0][1, left, right] = 1000 * known
     weights = split_prior.start(2)
     for _ in range(40):
-        weights = split_prior.reweighted(weights, (splits, edges), 2.0)
-    learned = split_prior.mixed(weights)[0][(1, *place)]
-    assert np.abs(learned - known[place]).sum() < 0.04
-    assert np.abs(split_prior.mixed(split_prior.start(2))[0][(1, *place)] - known[place]).sum() > 0.2
+        weights = split_prior.reweighted(weights, found, 2.0)
+    learned, _ = split_prior.parts(split_prior.mixed(weights), split_prior.SIZES)
+    assert np.abs(learned[1, left, right] - known).sum() < 0.04
+    assert np.abs(first_prior(2)[0][1, left, right] - known).sum() > 0.2
 
 
 def test_sparse_maps_lose_most_of_the_error_that_least_squares_leaves():
@@ -140,7 +144,7 @@ def test_cells_below_the_finest_measured_level_share_evenly():
 @pytest.mark.parametrize("cells", [0, 1, 10**12])
 @pytest.mark.parametrize("rate", [1e-6, 1.0, 40.0])
 def test_any_domain_any_counts_any_noise(domain, cells, rate):
-    depth = len(block_tree(domain)[1])
+    depth = len(boxes_in_boxes(domain).boundaries)
     tree = quadtree(domain, range(depth))
     answers, variance = noisy(tree, np.full(tree.cells, cells), rate, seed=7)
     found = top_down.top_down(tree, answers, max(variance, 1e-12))
@@ -179,8 +183,7 @@ def test_a_known_total_is_kept():
 
 @pytest.mark.parametrize("domain", [(16, 16), (5, 3), (1, 7), (13,)])
 def test_halves_keep_the_blocks(domain):
-    order, boundaries = block_tree(domain)
-    tree = Hierarchy(domain, boundaries, order)
+    tree = Hierarchy.of_tree(boxes_in_boxes(domain))
     halves = halved(tree)
     members = [{leaf} for leaf in range(halves.leaves)]
     members += [set() for _ in halves.kids]
@@ -189,7 +192,7 @@ def test_halves_keep_the_blocks(domain):
         assert b < parent
         assert not members[a] & members[b]
         members[parent] = members[a] | members[b]
-    blocks = [range(*pair) for level in boundaries for pair in itertools.pairwise(level.tolist())]
+    blocks = [range(*pair) for level in tree.boundaries for pair in itertools.pairwise(level.tolist())]
     assert [members[node] for node in halves.home] == [set(block) for block in blocks]
     assert len(members[-1]) == tree.cells
 

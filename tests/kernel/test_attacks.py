@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from fractions import Fraction as F
 
 import duckdb
@@ -21,6 +22,7 @@ import adyton as ad
 from adyton.errors import BadInput, LedgerError
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.mechanisms import VectorLaplace
+from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.workloads import Explicit, Identity, Partition
 
@@ -247,7 +249,19 @@ def test_a_handle_that_changes_its_number():
 
     root = kernel.root
     with pytest.raises(BadInput, match="needs a source of this kernel"):
-        Shifty(kernel, root.node, root._shape, root.lineage, 1).measure(Identity(2), 1)
+        Shifty(kernel, root.facts).measure(Identity(2), 1)
+
+
+def test_a_handle_whose_facts_somebody_made():
+    """What a handle says of itself changes neither the charge nor what is measured: the kernel has facts of its own."""
+    kernel = ad.Kernel.on_vector([1000, 7], epsilon=100, rows_per_unit=10)
+    dear = kernel.root.map(Explicit.from_rows([[3, 0], [0, 3]]))
+    forged = replace(dear.facts, shape=VectorShape((2,)), lineage=("nothing",), stability=0)
+    answer = VectorSource(kernel, forged).measure(Identity(2), 1)
+    assert answer.mapping is not None
+    assert kernel.spent == 30
+    assert VectorSource(kernel, forged).reduce(Partition([0, 0])).facts.stability == 30
+    assert kernel.ledger.entries()[0].lineage == dear.lineage
 
 
 def test_interrupting_a_release_says_what_was_charged(tmp_path):

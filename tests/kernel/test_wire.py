@@ -1,12 +1,15 @@
-"""Operators travel as text and come back the same; strangers do not."""
+"""Operators and results travel as text and come back the same; strangers do not."""
 
+import base64
 import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import adyton as ad
 from adyton.errors import BadInput
+from adyton.kernel.fields import QUERIES
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import (
     MECHANISMS,
@@ -36,7 +39,7 @@ from adyton.kernel.transforms import (
     Vectorize,
     Where,
 )  # fmt: skip
-from adyton.kernel.wire import QUERIES, decode, encode
+from adyton.kernel.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
 from adyton.queries import (
     AllRange,
     Cells,
@@ -203,3 +206,131 @@ def test_queries_inside_queries_without_end_are_refused():
         queries = Stack([queries])
     with pytest.raises(BadInput, match="deep"):
         encode(VectorLaplace(queries))
+
+
+# ---- what comes out -------------------------------------------------------------------------------------------------
+
+X = np.array([5, 0, 9, 2, 2, 7])
+RESULTS = {
+    "plain": lambda x: x.measure(Prefix(6), 1),
+    "weighted": lambda x: x.measure(Prefix(6), 1, weights=[1, 2, 3, 4, 5, 6]),
+    "derived": lambda x: x.reduce(Partition([0, 0, 1, 1, 2, -1])).map(Total(3)).measure(Identity(1), 1),
+    "partition": lambda x: x.select(DawaPartition(), 1),
+    "choice": lambda x: x.select(MedianCell(), 1),
+    "noisy value": lambda x: x.statistic(TotalVariation(), 1),
+}
+
+
+def parts(result):
+    """All that a result says, in values that can be compared."""
+    if not hasattr(result, "answers"):
+        return (result.labels.tolist(), result.groups) if isinstance(result, Partition) else result
+    asked = result.on_first_vector()
+    facts = (asked @ np.arange(asked.cells)).tolist(), result.epsilon, result.private
+    return result.answers.tolist(), result.variances.tolist(), result.answers.dtype, *facts
+
+
+@pytest.mark.parametrize("measure", RESULTS.values(), ids=RESULTS)
+def test_results_arrive_as_they_were(measure):
+    result = measure(Kernel.simulated(X, epsilon=1, seed=1).root)
+    again = decode_result(encode_result(result))
+    assert type(again) is type(result)
+    assert parts(again) == parts(result)
+
+
+def test_answers_of_any_length_and_number_arrive():
+    huge = Kernel.simulated(np.array([2**62, 2**62]), epsilon=1, seed=1).root.measure(Total(2), 1)
+    many = Kernel.simulated(X, epsilon=1, seed=1, trials=4).root.measure(Identity(6), 1)
+    assert (huge.answers.dtype, many.answers.shape) == (object, (4, 6))
+    for result in (huge, many):
+        assert parts(decode_result(encode_result(result))) == parts(result)
+
+
+def packed(change):
+    """A measurement as text, after a change."""
+    plain = json.loads(encode_result(Kernel.simulated(X, epsilon=1, seed=1).root.measure(Identity(6), 1)))
+    change(plain["Measurement"])
+    return json.dumps(plain)
+
+
+def array(values):
+    return json.loads(encode_result(Partition(values)))["Partition"]["labels"]
+
+
+def reals(values):
+    packed = base64.b64encode(np.array(values, dtype=np.float64).tobytes()).decode()
+    return {"array": ["float64", [len(values)], packed]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m.update(answers=array([1, 2])),
+        lambda m: m.update(answers=m["variances"]),
+        lambda m: m.update(answers={"array": ["object", [6], [1, 2, 3, 4, 5, "6"]]}),
+        lambda m: m.update(answers={"array": ["object", [6], [1, 2, 3, 4, 5, 2**4000]]}),
+        lambda m: m.update(answers={"array": ["complex128", [6], ""]}),
+        lambda m: m.update(answers=[1, 2, 3, 4, 5, 6]),
+        lambda m: m.update(variances=array([1, 2, 3, 4, 5, 6])),
+        lambda m: m.update(variances=reals([1, 2])),
+        lambda m: m.update(variances=reals([1, 2, 3, 4, 5, -1])),
+        lambda m: m.update(variances=reals([1, 2, 3, 4, 5, np.nan])),
+        lambda m: m.update(epsilon={"fraction": [-1, 2]}),
+        lambda m: m.update(epsilon={"fraction": [1, 0]}),
+        lambda m: m.update(epsilon=0.5),
+        lambda m: m.update(private=1),
+        lambda m: m.update(queries=None),
+        lambda m: m.update(queries={"Select": {"attributes": ["age"]}}),
+        lambda m: m.update(mapping={"Total": {"domain": [3]}}),
+        lambda m: m.update(noise=1),
+        lambda m: m.pop("variances"),
+    ],
+)
+def test_spoiled_measurements_are_not_received(change):
+    with pytest.raises(BadInput):
+        decode_result(packed(change))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "null", "true", "2.5", '"3"', "[1]", "9" * 1000, "NaN", '{"NoisyCount": {}}',
+        '{"Identity": {"domain": [3]}}',
+        '{"NoisyValue": {"value": NaN, "deviation": 1.0, "private": true}}',
+        '{"NoisyValue": {"value": 1e999, "deviation": 1.0, "private": true}}',
+        '{"NoisyValue": {"value": 1.0, "deviation": -1.0, "private": true}}',
+        '{"NoisyValue": {"value": 1, "deviation": 1.0, "private": true}}',
+        '{"NoisyValue": {"value": 1.0, "deviation": 1.0, "private": "yes"}}',
+        '{"Partition": {"labels": [0, 5], "groups": 2}}',
+    ],
+)  # fmt: skip
+def test_nonsense_is_no_result(text):
+    with pytest.raises(BadInput):
+        decode_result(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"node": -1}, {"node": True}, {"stability": -1}, {"lineage": [1]}, {"lineage": "root"}, {"shape": None},
+        {"shape": {"Facts": {}}}, {"shape": {"VectorShape": {"shape": [2.5]}}},
+        {"shape": {"Identity": {"domain": [6]}}},
+        {"shape": {"VectorShape": {"shape": [6], "pending": {"size": [1, "2"]}}}}, {"more": 1},
+        {"shape": {"VectorShape": {"shape": [6], "schema": {"schema": {"attributes": 3}}}}},
+    ],
+)  # fmt: skip
+def test_spoiled_facts_are_not_received(change):
+    plain = json.loads(encode_facts(Kernel.simulated(X, epsilon=1).root.facts))
+    plain["Facts"].update(change)
+    with pytest.raises(ad.errors.AdytonError):
+        decode_facts(json.dumps(plain))
+
+
+def test_an_array_of_other_numbers_is_refused():
+    """Weights that are no whole numbers would break the proof, however they came to be there."""
+    kernel, forged = Kernel.simulated([1, 2], epsilon=1), VectorLaplace(Identity(2))
+    object.__setattr__(forged, "weights", np.frombuffer(np.array([1.0, 2.5]).tobytes()))
+    with pytest.raises(BadInput, match="float64"):
+        kernel.measure(kernel.root, forged, 1)
+    with pytest.raises(BadInput, match="float64"):
+        encode(forged)

@@ -93,12 +93,17 @@ print(*(name for name in ("numba", "opendp", "scipy") if name in sys.modules))
     assert fresh_python(program) == ["|"]
 
 
-def test_numba_is_loaded_once_drawing_without_it_has_cost_enough(monkeypatch):
+def test_samplers_are_compiled_once_drawing_without_them_has_cost_enough(monkeypatch):
     monkeypatch.setattr(loading, "_drawn_in_python", 0)
-    monkeypatch.delitem(sys.modules, "adyton.noise.compiled", raising=False)
-    half = loading.DRAWS_BEFORE_LOADING // 2
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    half = loading.DRAWS_BEFORE_NUMBA // 2
     assert [loading.compiled_pays(half) for _ in range(3)] == [False, False, True]
-    assert not loading.compiled_pays(1)
-    monkeypatch.setitem(sys.modules, "adyton.noise.compiled", object())
     assert loading.compiled_pays(loading.SMALLEST_COMPILED_SAMPLE)
     assert not loading.compiled_pays(loading.SMALLEST_COMPILED_SAMPLE - 1)
+
+
+def test_samplers_are_compiled_sooner_where_numba_is_loaded(monkeypatch):
+    monkeypatch.setattr(loading, "_drawn_in_python", 0)
+    monkeypatch.setitem(sys.modules, "numba", object())
+    half = loading.DRAWS_BEFORE_COMPILING // 2
+    assert [loading.compiled_pays(half) for _ in range(3)] == [False, False, True]

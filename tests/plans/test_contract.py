@@ -12,7 +12,7 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.noise import SimulatedNoise
 from adyton.plans import algorithms, plan_named, simulate
-from adyton.plans.base import DenoisingPlan, StrategyPlan
+from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Explicit, Identity, Partition, Prefix, RandomRanges, Total
 
 NAMES = algorithms()

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from adyton.bench.published_dawa import published_dawa, published_partition
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MECHANISMS, DawaPartition
+from adyton.lab.bench.published_dawa import published_dawa, published_partition
 from adyton.noise import SimulatedNoise
 from adyton.plans import algorithms, dawa, plan_named, simulate
 from adyton.queries import Explicit, Identity, Partition, Prefix, RandomRanges

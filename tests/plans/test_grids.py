@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 from noisy_decisions import run, watch
 
-import adyton.plans.adaptive_grid
-import adyton.plans.uniform_grid
+import adyton.plans.grids
 from adyton.errors import BadInput
-from adyton.plans.adaptive_grid import _refine
-from adyton.plans.noisy_total import Rows, noisy_total
-from adyton.plans.uniform_grid import grid_of
+from adyton.plans.grids import _refine, grid_of
+from adyton.plans.steps import CountsRows
 from adyton.queries import Grid, Total
 
 X = np.random.default_rng(0).poisson(0.5, (64, 64))
@@ -21,7 +19,7 @@ CASES = [("uniform-grid", "0.05", 1.0), ("adaptive-grid", "0.08", 0.25)]
 
 def grids_follow_the_noisy_total(monkeypatch, name, epsilon, factor):
     """Whether the (coarse) grid is the one that the measured total asks for, over several runs."""
-    monkeypatch.setattr(adyton.plans.adaptive_grid, "_LEAST_BLOCKS", 1)
+    monkeypatch.setattr(adyton.plans.grids, "_LEAST_BLOCKS", 1)
     seen = watch(monkeypatch)
     found = set()
     for seed in range(20):
@@ -47,12 +45,10 @@ def test_the_number_of_rows_is_bought(monkeypatch, name, epsilon, factor):
 
 @pytest.mark.parametrize(("name", "epsilon", "factor"), CASES)
 def test_a_plan_that_peeks_at_the_true_number_is_caught(monkeypatch, name, epsilon, factor):
-    def peeking(x, amount, part, public):
-        honest = noisy_total(x, amount, part, public)
-        return Rows(float(X.sum()), honest.left, honest.measured)
-
-    for module in (adyton.plans.uniform_grid, adyton.plans.adaptive_grid):
-        monkeypatch.setattr(module, "noisy_total", peeking)
+    honest = CountsRows.count_rows
+    monkeypatch.setattr(
+        CountsRows, "count_rows", lambda plan, x, amount: honest(plan, x, amount)._replace(number=float(X.sum()))
+    )
     assert not grids_follow_the_noisy_total(monkeypatch, name, epsilon, factor)
 
 

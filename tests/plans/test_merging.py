@@ -6,13 +6,14 @@ import pytest
 
 import adyton as ad
 from adyton.noise import SimulatedNoise
-from adyton.plans import algorithms, plan_named, simulate
-from adyton.plans.base import StrategyPlan
+from adyton.plans import algorithms, plan_named, plan_type, simulate
 from adyton.plans.merging import Merging
+from adyton.plans.strategy_plan import StrategyPlan
 from adyton.queries import Identity, Partition, Ranges
 
 SIDE = 12
 TRIALS = 2000
+ROWS = (SIDE * np.random.default_rng(1).beta(0.5, 2, (3000, 2))).astype(int)
 
 
 def boxes(ndim):
@@ -25,22 +26,18 @@ def boxes(ndim):
 
 @pytest.fixture(scope="module")
 def session():
-    random = np.random.default_rng(1)
-    rows = (SIDE * random.beta(0.5, 2, (3000, 2))).astype(int)
     schema = ad.Schema({name: ad.Integer(0, SIDE - 1) for name in "ab"})
-    return ad.Session(pd.DataFrame(rows, columns=["a", "b"]), schema=schema, epsilon=100, noise=SimulatedNoise(7))
+    return ad.Session(pd.DataFrame(ROWS, columns=["a", "b"]), schema=schema, epsilon=100, noise=SimulatedNoise(7))
 
 
-def plans():
-    """Those with one error on all data, and the dimensions they are tried in: merged cells of a map stand in a line."""
-    for name in algorithms(1):
-        if isinstance(plan_named(name), StrategyPlan) and plan_named(name).linear:
-            yield name, 1
-            if plan_named(name).serves.serves(2):
-                yield name, 2
+LINEAR = [name for name in algorithms(1) if isinstance(plan_named(name), StrategyPlan) and plan_named(name).linear]
+"""Those with one error on all data. Merged cells of a map stand in a line, so that others cannot merge."""
+ADAPTIVE = [name for name in algorithms(1) if name not in LINEAR and not plan_type(name).chooses]
 
 
-@pytest.mark.parametrize(("name", "ndim"), plans())
+@pytest.mark.parametrize(
+    ("name", "ndim"), [(name, ndim) for name in LINEAR for ndim in (1, 2) if plan_type(name).serves.serves(ndim)]
+)
 def test_preview_and_release_agree_with_each_other_and_with_the_truth(session, name, ndim):
     """2,000 simulated runs of twelve answers: 10% are at least five deviations (√(kurtosis/2,000) of one squared)."""
     task = boxes(ndim)
@@ -57,6 +54,22 @@ def test_preview_and_release_agree_with_each_other_and_with_the_truth(session, n
     runs = simulate(name, x, release.workload, 1, seed=3, trials=TRIALS, reduce=True)
     measured = np.sqrt(np.square(release.workload @ (runs - x)).sum(axis=-1).mean())
     assert measured == pytest.approx(before.total, rel=0.1)
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_where_the_error_depends_on_the_data_the_release_tells_it_from_the_same_cells(session, name):
+    """Twenty runs on what was published, thirty on the truth: a figure of other cells would be far off."""
+    task, x = boxes(1), np.bincount(ROWS[:, 0], minlength=SIDE)
+    before = session.preview(task, 1, algorithm=name, reduce=True).candidates[name]
+    release = session.release(task, 1, algorithm=name, reduce=True)
+    assert before is None or before.kind == "upper mark"
+    assert release.expected_error.kind == "resampled"
+    groups = plan_named(name, reduce=True).merging(release.workload).groups
+    means = np.bincount(groups.labels, release.estimate) / groups.sizes
+    np.testing.assert_allclose(release.estimate, means[groups.labels])
+    runs = simulate(name, x, release.workload, 1, seed=3, trials=30, reduce=True)
+    measured = np.sqrt(np.square(release.workload @ (runs - x)).sum(axis=-1).mean())
+    assert measured / 3 < release.expected_error.total < 3 * measured
 
 
 def test_what_was_chosen_agrees_with_its_preview(session):

@@ -8,7 +8,7 @@ import pytest
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.plans import plan_named, simulate, structure_first
-from adyton.plans.noisy_total import noisy_total
+from adyton.plans.steps import CountsRows
 from adyton.plans.structure_first import _shrink
 from adyton.queries import Identity, Prefix
 
@@ -59,8 +59,9 @@ def test_bad_options_spend_nothing(options):
 
 def test_the_number_of_rows_is_bought_unless_it_or_the_clip_is_public(monkeypatch):
     bought = []
+    honest = CountsRows.count_rows
     monkeypatch.setattr(
-        structure_first, "noisy_total", lambda *given: bought.append(given[3].total) or noisy_total(*given)
+        CountsRows, "count_rows", lambda plan, *given: bought.append(plan.total) or honest(plan, *given)
     )
     for options in ({}, {"total": 528}, {"clip": 7}, {"buckets": 1}):
         kernel = Kernel.simulated(np.arange(33), epsilon=1, seed=0)

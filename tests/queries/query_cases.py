@@ -28,7 +28,8 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.queries.orders import block_tree, hilbert_order
+from adyton.queries.domain_trees import boxes_in_boxes
+from adyton.queries.orders import hilbert_order
 from adyton.queries.random_ranges import KINDS
 
 RANDOM = np.random.default_rng(20)
@@ -195,9 +196,7 @@ PREFIX = (Prefix(4), np.tril(np.ones((4, 4), dtype=np.int64)))
 INTERVALS = (AllRange(4), boxes((4,), *zip(*[(a, b) for a in range(4) for b in range(a, 4)], strict=True)))
 PREFIX_12 = (Prefix(12), np.tril(np.ones((12, 12), dtype=np.int64)))
 SMALL = explicit(np.array([[1, -2, 0], [0, 3, 3]]))
-MORTON, QUADS = block_tree((4, 4))
-ODD, ODD_BLOCKS = block_tree((3, 5))
-THIRDS, THIRD_BLOCKS = block_tree((2, 3, 4), branching=3)
+QUADS, ODD, THIRDS = boxes_in_boxes((4, 4)), boxes_in_boxes((3, 5)), boxes_in_boxes((2, 3, 4), branching=3)
 
 CASES = {
     "identity of one cell": (Identity(1), np.eye(1, dtype=np.int64)),
@@ -234,9 +233,9 @@ CASES = {
     "hierarchy in an order": tree(6, [[0, 2, 6], [0, 2, 3, 6]], [5, 0, 3, 1, 4, 2]),
     "hierarchy, some blocks": tree(8, [[0, 8], [0, 3, 8], [0, 3, 5, 8]], None, [0, 2, 4]),
     "hierarchy, some blocks in an order": tree(6, [[0, 6], [0, 1, 6]], [2, 1, 0, 5, 4, 3], [1, 2]),
-    "quadtree": tree((4, 4), QUADS, MORTON),
-    "quadtree, odd": tree((3, 5), ODD_BLOCKS, ODD),
-    "3-D tree of thirds": tree((2, 3, 4), THIRD_BLOCKS, THIRDS),
+    "quadtree": tree((4, 4), QUADS.boundaries, QUADS.order),
+    "quadtree, odd": tree((3, 5), ODD.boundaries, ODD.order),
+    "3-D tree of thirds": tree((2, 3, 4), THIRDS.boundaries, THIRDS.order),
     "hierarchy on a Hilbert curve": tree((3, 4), [[0, 6, 12], [0, 4, 6, 12]], hilbert_order((3, 4))),
     "blocks of 2 and 1 on 5": blocks(5, [2, 1]),
     "blocks of 6, 3 and 1 on 13": blocks(13, [6, 3, 1]),

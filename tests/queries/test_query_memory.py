@@ -17,15 +17,14 @@ from adyton.queries import (
     Prefix,
     RandomRanges,
 )
-from adyton.queries.orders import block_tree
+from adyton.queries.domain_trees import boxes_in_boxes
 
 SIDE = 1 << 10
 CELLS = SIDE * SIDE
 
 
 def quadtree():
-    order, levels = block_tree((SIDE, SIDE))
-    return Hierarchy((SIDE, SIDE), levels, order)
+    return Hierarchy.of_tree(boxes_in_boxes((SIDE, SIDE)))
 
 
 LARGE = {

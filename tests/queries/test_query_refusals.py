@@ -28,7 +28,8 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.queries.orders import block_tree, hilbert_order
+from adyton.queries.domain_trees import boxes_in_boxes
+from adyton.queries.orders import hilbert_order
 
 HALVES = np.array([Fraction(1, 2)] * 3, dtype=object)
 
@@ -98,7 +99,7 @@ REFUSED = {
     "blocks of no cells": (lambda: Hierarchy.of_blocks(0, [1]), "cells must be"),
     "no level chosen": (lambda: Hierarchy.of_blocks(4, [1]).of_levels([]), r"0 … 1, given \[\]"),
     "no such level": (lambda: Hierarchy.of_blocks(4, [1]).of_levels([2]), r"0 … 1, given \[2\]"),
-    "one branch": (lambda: block_tree((4, 4), branching=1), "branching must be a whole number of at least 2"),
+    "one branch": (lambda: boxes_in_boxes((4, 4), branching=1), "branching must be a whole number of at least 2"),
     "curve 1-D": (lambda: hilbert_order(4), "two dimensions"),
     "curve 3-D": (lambda: hilbert_order((4, 4, 4)), "two dimensions"),
     # marginals and grids

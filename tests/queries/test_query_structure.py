@@ -25,7 +25,7 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.queries.hierarchy import block_sums, spread
+from adyton.queries.block_tree import block_sums, spread
 
 RANDOM = np.random.default_rng(8)
 
@@ -61,10 +61,10 @@ def test_sides_of_boxes():
 
 def test_levels_of_a_hierarchy():
     tree = Hierarchy.of_blocks(10, [4, 2])
-    assert tree.level_starts == [0, 1, 4, 9]
+    assert tree.level_starts == (0, 1, 4, 9)
     assert tree.blocks == 9
     assert tree.query_levels().tolist() == [0, 1, 1, 1, 2, 2, 2, 2, 2]
-    assert [first.tolist() for first in tree.children] == [[0, 3], [0, 2, 4, 5]]
+    assert [first.tolist() for first in tree.children] == [[0, 3], [0, 2, 4, 5], [0, 2, 4, 6, 8, 10]]
     some = tree.of_levels([0, 2])
     assert some.query_levels().tolist() == [0, 2, 2, 2, 2, 2]
     assert some.of_levels([1]).query_levels().tolist() == [1, 1, 1]

@@ -14,7 +14,7 @@ import pytest
 import adyton as ad
 from adyton.kernel.kernel import Kernel
 from adyton.plans import algorithms, plan_named, simulate
-from adyton.plans.base import DenoisingPlan, StrategyPlan
+from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Marginals, Prefix, RandomRanges, Stack, Total
 from adyton.release.intervals import NoiseModel
 from adyton.selection.chosen import Chosen

@@ -44,7 +44,7 @@ def test_what_adapts_to_the_data_is_called_approximate(name, options):
     found = adapted.interval(workload, 0.95)
     assert found.kind == "approximate"
     assert "nobody guarantees" in str(found)
-    assert adapted.expected_total() > 0
+    assert adapted.resampled_error().total > 0
     assert np.array_equal(found.lower, adapted.interval(workload, 0.95).lower)  # the same again
 
 
@@ -54,7 +54,7 @@ def test_the_resampled_error_is_near_the_true_one():
     runs = ad.simulate("staged-hierarchy", x, workload, "0.5", seed=1, trials=100)
     truth = np.sqrt(np.square(workload @ (runs - x)).sum(axis=1).mean())
     adapted = NoiseModel(plan_named("staged-hierarchy"), workload, F(1, 2), runs[0])
-    assert adapted.expected_total() == pytest.approx(truth, rel=0.3)
+    assert adapted.resampled_error().total == pytest.approx(truth, rel=0.3)
 
 
 def test_bad_requests():

@@ -140,7 +140,7 @@ def test_numbers_of_every_kind_are_written_plainly(tmp_path, task, algorithm, op
         (NAMED, ["options"], {"depth": 3}, "no option 'depth'"),
         (NAMED, ["options"], {"total": {"a": 1}}, "total must be"),
         (NAMED, ["options"], {"rows": 3}, "rows must be a measurement"),
-        (NAMED, ["options"], {"reduce": "yes"}, "reduce must be true or false"),
+        (NAMED, ["options"], {"reduce": "yes"}, "reduce is True or False"),
         (NAMED, ["epsilon", "exact"], "0", "greater than 0"),
         (NAMED, ["epsilon", "exact"], "1/0", "finite number"),
         (NAMED, ["epsilon", "exact"], "2", "at most 1, given 2"),
@@ -281,6 +281,16 @@ def test_spreadsheets_run_nothing(tmp_path):
     assert ad.Release.load(tmp_path / "out").axes["-x"] == tuple(levels)  # the JSON file keeps the true label
 
 
+def test_no_two_columns_or_labels_become_one(tmp_path):
+    table = pd.DataFrame({"=a": ["=x", "'=x"], "'=a": [True, False]})
+    schema = ad.Schema({"=a": ad.Categorical(["=x", "'=x"]), "'=a": ad.Boolean()})
+    session = ad.Session(table, schema=schema, epsilon=1)
+    session.release(ad.Histogram("=a", "'=a"), 1, algorithm="identity").save(tmp_path / "out")
+    cells = pd.read_csv(tmp_path / "out" / "estimate.csv")
+    assert list(cells)[:3] == ["'=a", "''=a", "count"]
+    assert len(cells.groupby(["'=a", "''=a"])) == len(cells)
+
+
 def test_tables_have_names_of_their_own(tmp_path):
     names = ["a/b", "a b", "A_B", "../..", "é" * 80, "x" * 200, "x" * 200 + "y"]
     schema = ad.Schema({name: ad.Boolean() for name in names})
@@ -302,7 +312,7 @@ def test_answers_to_queries_have_a_file(tmp_path):
 
 def test_a_release_takes_the_place_of_another(tmp_path):
     NAMED.save(tmp_path / "out")
-    with pytest.raises(BadInput, match="allow to overwrite"):
+    with pytest.raises(BadInput, match="overwrite=True"):
         ASKED.save(tmp_path / "out")
     ASKED.save(tmp_path / "out", overwrite=True)
     assert ad.Release.load(tmp_path / "out").to_dict() == ASKED.to_dict()

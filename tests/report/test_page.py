@@ -1,6 +1,7 @@
 """The report is complete, true to the release, safe to open anywhere, and readable by everybody."""
 
 import re
+import types
 from dataclasses import replace
 from fractions import Fraction
 from html import unescape
@@ -8,13 +9,15 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import adyton as ad
 from adyton.errors import BadInput
-from adyton.exact import as_number
 from adyton.release import Release
-from adyton.report.page import render
+from adyton.report.page import _more_tables, render
 from adyton.report.scales import number
+from adyton.selection.features import Bought
 from browser import Browser, find_chromium
 
 KINDS = ("line", "bars", "map", "mixed map", "marginals", "cdf", "queries", "hostile", "joined")
@@ -89,7 +92,7 @@ def test_page_fetches_and_runs_nothing(pages, kind):
 
 
 def test_names_are_shown_and_not_obeyed(pages, releases):
-    hostile = releases["hostile"].record["dataset"]
+    hostile = releases["hostile"].receipt.dataset
     assert hostile in unescape(pages["hostile"])
     assert hostile not in pages["hostile"]
     assert hostile in Outline(pages["hostile"]).cells
@@ -130,16 +133,10 @@ def test_it_says_what_was_chosen_and_why(releases, pages):
     release = releases["bars"]
     cells = Outline(pages["bars"]).cells
     assert f"{release.algorithm} (chosen)" in cells
-    assert set(release.choice["regrets"]) - {release.algorithm} <= set(cells)
+    assert set(release.choice.regrets) - {release.algorithm} <= set(cells)
     assert "was named" in pages["line"]
-    bought = {
-        "name": "scale",
-        "words": "ε times the number of rows",
-        "value": 2507.3,
-        "deviation": 70.7,
-        "epsilon": as_number(Fraction(1, 200)),
-    }
-    page = render(replace(release, choice={**release.choice, "bought": [bought], "notes": ["one & only"]}))
+    bought = Bought("scale", "ε times the number of rows", 2507.3, 70.7, Fraction(1, 200))
+    page = render(replace(release, choice=replace(release.choice, bought=(bought,), notes=("one & only",))))
     assert "ε times the number of rows" in page
     assert "2,507 ± 70.7" in page
     assert "ε&nbsp;=&nbsp;0.005 out of 0.5" in page
@@ -147,8 +144,8 @@ def test_it_says_what_was_chosen_and_why(releases, pages):
 
 
 def test_budget_adds_up(releases):
-    record = {**releases["line"].record, "total": as_number(Fraction(2)), "remaining": as_number(Fraction(6, 5))}
-    page = render(replace(releases["line"], record=record))
+    receipt = replace(releases["line"].receipt, total=Fraction(2), spent=Fraction(4, 5))
+    page = render(replace(releases["line"], receipt=receipt))
     assert 'aria-label="Of 2: 0.3 spent before, 0.5 by this release, 1.2 left"' in page
     assert re.findall(r'<i class="\w+" style="width:([\d.]+)%', page) == ["15.000", "25.000"]
 
@@ -164,13 +161,24 @@ def test_provenance_is_told(releases, pages):
     ):
         assert told in page
     assert release.schema.to_toml().strip() in page
-    assert release.record["created"][:10] in page
-    assert all(f'class="n">{entry["number"]}</th>' in page for entry in release.record["entries"])
+    assert release.receipt.created in page
+    assert all(f'class="n">{entry.number}</th>' in page for entry in release.receipt.entries)
+
+
+def test_tables_without_a_file_are_not_said_to_have_one():
+    """1,001 tables of 14 attributes, of which 1,000 are written."""
+    names = [f"a{number}" for number in range(14)]
+    schema = ad.Schema({name: ad.Boolean() for name in names})
+    session = ad.Session(pd.DataFrame({name: [True] for name in names}), schema=schema, epsilon=1)
+    release = session.release(ad.Marginals(way=4), 1, algorithm="identity")
+    asked = types.SimpleNamespace(panels=())
+    assert _more_tables(release, asked).startswith("1,000 of the 1,001 tables that were asked for are in the files")
 
 
 def test_simulated_noise_is_called_so(releases, pages):
     assert "protects nobody" not in pages["line"]
-    assert "protects nobody" in render(replace(releases["line"], record={**releases["line"].record, "private": False}))
+    simulated = replace(releases["line"].receipt, private=False)
+    assert "protects nobody" in render(replace(releases["line"], receipt=simulated))
 
 
 def test_without_intervals_there_is_no_band(releases, monkeypatch):

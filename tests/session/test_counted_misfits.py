@@ -1,5 +1,6 @@
 """Rows that do not fit, counted within a release: exact budgets, honest errors, files that read back."""
 
+from dataclasses import fields
 from fractions import Fraction as F
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
+from adyton.plans.registry import plan_type
 from adyton.release import Misfits
 from adyton.release.misfits import SURE, Counted
 from adyton.schema.misfits import Misfit
@@ -78,6 +80,24 @@ def test_bad_shares_spend_nothing(csv, given):
     assert opened.spent == 0
 
 
+_SENSELESS = {"dawa": {"centre": "foo"}, "ahp": {"eta": 10**30}, "hybrid-tree": {"median_rounds": 10**6}}
+
+
+@pytest.mark.parametrize("name", [one for one in ad.algorithms() if one != "pythia"])
+def test_options_that_make_no_sense_cost_no_misfits(csv, name):
+    """Every option of every plan is looked at before the misfits are counted, and by previews too."""
+    opened, two = session(csv), plan_type(name).serves.dimensions == (2,)
+    task = ad.Histogram("age", "sex") if two else TASK
+    for field in fields(plan_type(name)):
+        bad = {"rows": None, **_SENSELESS.get(name, {})}.get(field.name, "senseless")
+        if bad is None:
+            continue
+        for spend in (opened.release, opened.preview):
+            with pytest.raises(BadInput):
+                spend(task, 1, algorithm=name, **{field.name: bad})
+    assert opened.spent == 0
+
+
 def test_files_read_back_and_older_ones_still_load(csv, tmp_path):
     release = session(csv).release(TASK, 1, algorithm="auto")
     release.save(tmp_path / "out")
@@ -123,6 +143,17 @@ def test_what_is_said_aloud():
     assert "adyton schema" in counted(5_000).warnings()[-1]
     assert counted(-300).in_words().startswith("No sign of rows")
     assert str(counted(5_000)).startswith("About 5,000 of 10,000 rows (± 100) have an age")
+
+
+def test_most_of_all_rows_are_told_before_they_are_certain():
+    """A small budget: 3,000 rows, all of them unreadable, and counts with a deviation of 700."""
+    likely = counted(3000, rows=3000, deviation=700.0)
+    assert not likely.sure()
+    assert likely.warnings()[0].startswith("Likely: About 3,000 of 3,000 rows (± 700) have an age")
+    assert "No sign" not in str(likely)
+    for fewer in (counted(2000, rows=3000, deviation=700.0), counted(3000, rows=7000, deviation=700.0)):
+        assert not fewer.warnings()
+        assert "No sign" in str(fewer)
 
 
 def test_the_chance_of_a_false_alarm():

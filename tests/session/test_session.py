@@ -94,7 +94,7 @@ def test_rows_per_unit_is_paid_from_the_same_epsilon():
     )
     chosen = four.release(task, "0.5")
     assert four.spent == F(3, 2)
-    assert F(chosen.choice["left"]["exact"]) <= F(1, 8)
+    assert chosen.choice.left <= F(1, 8)
 
 
 def test_rows_per_unit_changes_nothing_else_of_the_schema(tmp_path):

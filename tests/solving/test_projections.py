@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 from adyton.errors import BadInput
+from adyton.queries.block_tree import BlockTree
 from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
 from adyton.solving.projections import project_to_ball, project_to_simplex, project_to_total
 
@@ -41,7 +42,7 @@ def test_simplex_is_a_tree_with_a_known_root():
     y, variances = rng.normal(3, 10, (5, 100)), rng.exponential(1, 100) + 0.1
     answers = np.concatenate([np.full((5, 1), 250.0), y], axis=-1)
     precisions = np.concatenate([[np.inf], 1 / variances])
-    tree = nonnegative_tree_least_squares([[0, 100], np.arange(101)], answers, precisions)
+    tree = nonnegative_tree_least_squares(BlockTree(100, [[0, 100], np.arange(101)]), answers, precisions)
     np.testing.assert_allclose(project_to_simplex(y, 250, variances), tree, atol=1e-10)
 
 

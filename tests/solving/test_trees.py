@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adyton.queries import AllRange, Explicit, Hierarchy, Identity, Prefix, RandomRanges, Stack, Total
-from adyton.queries.orders import block_tree
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.solving.energies import _energies_by_rows, _energies_of_boxes, tree_energies
 from adyton.solving.trees import TreeSolver
 
@@ -83,7 +83,8 @@ def test_a_million_cells_are_solved_in_linear_time():
 
 @pytest.mark.parametrize("domain", [(1, 1), (8, 8), (5, 3), (1, 7)])
 def test_energies_of_boxes_are_those_of_the_rows(domain):
-    order, levels = block_tree(domain)
+    tree = boxes_in_boxes(domain)
+    order, levels = tree.order, tree.boundaries
     workload = RandomRanges(domain, 40, seed=2)
     even = np.full(order.size, 0.3)
     assert _energies_of_boxes(workload, levels, even, order) is not None

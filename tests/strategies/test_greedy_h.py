@@ -9,10 +9,11 @@ from adyton.errors import BadInput
 from adyton.queries import AllRange, Explicit, Identity, Prefix, RandomRanges, Stack, Total
 from adyton.queries.orders import hilbert_order
 from adyton.solving.trees import TreeSolver
-from adyton.strategies.greedy_h import WeightedTree, greedy_h
+from adyton.strategies.greedy_h import greedy_h
 from adyton.strategies.leaves import Leaves
 from adyton.strategies.overlaps import overlap_of
 from adyton.strategies.overlaps_of_rows import MeansOverlap, TableOverlap
+from adyton.strategies.weighted_tree import WeightedTree
 
 
 def workloads(cells):

@@ -1,6 +1,7 @@
 """HDMM against dense linear algebra, and against HB."""
 
 import functools
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_rounding_costs_little_and_the_kernel_agrees():
     exact = error_of(strategy, workload)
     assert exact == pytest.approx(np.sqrt(2 * ideal), rel=1e-4)
     assert all(part.largest_coefficient() <= 1 << 10 for part in strategy.queries.parts)
-    noise = np.asarray(strategy.variances("0.01")) * 0.01**2
+    noise = np.asarray(strategy.variances(F(1, 100))) * 0.01**2
     matrix = dense(strategy.queries) / np.sqrt(noise)[:, None]
     assert np.sqrt(np.trace(np.linalg.solve(matrix.T @ matrix, workload.gram()))) == pytest.approx(exact, rel=1e-3)
     again = hdmm(workload)

@@ -1,22 +1,22 @@
 """Optimal levels: the published figures, the exact error of least squares, and no better choice to be found."""
 
 import math
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.queries import AllRange, Hierarchy, Identity, Prefix, Total
+from adyton.queries import AllRange, Explicit, Hierarchy, Identity, Prefix, Total
+from adyton.queries.block_tree import halvings
 from adyton.solving.trees import TreeSolver
 from adyton.strategies import hierarchies
+from adyton.strategies.level_weights import LevelWeights
 from adyton.strategies.optimal_levels import (
-    LevelWeights,
-    energies_from_blocks,
     level_energy_of,
     optimal_levels,
     prefix_energy,
     squared_error,
-    tree_height,
 )
 from adyton.strategies.signal_levels import signal_levels
 
@@ -34,7 +34,7 @@ def test_figures_for_prefixes():
 
 def test_six_percent_below_hb():
     """At a small ε the discrete noise has the variance of the continuous one."""
-    hb = hierarchies.hb((4096,)).solver("0.001").total_variance(Prefix(4096)) * 1e-6
+    hb = hierarchies.hb((4096,)).solver(F(1, 1000)).total_variance(Prefix(4096)) * 1e-6
     ours = squared_error(optimal_levels(4096, prefix_energy(4096)), prefix_energy(4096))
     assert math.sqrt(ours / hb) < 0.94
 
@@ -53,21 +53,14 @@ def test_closed_form_is_the_error_of_least_squares(workload):
 def test_energies_are_traces_of_projections(cells):
     rows = np.tril(np.ones((cells, cells)))
     held = []
-    for level in range(tree_height(cells) + 1):
+    for level in range(halvings(cells) + 1):
         label = np.arange(cells) >> level
         same = (label[:, None] == label).astype(float)
         held.append(np.trace(rows.T @ rows @ (same / same.sum(axis=0))))
     expected = -np.diff([*held, 0.0])
     assert prefix_energy(cells) == pytest.approx(expected)
     assert level_energy_of(Prefix(cells)) == pytest.approx(expected)
-    assert energies_from_blocks(
-        [
-            np.square(rows @ ((np.arange(cells) >> level)[:, None] == np.arange(((cells - 1) >> level) + 1))
-                      / np.bincount(np.arange(cells) >> level)).sum(axis=0)
-            for level in range(tree_height(cells) + 1)
-        ],
-        cells,
-    ) == pytest.approx(expected)  # fmt: skip
+    assert level_energy_of(Explicit.from_rows(rows.astype(int))) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("workload", [Prefix(256), AllRange(256)], ids=str)
@@ -118,10 +111,6 @@ def test_refusals():
         optimal_levels(8, [1.0, 2.0])
     with pytest.raises(BadInput, match="at least 0"):
         optimal_levels(2, [1.0, -1.0])
-    with pytest.raises(BadInput, match="levels"):
-        energies_from_blocks([[1.0]], 2)
-    with pytest.raises(BadInput, match="2 blocks"):
-        energies_from_blocks([[1.0], [1.0]], 2)
     with pytest.raises(BadInput, match="finite"):
         signal_levels(8, math.nan)
 

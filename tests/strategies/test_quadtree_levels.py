@@ -7,14 +7,13 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.queries import Explicit, Identity, Ranges, Total
-from adyton.queries.orders import block_tree
+from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
 from adyton.queries.random_ranges import RandomRanges
-from adyton.solving.dyadic_tree_of_domain import tree_order
 from adyton.solving.trees import TreeSolver
+from adyton.strategies.level_weights import level_strategy
 from adyton.strategies.quadtree_levels import (
     denoised_levels,
     halving_energies,
-    level_strategy,
     quadtree_levels,
     quadtree_stages,
     rectangle_energies,
@@ -24,17 +23,17 @@ from adyton.strategies.quadtree_levels import (
 
 def expected_error(domain, weights, workload):
     """The total squared error of least squares at ε = 1, with continuous Laplace noise."""
-    strategy = level_strategy(domain, weights)
+    strategy = level_strategy(boxes_in_boxes(domain), np.asarray(weights)[::-1])
     return TreeSolver(strategy.queries, 2 * np.square(np.sum(weights) / strategy.weights)).total_variance(workload)
 
 
 @pytest.mark.parametrize("domain", [(8, 8), (5, 3), (17, 6), (1, 7), (1, 1), (9,), (2, 3, 4)])
 def test_energies_are_traces_of_projections(domain):
     boxes = RandomRanges(domain, 20, seed=1)
-    order, levels = block_tree(domain)
-    rows = np.stack([boxes @ one for one in np.eye(boxes.cells, dtype=np.int64)], axis=1)[:, order]
+    tree = boxes_in_boxes(domain)
+    rows = tree.ordered(np.stack([boxes @ one for one in np.eye(boxes.cells, dtype=np.int64)], axis=1))
     within = []
-    for level in reversed(levels):
+    for level in reversed(tree.boundaries):
         sums = np.add.reduceat(rows, level[:-1], axis=1)
         within.append((np.square(sums) / np.diff(level)).sum())
     expected = np.array(within) - np.array([*within[1:], 0])
@@ -100,12 +99,12 @@ def test_any_domain(domain):
     assert weights.sum() == pytest.approx(1)
     assert weights[0] > 0
     assert np.count_nonzero(weights) <= 4
-    strategy = level_strategy(domain, weights)
+    strategy = level_strategy(boxes_in_boxes(domain), np.asarray(weights)[::-1])
     assert strategy.queries.sensitivity() == np.count_nonzero(weights)
 
 
 def test_a_strategy_measures_its_levels_with_their_weights():
-    strategy = level_strategy((4, 4), [0.5, 0, 0.1])
+    strategy = level_strategy(boxes_in_boxes((4, 4)), [0.1, 0, 0.5])
     assert strategy.queries @ np.arange(16) == pytest.approx(
         np.concatenate([[120], strategy.queries.ordered(np.arange(16))])
     )
@@ -121,7 +120,7 @@ def test_bad_energies_are_refused(energies):
 @pytest.mark.parametrize("weights", [[1, 2], [1, 2, -1], [0, 0, 0], [1, np.inf, 1]])
 def test_bad_weights_are_refused(weights):
     with pytest.raises(BadInput, match="3 numbers"):
-        level_strategy((4, 4), weights)
+        level_strategy(boxes_in_boxes((4, 4)), weights)
 
 
 def test_bad_boxes_are_refused():
@@ -133,12 +132,11 @@ def test_bad_boxes_are_refused():
 def test_energies_on_the_tree_of_halves_are_traces_of_projections(domain):
     boxes = RandomRanges(domain, 20, seed=1)
     rows = np.stack([boxes @ one for one in np.eye(boxes.cells, dtype=np.int64)], axis=1)
-    line = tree_order(domain)
+    tree = halved_boxes(domain)
     within = [0.0]
-    for level in reversed(range(len(line.axes) + 1)):
-        held = line.places >> level
-        means = [rows[:, line.order][:, held == block].mean(axis=1) for block in held]
-        within.append(np.square(means).sum())
+    for level in tree.boundaries:
+        sums = np.add.reduceat(tree.ordered(rows), level[:-1], axis=1)
+        within.append((np.square(sums) / np.diff(level)).sum())
     expected = np.diff(within)[::-1]
     assert halving_energies(boxes) == pytest.approx(expected, abs=1e-9)
     assert halving_energies(Explicit.from_rows(rows, domain)) == pytest.approx(expected, abs=1e-9)

@@ -7,11 +7,14 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.queries import AllRange, Prefix, RandomRanges
-from adyton.solving.dyadic_tree import DyadicTree
-from adyton.solving.dyadic_tree_of_domain import tree_order
+from adyton.plans.staged_measuring import measure_in_stages, measure_levels, run_stages
+from adyton.queries import AllRange, Partition, Prefix, RandomRanges
+from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import halved_boxes
+from adyton.solving.block_answers import BlockAnswers
+from adyton.strategies.level_weights import LevelWeights
+from adyton.strategies.next_cuts import expected_error
 from adyton.strategies.optimal_levels import (
-    LevelWeights,
     level_energy_of,
     optimal_levels,
     prefix_energy,
@@ -23,12 +26,8 @@ from adyton.strategies.staged_blocks import (
     SPREADS,
     StagedBlocks,
     level_costs,
-    measure_in_stages,
-    measure_levels,
-    run_stages,
     stage_levels,
 )
-from adyton.strategies.staged_blocks_compiled import expected_error
 
 SIZES = [1, 2, 3, 7, 1000, 4097]
 
@@ -39,33 +38,32 @@ SIZES = [1, 2, 3, 7, 1000, 4097]
 def test_spends_exactly_what_it_was_given(cells, epsilon, count):
     counts = np.random.default_rng(cells).integers(0, count + 1, cells)
     kernel = Kernel.simulated(counts, epsilon=epsilon, seed=1)
-    tree = measure_in_stages(kernel.root, prefix_energy(cells), Fraction(epsilon), float(counts.sum()))
+    known = measure_in_stages(kernel.root, prefix_energy(cells), Fraction(epsilon), float(counts.sum()))
     assert kernel.remaining == 0
-    assert np.isfinite(tree.cells_estimate()).all()
+    assert np.isfinite(known.cells()).all()
     if epsilon == "1000":
-        assert tree.cells_estimate().sum() == pytest.approx(counts.sum(), abs=1)
+        assert known.cells().sum() == pytest.approx(counts.sum(), abs=1)
 
 
 @pytest.mark.parametrize("domain", [(1, 1), (1, 7), (5, 3), (33, 16)])
 @pytest.mark.parametrize("count", [0, 3, 10**12])
-def test_trees_with_gaps(domain, count):
-    """Sides that are no powers of two leave places without cells; stages and whole levels pass over them."""
+def test_trees_of_any_sides(domain, count):
+    """Sides that are no powers of two leave blocks that cannot be halved; stages and whole levels pass over them."""
     cells = domain[0] * domain[1]
-    counts, line = np.random.default_rng(cells).integers(0, count + 1, domain), tree_order(domain)
-    boxes = RandomRanges(domain, 10, seed=0)
+    counts, tree = np.random.default_rng(cells).integers(0, count + 1, domain), halved_boxes(domain)
+    boxes, none = RandomRanges(domain, 10, seed=0), BlockAnswers.none(tree)
     for run in (
-        lambda x: run_stages(x, line.tree(), quadtree_stages(boxes, 0.1), halving_energies(boxes), Fraction(1000)),
-        lambda x: measure_levels(x, line.tree(), denoised_levels(boxes), Fraction(1000)),
+        lambda x: run_stages(x, none, quadtree_stages(boxes, 0.1), halving_energies(boxes), Fraction(1000)),
+        lambda x: measure_levels(x, none, denoised_levels(boxes), Fraction(1000)),
     ):
         kernel = Kernel.simulated(counts, epsilon=1000, seed=1)
-        tree = run(kernel.root.reduce(line.ranks))
+        known = run(kernel.root.reduce(Partition(tree.unordered(np.arange(cells)))))
         assert kernel.remaining == 0
-        assert tree.cells_estimate().sum() == pytest.approx(counts.sum(), abs=1)
-        blocks = np.flatnonzero(tree.precisions)
-        assert (tree.sizes[blocks] > 0).all()
-        ends = np.searchsorted(line.places, [tree.starts(blocks), tree.starts(blocks) + (1 << tree.levels(blocks))])
-        sums = np.concatenate([[0], np.cumsum(counts.reshape(-1)[line.order])])
-        assert tree.answers[blocks] == pytest.approx(sums[ends[1]] - sums[ends[0]], abs=1)
+        assert known.cells().sum() == pytest.approx(counts.sum(), abs=1)
+        blocks = np.flatnonzero(known.precisions)
+        sums = np.concatenate([[0], np.cumsum(tree.ordered(counts.reshape(-1)))])
+        expected = sums[tree.starts[blocks] + tree.sizes[blocks]] - sums[tree.starts[blocks]]
+        assert known.answers[blocks] == pytest.approx(expected, abs=1)
 
 
 class _Answers:
@@ -78,8 +76,8 @@ def test_every_stage_covers_the_open_cells_once(cells):
     """Any answers at all: no cell is measured twice in a stage, and none is forgotten before it is finished."""
     random = np.random.default_rng(cells)
     for scale in (1.0, 1e3, 1e6):
-        energy = prefix_energy(cells)
-        state = StagedBlocks.begin(DyadicTree.of(cells), stage_levels(cells, energy, scale), energy, 1.0)
+        energy, none = prefix_energy(cells), BlockAnswers.none(BlockTree.of_halves(cells))
+        state = StagedBlocks.begin(none, stage_levels(cells, energy, scale), energy, 1.0)
         open_cells = np.arange(cells)
         stages = 0
         while state.blocks.size:
@@ -92,7 +90,7 @@ def test_every_stage_covers_the_open_cells_once(cells):
             assert flags.size == open_cells.size
             for number, (blocks, groups) in enumerate(zip((step.finished, step.going_on), step.groups, strict=True)):
                 mine = open_cells[flags == number]
-                covered = [_cells(block, state.tree) for block in blocks]
+                covered = [_cells(block, state.known.tree) for block in blocks]
                 assert np.concatenate([np.zeros(0, int), *covered]).tolist() == mine.tolist()
                 if groups is not None:
                     assert groups.sizes.tolist() == [part.size for part in covered]
@@ -105,9 +103,7 @@ def test_every_stage_covers_the_open_cells_once(cells):
 
 
 def _cells(block, tree):
-    level = tree.height + 1 - int(block).bit_length()
-    first = (int(block) << level) - tree.sizes.size // 2
-    return np.arange(first, min(tree.cells, first + (1 << level)))
+    return np.arange(tree.starts[block], tree.starts[block] + tree.sizes[block])
 
 
 def test_expected_error_by_hand():
@@ -129,7 +125,7 @@ def test_expected_error_by_hand():
 def test_costs_weigh_every_level(workload):
     """With the costs per block, the error of an even tree is the closed form."""
     energy = np.array(level_energy_of(workload))
-    costs = level_costs(DyadicTree.of(64), energy)
+    costs = level_costs(BlockTree.of_halves(64), energy)
     variance = 2.0 * 64 / np.array([64.0 / 2 ** (level + 1) for level in range(6)])  # of differences, from cells alone
     blocks = 2.0 ** (5 - np.arange(6))
     total = (costs[:-1] * blocks * variance).sum() * 1.0 + costs[-1] * 2.0 * 64
@@ -157,7 +153,7 @@ def test_closer_than_the_best_fixed_levels(rows, factor):
     errors = []
     for seed in range(20):
         kernel = Kernel.simulated(counts, epsilon=1, seed=seed)
-        estimate = measure_in_stages(kernel.root, energy, Fraction(1), float(counts.sum())).cells_estimate()
+        estimate = measure_in_stages(kernel.root, energy, Fraction(1), float(counts.sum())).cells()
         errors.append(np.linalg.norm(np.cumsum(estimate - counts)))
     fixed = np.sqrt(squared_error(optimal_levels(4096, energy), energy))
     assert np.mean(errors) < factor * fixed
@@ -170,7 +166,7 @@ def test_no_worse_than_the_best_fixed_levels_where_all_cells_matter():
     errors = []
     for seed in range(40):
         kernel = Kernel.simulated(counts, epsilon=1, seed=seed)
-        estimate = measure_in_stages(kernel.root, energy, Fraction(1), float(counts.sum())).cells_estimate()
+        estimate = measure_in_stages(kernel.root, energy, Fraction(1), float(counts.sum())).cells()
         errors.append(np.square(np.cumsum(estimate - counts)).sum())
     assert np.sqrt(np.mean(errors)) < 1.15 * np.sqrt(squared_error(optimal_levels(1024, energy), energy))
 

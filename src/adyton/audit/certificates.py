@@ -65,7 +65,7 @@ class Listener(Kernel[VectorSource]):
         if isinstance(answer, Measurement):
             self._add(answer.on_first_vector(), scales)
         else:
-            asked = self._kept[source.node].shape
+            asked = source.facts.shape
             assert isinstance(asked, VectorShape)
             cells = asked.mapping or Identity(len(self.costs))
             self._add(cells, [1 / positive(epsilon, "epsilon", computed=True)] * cells.count)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, TypeAlias
+from dataclasses import asdict
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,23 @@ from adyton.cli.console import out, plain_table, print_json, progress
 from adyton.errors import BadInput
 from adyton.messages import no_such
 
-_Records: TypeAlias = list[dict[str, Any]]
+_DATA = ("data", "public", "trials")
+_BENCHMARKS: dict[str, tuple[str, ...]] = {
+    "noise": (),
+    "vectorize": (),
+    "plans": ("plans", *_DATA),
+    "inference": (),
+    "scarce": ("plans", *_DATA),
+    "variants": _DATA,
+    "selections": (),
+    "choosing": (),
+    "clipped": _DATA,
+    "judged": _DATA,
+    "intervals": _DATA,
+}
+"""Each a module of :mod:`adyton.lab.bench`, and what it takes of the options."""
+_LONG = "judged"
+"""Tells of more steps than it has records: these come at the end."""
 _HELP = (
     "noise (against OpenDP), vectorize (against plain DuckDB SQL), plans (time and error beside published figures), "
     "inference (against LSMR and L-BFGS-B on sparse matrices), scarce (few rows, against the published DAWA, which is "
@@ -39,8 +55,8 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
 ) -> None:
     """Measure the product and its peers in the same run, and print the ratios."""
+    from adyton.lab.corpus import confirm_public
     from adyton.plans import plan_named
-    from adyton.selection.corpus import confirm_public
 
     if subject not in _BENCHMARKS:
         raise BadInput(no_such("benchmark", subject, _BENCHMARKS))
@@ -48,16 +64,25 @@ def command(
         confirm_public(public, "a benchmark", "Leave --data out to measure on made-up data.")
     for name in plan or ():
         plan_named(name)
-    asked = _Asked(data, plan, trials, quiet or as_json)
-    records = _BENCHMARKS[subject](asked)
+    given = {"plans": plan, "data": data, "public": True, "trials": trials}
+    options = {name: given[name] for name in _BENCHMARKS[subject]}
+    benchmark = import_module(f"adyton.lab.bench.{subject}")
+    with progress(f"bench {subject}", benchmark.steps(**options), quiet=quiet or as_json) as advance:
+        if subject == _LONG:
+            records = [asdict(record) for record in benchmark.compare(**options, advance=advance)]
+        else:
+            records = []
+            for record in benchmark.compare(**options):
+                records.append(asdict(record))
+                advance(1)
     if as_json:
         print_json(records)
         return
     table = plain_table()
     for name in records[0]:
         table.add_column(name.replace("_", " "), justify="right")
-    for record in records:
-        table.add_row(*(_show(value) for value in record.values()))
+    for values in records:
+        table.add_row(*map(_show, values.values()))
     out().print(table)
 
 
@@ -71,121 +96,3 @@ def _show(value: Any) -> str:
             return " ".join(_show(one) for one in value)
         case _:
             return str(value)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What to measure on, and how."""
-
-    data: str | None
-    plans: list[str] | None
-    trials: int
-    quiet: bool
-
-    def gather(self, subject: str, steps: int, compare: Callable[..., Iterable[Any]], **options: Any) -> _Records:
-        """Run a benchmark that tells of its steps."""
-        with progress(f"bench {subject}", steps, quiet=self.quiet) as advance:
-            return [asdict(record) for record in compare(**options, advance=lambda: advance(1))]
-
-    @property
-    def on(self) -> dict[str, Any]:
-        """The data, which were said to be public, and the number of runs."""
-        return {"data": self.data, "public": True, "trials": self.trials}
-
-
-def _plans(asked: _Asked) -> _Records:
-    from adyton.bench.plans import compare, steps
-
-    return asked.gather("plans", steps(plans=asked.plans), compare, plans=asked.plans, **asked.on)
-
-
-def _scarce(asked: _Asked) -> _Records:
-    from adyton.bench.scarce import compare, steps
-
-    return asked.gather("scarce", steps(asked.plans), compare, plans=asked.plans, **asked.on)
-
-
-def _variants(asked: _Asked) -> _Records:
-    from adyton.bench.variants import compare, steps
-
-    return asked.gather("variants", steps(), compare, **asked.on)
-
-
-def _selections(asked: _Asked) -> _Records:
-    from adyton.bench.selections import compare, steps
-
-    return asked.gather("selections", steps(), compare)
-
-
-def _choosing(asked: _Asked) -> _Records:
-    from adyton.bench.choosing import compare, steps
-
-    return asked.gather("choosing", steps(), compare)
-
-
-def _intervals(asked: _Asked) -> _Records:
-    from adyton.bench.intervals import compare, steps
-
-    return asked.gather("intervals", steps(), compare, **asked.on)
-
-
-def _clipped(asked: _Asked) -> _Records:
-    from adyton.bench.clipped import compare, detailed_corpus, held_out_tables
-
-    shapes = detailed_corpus() if asked.data is None else held_out_tables(asked.data)
-    return asked.gather("clipped", len(shapes), compare, shapes=shapes, trials=asked.trials)
-
-
-def _judged(asked: _Asked) -> _Records:
-    from adyton.bench.judged import compare, steps
-
-    return asked.gather("judged", steps(), compare, **asked.on)
-
-
-def _noise(asked: _Asked) -> _Records:
-    from adyton.bench.noise import compare
-
-    with progress("bench noise", quiet=asked.quiet):
-        return [
-            {
-                "scale": str(record.scale),
-                "draws": record.draws,
-                "seconds": record.seconds,
-                "opendp_seconds": record.opendp_seconds,
-                "times_faster": record.ratio,
-                "fit_p": record.fit,
-                "opendp_fit_p": record.opendp_fit,
-                "same_law_p": record.same_law,
-            }
-            for record in compare()
-        ]
-
-
-def _vectorize(asked: _Asked) -> _Records:
-    from adyton.bench.vectorize import compare
-
-    with progress("bench vectorize", quiet=asked.quiet):
-        record = compare()
-    return [{**asdict(record), "times_the_sql": record.ratio}]
-
-
-def _inference(asked: _Asked) -> _Records:
-    from adyton.bench.inference import compare
-
-    with progress("bench inference", quiet=asked.quiet):
-        return [{**asdict(record), "times_faster": record.ratio} for record in compare()]
-
-
-_BENCHMARKS: dict[str, Callable[[_Asked], _Records]] = {
-    "noise": _noise,
-    "vectorize": _vectorize,
-    "plans": _plans,
-    "inference": _inference,
-    "scarce": _scarce,
-    "variants": _variants,
-    "selections": _selections,
-    "choosing": _choosing,
-    "clipped": _clipped,
-    "judged": _judged,
-    "intervals": _intervals,
-}

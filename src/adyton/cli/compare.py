@@ -14,8 +14,8 @@ from adyton.exact import display, positive
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adyton.compare.data_sets import DataSet
-    from adyton.compare.results import Case, Comparison
+    from adyton.lab.compare.data_sets import DataSet
+    from adyton.lab.compare.results import Case, Comparison
 
 _DATA = (
     "PUBLIC data: folders or files of .npy histograms with one or two axes, or .csv tables or histograms, as `adyton "
@@ -27,7 +27,7 @@ _PRIVATE = (
     "public already: if yours are, say so with --public; for private data, `adyton release --algorithm auto` chooses "
     "an algorithm privately."
 )
-_SLOW, _MANY_CELLS = "hdmm", 1024
+_MANY_CELLS = 1024
 _WORKLOAD = "identity, prefix, short, medium, long or mixed; can be repeated."
 _CELLS = "Cells of the domain; on a plane those of a square. Else the data's own, at most 4096."
 
@@ -64,10 +64,10 @@ def command(
     if not public:
         raise BadInput(_PRIVATE)
     budgets = [positive(one, "--epsilon") for one in epsilon or ()]
-    from adyton.compare.data_sets import data_sets
-    from adyton.compare.experiment import EPSILONS, Experiment
-    from adyton.compare.files import PAGE, check, write
-    from adyton.selection.corpus import read_corpus
+    from adyton.lab.compare.data_sets import data_sets
+    from adyton.lab.compare.experiment import EPSILONS, Experiment
+    from adyton.lab.compare.files import PAGE, check, write
+    from adyton.lab.corpus import read_corpus
 
     shapes = [shape for path in data for shape in read_corpus(path, public=public)]
     chosen = data_sets(shapes, dataset, cells=cells, rows=rows)
@@ -85,10 +85,9 @@ def command(
     shown = not (quiet or as_json)
     if shown:
         notes().print(printable(f"{_counted(chosen)}, taken as public: nothing is protected."), soft_wrap=True)
-        if any(_SLOW in experiment.plans(one) and one.counts.size > _MANY_CELLS for one in chosen):
-            remark = (
-                f"{_SLOW} optimises what it measures first, for minutes where cells are many: the bar stands still."
-            )
+        plans = [plan for one in chosen if one.counts.size > _MANY_CELLS for plan in experiment.plans(one).values()]
+        for name in sorted({plan.name for plan in plans if plan.effort == "search"}):
+            remark = f"{name} optimises what it measures first, for minutes where cells are many: the bar stands still."
             notes().print(remark, soft_wrap=True)
     with progress("comparing", experiment.steps(), quiet=not shown) as advance:
         comparison = experiment.run(advance)

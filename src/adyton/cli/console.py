@@ -17,6 +17,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from typer import Abort
+
 from adyton import odds
 from adyton.cli.instead import instead_of
 from adyton.errors import AdytonError, BadInput, LargeBudget
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 DONE, REFUSED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 _WIDTH_WITHOUT_TERMINAL = 120
+_SPENDING = ("release", "plan")
+"""The commands that know ways instead of options which do not exist."""
 
 
 class InterruptedRelease(AdytonError):
@@ -95,9 +99,9 @@ def complain(message: str) -> None:
     sys.stderr.write(f"adyton: {printable(' '.join(message.split()))}\n")
 
 
-def accept_large(epsilon: Fraction, what: str, *, yes: bool, quiet: bool = False) -> None:
-    """Say on standard error that a budget is large; refuse one that is very large unless *yes* was said."""
-    words = odds.remark(epsilon, what)
+def accept_large(epsilon: Fraction, what: str, unit: str, *, yes: bool, quiet: bool = False) -> None:
+    """Say on standard error what a large budget means for a *unit*; refuse a very large one unless *yes* was said."""
+    words = odds.remark(epsilon, what, unit)
     if words is None:
         return
     if epsilon > odds.VERY_LARGE and not yes:
@@ -126,7 +130,7 @@ def guard(run: Callable[[], Any]) -> int:
     except AdytonError as error:
         complain(str(error))
         return exit_code(error)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Abort):  # the latter at a question
         code = INTERRUPTED
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -141,7 +145,8 @@ def guard(run: Callable[[], Any]) -> int:
         if not hasattr(error, "format_message"):
             raise
         context = getattr(error, "ctx", None)
-        way = instead_of(getattr(error, "option_name", None) or "")
+        unknown = getattr(error, "option_name", "") if hasattr(error, "possibilities") else ""
+        way = instead_of(unknown) if context and context.info_name in _SPENDING else None
         advice = f"Instead: {way}." if way else f"Try {context.command_path if context else 'adyton'} --help."
         complain(f"{error.format_message().rstrip('.')}. {advice}")
         return BAD_INPUT
@@ -151,19 +156,27 @@ def guard(run: Callable[[], Any]) -> int:
 
 
 @contextmanager
-def progress(description: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+def progress(
+    description: str, total: int | None = None, *, quiet: bool = False, kept: Path | None = None
+) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error; the block gets a function that advances it by so many steps.
 
-    It is silent when standard error is not a terminal, and with *quiet* (pass it for ``--quiet`` and ``--json``).
+    It is silent when standard error is not a terminal, and with *quiet* (pass it for ``--quiet`` and ``--json``). Work
+    that is *kept* in a file goes on from there, which is said when it is interrupted.
     """
-    if quiet or not sys.stderr.isatty():
-        yield lambda steps: None
-        return
-    from rich.progress import Progress
+    try:
+        if quiet or not sys.stderr.isatty():
+            yield lambda steps: None
+            return
+        from rich.progress import Progress
 
-    with Progress(console=notes(), transient=True) as bar:
-        task = bar.add_task(description, total=total)
-        yield lambda steps: bar.advance(task, steps)
+        with Progress(console=notes(), transient=True) as bar:
+            task = bar.add_task(description, total=total)
+            yield lambda steps: bar.advance(task, steps)
+    except KeyboardInterrupt:
+        if kept is not None and not quiet:
+            notes().print(printable(f"What was measured is kept in {kept}: the same command goes on from there."))
+        raise
 
 
 def _width_without_terminal() -> int:

@@ -7,20 +7,26 @@ the counts are shown without.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import islice
+from typing import TYPE_CHECKING
 
-from adyton.cli.console import InterruptedRelease, notes, out, plain_table, print_json, printable, progress
+from adyton.cli.console import InterruptedRelease, notes, print_json, printable, progress
 from adyton.errors import AdytonError
 from adyton.exact import display
+from adyton.interrupts import deferred
 
 if TYPE_CHECKING:
     from adyton.release import Release
+    from adyton.release.presentation import Look
     from adyton.release.saving import Saved
     from adyton.release.staging import Place
-    from adyton.release.tables import Look, ReleasedTable, TableSet
+    from adyton.release.tables import ReleasedTable, TableSet
 
 _ROWS_SHOWN = 60
+"""How many lines are printed of what stands in a folder. Without one, all of them are."""
+_GAP = "   "
 
 
 def deliver(
@@ -33,27 +39,23 @@ def deliver(
     interrupt: KeyboardInterrupt | None = None,
 ) -> None:
     """Write and print a release; after an interrupt, only its counts."""
-    from adyton.release.files import to_dict
-
     _print_anything()
     saved, asked = _put_down(release, place, look)
     try:
         if interrupt is not None:
             raise interrupt
         with progress("estimating the error", quiet=quiet or as_json):
-            found, problems = (asked, []) if saved is None and as_json else _complete(release, saved, asked)
+            found, problems = _complete(release, saved, asked)
             if as_json or not quiet:
                 _ = release.known_error  # stays with the release
     except KeyboardInterrupt as came:
-        if as_json:
-            print_json(to_dict(release, None))
-        elif place is None:
-            _print(asked)
+        if as_json or place is None:
+            _print(release, asked, place, as_json=as_json, known=False)
         raise InterruptedRelease(_interrupted(release, place), came) from None
-    if as_json:
-        print_json(release.to_dict())
-    else:
-        _print(found)
+    try:
+        _print(release, found, place, as_json=as_json, known=True)
+    except KeyboardInterrupt as came:
+        raise InterruptedRelease(_interrupted(release, place), came) from None
     _remark(release, found, place, quiet=quiet or as_json)
     for problem in problems:
         notes().print(printable(problem), soft_wrap=True)
@@ -61,21 +63,20 @@ def deliver(
 
 def _put_down(release: Release, place: Place | None, look: Look) -> tuple[Saved | None, TableSet]:
     """Have the counts where nothing can happen to them: in the folder, or else on standard output."""
-    from adyton.release.files import to_dict
     from adyton.release.saving import save
     from adyton.release.tables import asked_tables
 
     try:
         saved = None if place is None else save(release, place, look)
         return saved, asked_tables(release, look) if saved is None else saved.sets[0]
-    except KeyboardInterrupt as interrupt:
-        if place is None:
-            print_json(to_dict(release, None))
+    except KeyboardInterrupt as interrupt:  # it may hide that the folder could not be written
+        if place is None or not place.settled:
+            _print_estimate(release)
         raise InterruptedRelease(_interrupted(release, place), interrupt) from None
     except Exception as error:
         if place is not None and place.settled:  # all of it is on the disk, and the message says where
             raise
-        print_json(to_dict(release, None))
+        _print_estimate(release)
         reason = str(error) if isinstance(error, AdytonError) else getattr(error, "strerror", None)
         raise AdytonError(
             f"the release could not be written ({reason or type(error).__name__}). It is paid for, so that all of it "
@@ -95,7 +96,9 @@ def _complete(release: Release, saved: Saved | None, asked: TableSet) -> tuple[T
 
 
 def _interrupted(release: Release, place: Place | None) -> str:
-    where = f"in {place.given}" if place is not None else "printed"
+    where = "printed"
+    if place is not None and place.settled:
+        where = f"in {place.given if place.folder == place.goal else place.folder}"
     return f"interrupted. The counts are {where}; ε = {display(release.epsilon)} was charged for them and stays spent."
 
 
@@ -106,33 +109,54 @@ def _print_anything() -> None:
         reconfigure(errors="backslashreplace")
 
 
-def _print(found: TableSet) -> None:
-    left = _ROWS_SHOWN
-    for lines in found.tables:
-        rows = min(len(lines.counts), left)
-        if rows:
-            out().print(_lines(lines, rows, found.confidence))
-        left -= rows
-    hidden = sum(len(lines.counts) for lines in found.tables) - (_ROWS_SHOWN - left)
-    if hidden:
-        out().print(f"… and {hidden:,} more lines: --json or --out has them all.")
+def _print(release: Release, found: TableSet, place: Place | None, *, as_json: bool, known: bool) -> None:
+    """On standard output: all of it, whatever interrupts come, unless a folder has it."""
+    from adyton.release.files import to_dict
+
+    with deferred() if place is None else nullcontext():
+        if as_json:
+            print_json({**to_dict(release, release.known_error if known else None), "answers": found.to_plain()})
+            return
+        left = sum(len(table.counts) for table in found.tables) if place is None else _ROWS_SHOWN
+        for table in found.tables:
+            shown = min(len(table.counts), left)
+            if shown:
+                sys.stdout.writelines(_lines(table, shown, found.confidence))
+            left -= shown
+        hidden = sum(len(table.counts) for table in found.tables) - _ROWS_SHOWN
+        if place is not None and hidden > 0:
+            sys.stdout.write(f"… and {hidden:,} more lines: {printable(str(place.given))} has them all.\n")
 
 
-def _lines(lines: ReleasedTable, rows: int, confidence: float | None) -> Any:
-    table = plain_table()
-    for name in lines.names:
-        table.add_column(printable(name))
-    table.add_column(lines.what.replace("_", " "), justify="right")
-    bounds: Sequence[tuple[float, float]] | None = None
-    if confidence is not None and lines.lower is not None and lines.upper is not None:
-        table.add_column(f"{100 * confidence:g}% interval", justify="right")
-        bounds = list(zip(lines.lower[:rows].tolist(), lines.upper[:rows].tolist(), strict=True))
-    counts = lines.counts[:rows].tolist()
-    for place, count in enumerate(counts):
-        labels = (printable(str(column[place])) for column in lines.labels)
-        between = [] if bounds is None else [" to ".join(map(_number, bounds[place]))]
-        table.add_row(*labels, _number(count), *between)
-    return table
+def _print_estimate(release: Release) -> None:
+    from adyton.release.files import to_dict
+
+    with deferred():
+        print_json(to_dict(release, None))
+
+
+def _lines(table: ReleasedTable, rows: int, confidence: float | None) -> Iterator[str]:
+    """So many lines of a table, under its header. They may be a million, so that no more is made of them than text."""
+    from rich.cells import cell_len
+
+    columns = [[name, *map(str, islice(labels, rows))] for name, labels in zip(table.names, table.labels, strict=True)]
+    columns = [[printable(text) for text in column] for column in columns]
+    columns.append([table.what.replace("_", " "), *map(_number, table.counts[:rows].tolist())])
+    if confidence is not None and table.lower is not None and table.upper is not None:
+        bounds = zip(table.lower[:rows].tolist(), table.upper[:rows].tolist(), strict=True)
+        columns.append(
+            [f"{100 * confidence:g}% interval", *(f"{_number(low)} to {_number(high)}" for low, high in bounds)]
+        )
+    widths = [max(map(cell_len, column)) for column in columns]
+    yield "\n"
+    for number, texts in enumerate(zip(*columns, strict=True)):
+        padded = (
+            f"{text}{' ' * (width - cell_len(text))}" if place < len(table.names) else f"{text:>{width}}"
+            for place, (text, width) in enumerate(zip(texts, widths, strict=True))
+        )
+        yield _GAP.join(padded) + "\n"
+        if number == 0:
+            yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1)) + "\n"
 
 
 def _number(value: float) -> str:

@@ -42,7 +42,7 @@ def command(
     Reads public things only: a selector was learnt from public data, and a release is public.
     """
     if picture is not None:
-        from adyton.selection.drawing import check_ending
+        from adyton.report.pictures import check_ending
 
         check_ending(picture)
     release = None if file is None else _release_in(file)
@@ -64,7 +64,7 @@ def command(
     else:
         _show_selector(selector)
     if picture is not None:
-        from adyton.selection.drawing import draw
+        from adyton.report.selectors import draw
 
         draw(selector, picture)
 
@@ -109,7 +109,7 @@ def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsi
 
     from adyton.exact import positive
     from adyton.kernel.kernel import Kernel
-    from adyton.selection.inputs import workload_named
+    from adyton.selection.workload_kinds import workload_named
 
     amount, ndim = positive(epsilon, "--epsilon"), selector.training.dimensions
     if cells > 2**24:
@@ -141,12 +141,14 @@ def _show_release(release: Release, *, as_json: bool) -> None:
     with progress("estimating the error", quiet=as_json):
         explanation = release.explain()
     if as_json:
-        print_json({"explanation": list(explanation.paragraphs), "choice": release.choice})
+        print_json(
+            {"explanation": list(explanation.paragraphs), "choice": release.choice and release.choice.to_plain()}
+        )
         return
     for paragraph in explanation.paragraphs:
         out().print(printable(paragraph), soft_wrap=True)
     if release.choice is not None:
-        _show_choice(dict(release.choice), as_json=False)
+        _show_choice(release.choice.to_plain(), as_json=False)
 
 
 def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left") -> None:

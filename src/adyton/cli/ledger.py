@@ -61,7 +61,7 @@ def _raise(file: Path, total: str | None, consent: str | None, yes: bool) -> Non
     if total is None:
         raise BadInput(f"say what may be spent in all from now on: adyton ledger raise {file} --total 2.")
     allowed, held = checked_total(total), Ledger.read(file)
-    accept_large(allowed, "a total", yes=yes)
+    accept_large(allowed, "a total", held.terms.named_unit if held.terms else "person", yes=yes)
     if consent is None and sys.stdin.isatty():
         notes().print(
             f"The total of {printable(held.dataset)} would rise from {display(held.total)} to {display(allowed)}: more "

@@ -16,7 +16,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import adyton
-from adyton.cli.console import guard
+from adyton.cli.console import InterruptedRelease, guard
+from adyton.interrupts import Terminated
 from adyton.messages import no_such
 
 COMMANDS = {
@@ -56,6 +57,13 @@ class Commands(TyperGroup):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(no_such("command", args[0], COMMANDS))
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command. Typer would take a request to end for Ctrl-C, whose exit code is another."""
+        try:
+            return super().invoke(ctx)
+        except Terminated as interrupt:
+            raise InterruptedRelease("interrupted.", interrupt) from None
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run, and exit with the code that the outcome deserves."""

@@ -100,7 +100,8 @@ def _as_json(
 
 def _print(task: str, found: dict[Fraction, dict[str, ExpectedError | None]]) -> None:
     """A line for each ε: the least error that is known beforehand, by which algorithm, and a bar."""
-    from adyton.session.preview import MEANINGS, UNKNOWN, promised
+    from adyton.plans.base import MEANINGS
+    from adyton.session.preview import UNKNOWN, promised
 
     table = plain_table()
     table.title, table.title_justify = printable(f"{task}: typical error of an answer"), "left"

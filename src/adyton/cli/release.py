@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from fractions import Fraction
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -16,6 +17,7 @@ from adyton.cli.delivery import deliver
 from adyton.errors import AdytonError, BadInput, LedgerError
 from adyton.exact import as_number, budget, display
 from adyton.interrupts import termination_interrupts
+from adyton.messages import listing, shorten
 
 if TYPE_CHECKING:
     from adyton.queries import Measurement
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 
 _CONFIDENCE = 0.95
 _LARGEST = 1_000_000
+_UNCHECKED = (
+    "Nothing has checked whether rows fit the schema: those whose value cannot be read satisfy no comparison and are "
+    "not counted. A histogram of the attribute with --misfits tells how many there are."
+)
 
 
 def command(
@@ -68,10 +74,11 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
 ) -> None:
     """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
+    from adyton.kernel.ledger.terms import PARTS
     from adyton.kernel.opening import checked_total
+    from adyton.release.presentation import Look
     from adyton.release.saving import REPLACEABLE
     from adyton.release.staging import staged
-    from adyton.release.tables import Look
     from adyton.schema import Schema
     from adyton.session import Session
 
@@ -79,18 +86,21 @@ def command(
     options = asked.options_of(option)
     declared = Schema.from_toml(schema)
     if task is None:
-        _check_count(out_folder, count=count, plain=algorithm == "auto" and not options)
+        others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": bool(options)}
+        others |= {"--algorithm": algorithm != "auto", "--out": out_folder is not None}
+        _check_count([name for name, given in others.items() if given], count=count)
     else:
-        _check_task(task, declared, algorithm, options, count=count)
+        _check_task(task, declared, algorithm, options, count=count, kept=as_json or out_folder is not None)
+    for word in accept or ():
+        if word not in PARTS:
+            raise BadInput(f"--accept takes one of the words {listing(PARTS)}, given {shorten(word)}.")
     amount = budget(epsilon, "--epsilon")
-    if out_folder and ledger and out_folder.resolve() in ledger.resolve().parents:
-        raise BadInput(f"{ledger} lies in {out_folder}, which is to be written whole. Keep the ledger elsewhere.")
-    if overwrite and not out_folder:
-        raise BadInput("--overwrite belongs to --out. Name the folder that may be overwritten.")
+    _check_folder(out_folder, (data, data.rpartition("#")[0], schema, queries, ledger), overwrite=overwrite)
     allowed = checked_total(_total(amount, total, ledger))
-    accept_large(amount, "a release", yes=yes, quiet=quiet)
+    unit = _unit(declared, ledger)
+    accept_large(amount, "a release", unit, yes=yes, quiet=quiet)
     if total is not None and allowed > amount:
-        accept_large(allowed, "a total", yes=yes, quiet=quiet)
+        accept_large(allowed, "a total", unit, yes=yes, quiet=quiet)
     replaces = REPLACEABLE if overwrite else ()
     with (
         termination_interrupts(),
@@ -109,7 +119,7 @@ def command(
             with _charged(session, before.spent):
                 answer = session.count(amount, where=where)
             after = before._replace(spent=_spent(session, before.spent + amount))
-            _show_count(answer, amount, after, as_json=as_json, quiet=quiet, ledger=ledger)
+            _show_count(answer, amount, after, where, as_json=as_json, quiet=quiet, ledger=ledger)
             return
         look, interrupt = Look(integer, nonnegative), None
         with _charged(session, before.spent):
@@ -163,18 +173,31 @@ def _spent(session: Session, known: Fraction) -> Fraction:
         return known
 
 
-def _check_count(folder: Path | None, *, count: bool, plain: bool) -> None:
+def _check_count(others: Sequence[str], *, count: bool) -> None:
     if not count:
         raise BadInput(f"ask for one thing: {asked.TASKS} with what to count by, or --count.")
-    if not plain:
-        raise BadInput("--algorithm and --option are not for a count. Leave them out.")
-    if folder is not None:
-        raise BadInput("--out is not for a count. Leave it out; --json prints all there is to know.")
+    if others:
+        raise BadInput(f"not for a count: {', '.join(others)}. Leave that out; --json prints all there is to know.")
 
 
-def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, Any], *, count: bool) -> None:
+def _check_folder(folder: Path | None, used: Iterable[str | Path | None], *, overwrite: bool) -> None:
+    """Refuse to write where a file lies that the release is made with."""
+    if folder is None:
+        if overwrite:
+            raise BadInput("--overwrite belongs to --out. Name the folder that may be overwritten.")
+        return
+    for file in used:
+        if file and folder.resolve() in Path(file).resolve().parents:
+            raise BadInput(f"{file} lies in {folder}, which is to be written whole. Give --out another folder.")
+
+
+def _check_task(
+    task: Task, schema: Schema, algorithm: str, options: dict[str, Any], *, count: bool, kept: bool
+) -> None:
     """Refuse what cannot be released before the data are opened."""
+    from adyton.release.tables import MOST_TABLES
     from adyton.session import Outlook
+    from adyton.tasks import Marginals
 
     if count:
         raise BadInput(f"ask for one thing: {asked.TASKS} with what to count by, or --count.")
@@ -183,6 +206,12 @@ def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, A
         raise BadInput(
             f"this release has {cells:,} cells, allowed are {_LARGEST:,}. Choose fewer attributes, or declare fewer "
             "levels or bins; from Python there is no such limit."
+        )
+    tables = comb(len(task.select(schema).names), task.way) if isinstance(task, Marginals) else 1
+    if tables > MOST_TABLES and not kept:
+        raise BadInput(
+            f"this release has {tables:,} tables, of which {MOST_TABLES:,} are printed. Give --out FOLDER or --json, "
+            "which keep what all of them follow from, or ask for fewer attributes."
         )
     Outlook.of(task, schema, algorithm, options)
 
@@ -209,8 +238,24 @@ def _total(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fract
     return given or asked_for
 
 
+def _unit(schema: Schema, ledger: Path | None) -> str:
+    """What is protected, in the words of the report."""
+    from adyton.kernel.ledger import Ledger
+    from adyton.kernel.ledger.terms import Terms, given_terms
+
+    kept = Ledger.read(ledger).terms if ledger is not None and ledger.is_file() else None
+    return given_terms(kept, Terms.of(schema.to_dict(), schema.rows_per_unit)).named_unit
+
+
 def _show_count(
-    answer: Measurement, amount: Fraction, account: _Account, *, as_json: bool, quiet: bool, ledger: Path | None
+    answer: Measurement,
+    amount: Fraction,
+    account: _Account,
+    where: str | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+    ledger: Path | None,
 ) -> None:
     from adyton.noise.probabilities import discrete_laplace_radius
 
@@ -219,7 +264,9 @@ def _show_count(
         print_json(
             {
                 "dataset": account.dataset,
+                "where": where,
                 "count": answer.value,
+                "misfits": None,
                 "private": answer.private,
                 "variance": float(answer.variances[0]),
                 "within": {"confidence": _CONFIDENCE, "radius": radius},
@@ -237,3 +284,5 @@ def _show_count(
     kept = f", recorded in {ledger}." if ledger else ". Nothing remembers it: give --ledger FILE to keep count."
     apart = f"at most {radius} apart" if radius else "equal"
     notes().print(f"The count is the true one plus noise; in 95 of 100 cases the two are {apart}. {spent}{kept}")
+    if where is not None:
+        notes().print(_UNCHECKED, soft_wrap=True)

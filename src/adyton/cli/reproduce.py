@@ -17,8 +17,8 @@ from adyton.messages import no_such
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adyton.reproduce.records import Record
-    from adyton.reproduce.tables import Sheet
+    from adyton.lab.reproduce.records import Record
+    from adyton.lab.reproduce.tables import Sheet
 
 PAPERS = ("pythia",)
 _PRINTED = ("gains", "claims", "fig4", "fig7")
@@ -42,8 +42,9 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
 ) -> None:
     """Run the evaluation of a paper again, beside what the paper says."""
-    from adyton.reproduce.figures import need_plots
-    from adyton.selection.corpus import confirm_public
+    from adyton.lab.corpus import confirm_public
+    from adyton.lab.reproduce.figures import need_plots
+    from adyton.lab.reproduce.pythia import run, steps
 
     if paper not in PAPERS:
         raise BadInput(no_such("paper to reproduce", paper, PAPERS))
@@ -53,7 +54,9 @@ def command(
     need_plots()
     make_folder(folder)
     kept = folder / "experiments.db" if cache is None else cache
-    records = _run(data, kept, quick=quick, quiet=quiet or as_json)
+    number = steps(data, kept, public=public, quick=quick)
+    with progress("reproduce pythia", number, quiet=quiet or as_json, kept=kept) as advance:
+        records = run(data, cache=kept, public=public, quick=quick, advance=advance)
     sheets = _write(records, folder, _trees(data, kept, folder, quick=quick), quick=quick)
     if as_json:
         print_json([{"title": one.title, "figures": one.figures} for one in sheets if one.chapter in _PRINTED])
@@ -63,32 +66,27 @@ def command(
         notes().print(printable(f"Everything is in {folder}; begin with report.html."))
 
 
-def _run(data: Path, cache: Path, *, quick: bool, quiet: bool) -> list[Record]:
-    from adyton.reproduce.pythia import run, steps
-
-    try:
-        with progress("reproduce pythia", steps(data, cache, public=True, quick=quick), quiet=quiet) as advance:
-            return run(data, cache=cache, public=True, quick=quick, advance=advance)
-    except KeyboardInterrupt:
-        if not quiet:
-            notes().print(printable(f"What was measured is kept in {cache}: the same command goes on from there."))
-        raise
-
-
 def _trees(data: Path, cache: Path, folder: Path, *, quick: bool) -> list[Path]:
-    """Pictures of the trees that are learnt from all data sets at ε = 1; everything they need is in the cache."""
-    from adyton.reproduce.figures import fig8
-    from adyton.reproduce.pythia import PAPER, PAPER_TRIALS, all_settings
+    """Pictures of the trees that are learnt from all data sets at ε = 1; everything they need is in the cache.
+
+    ``trees-2d.svg`` has all trees for a plane; that of short boxes, the paper's Fig. 8, is in ``fig8.svg`` too.
+    """
+    from adyton.lab.reproduce.pythia import all_settings
+    from adyton.report.selectors import draw
     from adyton.selection.tree_selector import TreeSelector
 
-    pictures = []
+    pictures = {}
     for settings in all_settings(data, cache, public=True, quick=quick):
         if settings.epsilon == "1":
-            delphi = replace(settings.delphi(PAPER[settings.dimensions], PAPER_TRIALS), kind="tree")
-            selector = delphi.train()
+            selector = settings.paper().train()
             if isinstance(selector, TreeSelector):
-                pictures += fig8(selector, folder)
-    return pictures
+                pictures[folder / f"trees-{settings.dimensions}d.svg"] = selector
+                if "short" in selector.trees:
+                    pictures[folder / "fig8.svg"] = replace(selector, trees={"short": selector.trees["short"]})
+    for path, one in pictures.items():
+        draw(one, path)
+        draw(one, path.with_suffix(".png"))
+    return list(pictures)
 
 
 def _write(records: Sequence[Record], folder: Path, trees: list[Path], *, quick: bool) -> list[Sheet]:
@@ -96,10 +94,10 @@ def _write(records: Sequence[Record], folder: Path, trees: list[Path], *, quick:
     from rich.console import Console
 
     from adyton import __version__
-    from adyton.reproduce.figures import all_figures
-    from adyton.reproduce.records import write_records
-    from adyton.reproduce.report import write_report
-    from adyton.reproduce.tables import all_sheets, as_rich
+    from adyton.lab.reproduce.figures import all_figures
+    from adyton.lab.reproduce.records import write_records
+    from adyton.lab.reproduce.report import write_report
+    from adyton.lab.reproduce.tables import all_sheets, as_rich
 
     write_records(records, folder / "records.jsonl")
     sheets = all_sheets(records)
@@ -123,8 +121,8 @@ def _write(records: Sequence[Record], folder: Path, trees: list[Path], *, quick:
 
 
 def _print(records: Sequence[Record]) -> None:
-    from adyton.reproduce.summaries import parts
-    from adyton.reproduce.tables import as_rich, claims_sheet, fig4, fig7, gains_sheet
+    from adyton.lab.reproduce.summaries import parts
+    from adyton.lab.reproduce.tables import as_rich, claims_sheet, fig4, fig7, gains_sheet
 
     found = parts(records)
     sheets = [sheet for part in found for sheet in fig4(part, None if part.experiment == "paper" else _BEST)]

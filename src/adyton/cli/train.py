@@ -17,7 +17,7 @@ from adyton.exact import share as part_of_budget
 from adyton.messages import shorten
 
 if TYPE_CHECKING:
-    from adyton.selection.measured import Measured
+    from adyton.lab.measured import Measured
     from adyton.selection.selector import Selector
 
 _LARGEST_EXPONENT = 50
@@ -78,9 +78,9 @@ def command(
 
     The corpus must be public: nothing here is protected, and nothing is charged. No private data are touched.
     """
-    from adyton.selection.delphi import Delphi
-    from adyton.selection.inputs import SCALES
-    from adyton.selection.tree_training import DEPTH
+    from adyton.lab.delphi import Delphi
+    from adyton.lab.inputs import SCALES
+    from adyton.lab.tree_training import DEPTH
 
     _check_out(out_file)
     kept = cache or out_file.with_name(out_file.name + ".experiments.db")
@@ -111,14 +111,8 @@ def command(
     shown = not (quiet or as_json)
     if shown and corpus is None:
         notes().print("No corpus given: learning from the made-up distributions that come with Adyton.")
-    try:
-        with progress("measuring", delphi.steps(), quiet=not shown) as advance:
-            measured = delphi.measure(advance)
-    except KeyboardInterrupt:
-        if shown:
-            remark = f"What was measured is kept in {kept}: the same command goes on from there."
-            notes().print(printable(remark))
-        raise
+    with progress("measuring", delphi.steps(), quiet=not shown, kept=kept) as advance:
+        measured = delphi.measure(advance)
     selector = delphi.learn(measured)
     selector.save(out_file)
     if as_json:

@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Integers, Reals
+from adyton.denoising import hidden_chain as chain
 from adyton.denoising.intensities import Intensities, intensities, read
-from adyton.denoising.settling import settled
+from adyton.denoising.level_shapes import SCATTERED, SPIKES, blended, distribution, first_shares, relearnt
+from adyton.denoising.settling import cautious, settled
 from adyton.errors import BadInput
 
 STEPS = 18
@@ -56,8 +58,8 @@ def change_points(
     visits. The chain then may begin on any clear level, and cell i has a further chance to start afresh, in proportion
     to 1/i. Every way begins so; where its first cells are like any others, say ``edge=False``.
 
-    *settle* keeps measured counts where they are better guesses than posterior means, if every cell is judged by itself
-    (see :mod:`adyton.denoising.settling`).
+    *settle* keeps measured counts where they are better guesses than posterior means, if every cell is judged by
+    itself, and on few cells most of them always (see :mod:`adyton.denoising.settling`).
 
     >>> change_points([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 57.0, 0.0]
@@ -76,7 +78,8 @@ def change_points(
         blend /= weights
         estimate = settled(trial, blend[0], blend[1], blend[2], epsilon) if settle else blend[0]
         trial[:] = np.where(trial > table.limit, trial, estimate)
-    return trials.reshape(values.shape)
+    result = trials.reshape(values.shape)
+    return cautious(values, result, epsilon) if settle else result
 
 
 def _fitted(
@@ -89,12 +92,10 @@ def _fitted(
     A fresh start is usual, at the rate that is fitted, or due to the edge, at a fixed rate: of those seen, only the
     usual ones teach the rate.
     """
-    from adyton.denoising import change_points_compiled as chain
-    from adyton.denoising.intensities_compiled import SCATTERED, SPIKES, blended, distribution, first_shares, relearnt
-
     cells, base = bins.size, table.base
     starts = range(0, cells, BLOCK)
     rows, sizes = np.zeros((min(cells, BLOCK) + 1, base.size + 1)), np.ones(min(cells, BLOCK) + 1)
+    spare = np.zeros(base.size + 1)
     opening, restarts = _edge(table, cells) if edge else (None, np.zeros(cells))
     belief = EDGE_RATES if edge else RATES
     found, weight, jumps = np.empty((len(tables), cells)), np.empty(cells), np.empty(cells)
@@ -104,7 +105,7 @@ def _fitted(
         evidence = blended(likelihood, table.kind, shares, spikes)
         stay = np.full(base.size, 1 - change - drifting)
         stay[[0, -1]] += drifting / 2  # a drift off the grid stays
-        moves = (evidence, stay, drifting / 2, change, arrivals, rows, sizes)
+        moves = (evidence, stay, drifting / 2, change, arrivals, rows, sizes, spare)
         first = arrivals if opening is None else opening  # before the first cell: a fresh start
         marks = [(np.append(first, 0.0), 1.0)]  # what comes before a block
         for start in starts:

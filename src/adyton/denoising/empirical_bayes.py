@@ -6,25 +6,25 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Integers, Reals
+from adyton.compiling import compiled
 from adyton.denoising.intensities import Intensities, intensities, read
-from adyton.denoising.settling import settled
-from adyton.errors import BadInput
+from adyton.denoising.settling import cautious, settled
 
-STEPS, GROUP_STEPS = 40, 20
-"""EM steps for the mixture of all cells, and for that of a group."""
-CELLS, GROUP_CELLS = 3.0, 64.0
-"""Cells' worth of belief in the base mixture, and in the mixture of all cells for a group."""
+STEPS = 40
+"""EM steps."""
+CELLS = 3.0
+"""Cells' worth of belief in the base mixture."""
 OPEN, FEW = 0.7, 16.0
 """The part of the base mixture that is spread over the clear levels: at most OPEN, and FEW over the number of cells.
 Most cells of a large domain are empty; of a few cells nothing of the kind is known."""
 SMOOTHINGS, SHARP = 3, 64.0
 """How often the fitted mixture is smoothed over the clear levels, and SHARP over the number of cells how much of it at
 most: EM ends in a few sharp levels, which only many cells support."""
+HASTE = 1.8
+"""The power of each multiplicative step: 1 is plain EM, and below 2 it still converges, in fewer steps."""
 
 
-def empirical_bayes(
-    noisy: npt.ArrayLike, epsilon: float, groups: npt.ArrayLike | None = None, *, settle: bool = False
-) -> Reals:
+def empirical_bayes(noisy: npt.ArrayLike, epsilon: float, *, settle: bool = False) -> Reals:
     """Shrink a noisy histogram towards what its own counts say about counts in general.
 
     Measured was every cell, with discrete Laplace noise of rate *epsilon*. The true counts are thought to be Poisson
@@ -33,41 +33,35 @@ def empirical_bayes(
     "Nonparametric maximum likelihood estimation of a mixing distribution", 1978). It is never negative, costs no
     privacy and does not depend on the order of the cells.
 
-    *groups* gives every cell a label: cells of a label have a distribution of their own, drawn towards that of all
-    cells. *settle*, without groups, keeps measured counts where they are better guesses than posterior means, if every
-    cell is judged by itself (see :mod:`adyton.denoising.settling`).
+    *settle* keeps measured counts where they are better guesses than posterior means, if every cell is judged by
+    itself, and on few cells most of them always (see :mod:`adyton.denoising.settling`).
 
     >>> empirical_bayes([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 57.0, 0.0]
     """
-    from adyton.denoising.empirical_bayes_compiled import means_by_group
-
     table = intensities(epsilon)
     values, trials = read(noisy)
-    labels = None if groups is None else _read_groups(groups, values.shape[-1])
     for trial in trials:
         bins, likelihood, moment = table.seen(trial)
         prior = fit_prior(bins, likelihood[0], table)
-        if labels is None:
-            tables = (moment, *table.sides(trial)) if settle else (moment,)
-            found = [((one[0] @ prior) / (likelihood[0] @ prior))[bins] for one in tables]
-            shrunk = settled(trial, found[0], found[1], found[2], epsilon) if settle else found[0]
-        else:
-            shrunk = means_by_group(bins, *labels, likelihood[0], moment[0], prior, GROUP_CELLS, GROUP_STEPS)
+        tables = (moment, *table.sides(trial)) if settle else (moment,)
+        found = [((one[0] @ prior) / (likelihood[0] @ prior))[bins] for one in tables]
+        shrunk = settled(trial, found[0], found[1], found[2], epsilon) if settle else found[0]
         trial[:] = np.where(trial > table.limit, trial, shrunk)
-    return trials.reshape(values.shape)
+    estimate = trials.reshape(values.shape)
+    return cautious(values, estimate, epsilon) if settle else estimate
 
 
 def fit_prior(bins: Integers, likelihood: Reals, table: Intensities) -> Reals:
     """The distribution of intensities that the cells seem to come from; the last bin, above the limit, is left out."""
-    from adyton.denoising.empirical_bayes_compiled import mixture
-
     base = _base(table, bins.size)
     cells = np.bincount(bins, minlength=likelihood.shape[0]).astype(np.float64)
     cells[-1] = 0
     if not cells.any():
         return base
-    prior, clear = mixture(cells, likelihood, base, CELLS * base, STEPS), table.kind == 2
+    seen, prior, clear = np.flatnonzero(cells), base.copy(), table.kind == 2
+    rows = likelihood[seen]
+    _mix(cells[seen], rows, rows.T.copy(), CELLS * base, STEPS, prior, np.empty(seen.size), np.empty(base.size))
     smooth, part = prior[clear], min(1.0, SHARP / bins.size)
     for _ in range(SMOOTHINGS):
         levels = np.pad(smooth, 1, mode="edge")
@@ -83,14 +77,34 @@ def _base(table: Intensities, cells: int) -> Reals:
     return np.asarray((1 - open_part) * table.base + open_part * (even / even.sum() + clear / clear.sum()) / 2)
 
 
-def _read_groups(groups: npt.ArrayLike, cells: int) -> tuple[Integers, Integers]:
-    """The cells in the order of their labels, and where each label starts, with the end."""
-    labels = np.asarray(groups)
-    if labels.dtype.kind not in "iub" or labels.shape != (cells,):
-        raise BadInput(
-            f"groups must be one whole number for each of the {cells} cells, given an array of shape {labels.shape} "
-            f"and type {labels.dtype}."
-        )
-    order = np.argsort(labels, kind="stable")
-    changes = np.flatnonzero(labels[order][1:] != labels[order][:-1]) + 1
-    return order, np.concatenate([[0], changes, [cells]])
+@compiled
+def _mix(
+    cells: Reals, rows: Reals, columns: Reals, belief: Reals, steps: int, prior: Reals, odds: Reals, gain: Reals
+) -> None:
+    """Move *prior* towards what explains so many *cells* a bin, with *belief* in cells' worth a level.
+
+    EM multiplies the weight of level k by g_k = Σ_b cells_b·P(b | k)/P(b) over the number of cells. *rows* are the
+    likelihoods by bin, *columns* the same by level.
+    """
+    bins, levels = rows.shape
+    number = 0.0
+    for b in range(bins):
+        number += cells[b]
+    for _ in range(steps):
+        for b in range(bins):
+            odds[b] = 0
+        for k in range(levels):
+            gain[k] = 0
+            weight = prior[k]
+            for b in range(bins):
+                odds[b] += weight * columns[k, b]
+        for b in range(bins):
+            share = cells[b] / odds[b]
+            for k in range(levels):
+                gain[k] += share * rows[b, k]
+        total = 0.0
+        for k in range(levels):
+            prior[k] = number * prior[k] * (gain[k] / number) ** HASTE + belief[k]
+            total += prior[k]
+        for k in range(levels):
+            prior[k] /= total

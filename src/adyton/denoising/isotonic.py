@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Places, Reals
+from adyton.compiling import compiled
 from adyton.errors import BadInput
 
 
@@ -22,22 +23,38 @@ def isotonic(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Rea
     [2.0, 2.0]
     """
     given = _read(values)
-    rows = given.reshape(-1, given.shape[-1])
-    if weights is None:
-        own = np.ones((1, given.shape[-1]))
-    else:
-        own = np.asarray(weights, dtype=np.float64)
-        if own.shape not in (given.shape, given.shape[-1:]) or not (np.isfinite(own) & (own > 0)).all():
-            raise BadInput(
-                f"weights must be finite, above 0 and of shape {given.shape} or {given.shape[-1:]}, "
-                f"given an array of shape {own.shape}."
-            )
-        own = np.ascontiguousarray(own.reshape(-1, given.shape[-1]))
-    if given.size == 0:
-        return given.copy()
-    from adyton.denoising.isotonic_compiled import pool_adjacent_violators
+    length = given.shape[-1]
+    own = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
+    if (weights is not None and own.shape not in (given.shape, (length,))) or not (np.isfinite(own) & (own > 0)).all():
+        raise BadInput(
+            f"weights must be finite, above 0 and of shape {given.shape} or {given.shape[-1:]}, "
+            f"given an array of shape {own.shape}."
+        )
+    result, every = np.empty_like(given), np.ascontiguousarray(np.broadcast_to(own, given.shape))
+    means, masses, ends = np.empty(length), np.empty(length), np.empty(length, dtype=np.int64)
+    for place in np.ndindex(given.shape[:-1]):
+        pools = _pool_adjacent_violators(given[place], every[place], means, masses, ends)
+        result[place] = np.repeat(means[:pools], np.diff(ends[:pools], prepend=0))
+    return result
 
-    return pool_adjacent_violators(np.ascontiguousarray(rows), own).reshape(given.shape)
+
+@compiled
+def _pool_adjacent_violators(values: Reals, weights: Reals, means: Reals, masses: Reals, ends: Places) -> int:
+    """Write down the means of the pools and where they end; how many there are.
+
+    The pools so far have rising means. A new value is a pool of its own; as long as the pool before it has a mean that
+    is not smaller, the two become one. Each value is pooled once, so the time is linear.
+    """
+    pools = 0
+    for place in range(len(values)):
+        mean, mass = values[place], weights[place]
+        while pools > 0 and means[pools - 1] >= mean:
+            pools -= 1
+            mean += (means[pools] - mean) * (masses[pools] / (masses[pools] + mass))
+            mass += masses[pools]
+        means[pools], masses[pools], ends[pools] = mean, mass, place + 1
+        pools += 1
+    return pools
 
 
 def monotone_prefix(cells: npt.ArrayLike) -> Reals:

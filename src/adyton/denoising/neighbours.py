@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Integers, Reals
+from adyton.compiling import compiled
 from adyton.denoising.empirical_bayes import fit_prior
 from adyton.denoising.intensities import Intensities, intensities, read
+from adyton.denoising.level_shapes import blended, distribution, first_shares, relearnt
 from adyton.errors import BadInput
 from adyton.whole import as_shape
 
@@ -26,6 +28,8 @@ ARRIVALS = 50.0
 """Cells' worth of belief in the base distribution of a window's levels."""
 SLAB = 1 << 12
 """Cells that are treated at once, at least."""
+NEGLIGIBLE = -40.0
+"""Levels whose log odds to the likeliest one are below this count as impossible."""
 
 
 def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...]) -> Reals:
@@ -58,9 +62,6 @@ def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...
 
 
 def _smoothed(trial: Reals, table: Intensities, shape: tuple[int, ...]) -> Reals:
-    from adyton.denoising.intensities_compiled import blended, distribution, first_shares, relearnt
-    from adyton.denoising.neighbours_compiled import judged
-
     bins, likelihood, moment = table.seen(trial)
     pooled = fit_prior(bins, likelihood[0], table)
     plain, plain_moment = likelihood[0] @ pooled, moment[0] @ pooled
@@ -73,7 +74,7 @@ def _smoothed(trial: Reals, table: Intensities, shape: tuple[int, ...]) -> Reals
         means = blended(moment, table.kind, shares, spikes)
         occupied, landed, believed = np.zeros_like(evidence), np.zeros_like(arrivals), np.zeros_like(trust)
         for place, around in _slabs(bins, np.log(evidence), shape, sides):
-            estimate[place] = judged(
+            estimate[place] = _judged(
                 bins[place], around, evidence, means, arrivals, plain, plain_moment, trust, occupied, landed, believed
             )
         shares, spikes = relearnt(likelihood, table.kind, table.base, shares, spikes, evidence, occupied)
@@ -90,8 +91,6 @@ def _slabs(
 
     A cell itself is left out of its windows. Slabs keep the memory small, and their edges see across.
     """
-    from adyton.denoising.neighbours_compiled import running
-
     inner, halo, levels = math.prod(shape[1:]), max(sides) // 2, logs.shape[1]
     height = max(2 * halo, -(-SLAB // inner))
     for start in range(0, shape[0], height):
@@ -104,6 +103,79 @@ def _slabs(
             sums = own
             for axis, length in enumerate((bottom - top, *shape[1:])):
                 after = math.prod(shape[axis + 1 :]) * levels
-                sums = running(sums.reshape(-1, length, after), side // 2)
+                sums = _running(sums.reshape(-1, length, after), side // 2)
             around[window] = sums.reshape(-1, levels)[kept] - own[kept]
         yield slice(start * inner, stop * inner), around
+
+
+@compiled
+def _running(values: Reals, radius: int) -> Reals:
+    """Sums over the places j − radius … j + radius of the middle axis, as far as there are such places."""
+    outer, length, inner = values.shape
+    result, total = np.empty_like(values), np.empty(inner)
+    for o in range(outer):
+        total[:] = 0
+        for j in range(min(radius, length)):
+            for m in range(inner):
+                total[m] += values[o, j, m]
+        for j in range(length):
+            if j + radius < length:
+                for m in range(inner):
+                    total[m] += values[o, j + radius, m]
+            if j - radius > 0:
+                for m in range(inner):
+                    total[m] -= values[o, j - radius - 1, m]
+            for m in range(inner):
+                result[o, j, m] = total[m]
+    return result
+
+
+@compiled
+def _judged(
+    bins: Integers,
+    around: Reals,
+    evidence: Reals,
+    moment: Reals,
+    arrivals: Reals,
+    plain: Reals,
+    plain_moment: Reals,
+    trust: Reals,
+    occupied: Reals,
+    landed: Reals,
+    believed: Reals,
+) -> Reals:
+    """Posterior means of a slab of cells. Adds up what EM wants to know.
+
+    ``around[w, i, k]`` is the log-likelihood of level k for the cells in window w around cell i, itself left out.
+    Window w predicts cell i's level with odds arrivals[w, k]·exp(around[w, i, k]); the last judge is the prior of all
+    cells, whose likelihoods and moments by bin are *plain*. The judges are mixed by *trust*.
+    """
+    windows, cells, levels = around.shape
+    estimate, last = np.empty(cells), evidence.shape[0] - 1
+    prior, fits, start = np.empty((windows, levels)), np.empty(windows), np.log(arrivals)
+    for i in range(cells):
+        row, means, b = evidence[bins[i]], moment[bins[i]], bins[i]
+        total, value = trust[windows] * plain[b], trust[windows] * plain_moment[b]
+        for w in range(windows):
+            odds, best, size, fit, first = prior[w], -math.inf, 0.0, 0.0, 0.0
+            for k in range(levels):
+                odds[k] = around[w, i, k] + start[w, k]
+                best = max(best, odds[k])
+            for k in range(levels):
+                odds[k] = math.exp(odds[k] - best) if odds[k] - best > NEGLIGIBLE else 0.0
+                size += odds[k]
+                fit += odds[k] * row[k]
+                first += odds[k] * means[k]
+            fits[w] = trust[w] / size
+            total += fits[w] * fit
+            value += fits[w] * first
+        estimate[i] = value / total
+        if b < last:
+            believed[windows] += trust[windows] * plain[b] / total
+            for w in range(windows):
+                scale = fits[w] / total
+                for k in range(levels):
+                    posterior = scale * prior[w, k] * row[k]
+                    occupied[b, k] += posterior
+                    landed[w, k] += posterior
+    return estimate

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.queries.hierarchy import block_sums, spread
-from adyton.solving.level_noise import level_noise
+from adyton.denoising.level_noise import level_noise
+from adyton.queries.block_tree import BlockTree
 
 STRENGTH = 0.9
 """How much of the noise's expected squared norm is taken off; James and Stein take all but a part 2/(m − 1)."""
@@ -34,20 +33,21 @@ def james_stein(
     """
     noise = level_noise(estimate, block_sizes, variances)
     cells = noise.estimate.shape[-1]
-    sizes = [size for size in noise.block_sizes if size < cells]
-    starts = [np.append(np.arange(0, cells, size), cells) for size in [*sizes, cells]]
-    sums = [block_sums(noise.estimate, starts[0])]
-    for fine, coarse in itertools.pairwise(starts):
-        sums.append(block_sums(sums[-1], np.searchsorted(fine, coarse)))
-    shrunk = sums[-1]
+    sizes = [size for size in noise.block_sizes[::-1] if size < cells]
+    tree = BlockTree.of_sizes(cells, sizes)
+    sums = [tree.sums(noise.estimate, len(sizes))]
     for level in range(len(sizes) - 1, -1, -1):
-        children = np.searchsorted(starts[level], starts[level + 1])
-        counts, widths = np.diff(children), np.diff(starts[level])
-        even = widths / spread(np.diff(starts[level + 1]).astype(np.float64), children)
-        apart = sums[level] - spread(sums[level + 1], children) * even
-        norms = block_sums(np.square(apart), children)
-        surplus = strength * (counts - 1) * noise.sum_variance(sizes[level])
+        sums.append(tree.sums(sums[-1], level))
+    shrunk = sums.pop()
+    whole = shrunk
+    for level, size in enumerate(sizes):
+        counts, widths = np.diff(tree.children[level]), np.diff(tree.boundaries[level + 1])
+        even = widths / tree.spread(np.diff(tree.boundaries[level]).astype(np.float64), level)
+        parts = sums.pop()
+        apart = parts - tree.spread(whole, level) * even
+        norms = tree.sums(np.square(apart), level)
+        surplus = strength * (counts - 1) * noise.sum_variance(size)
         kept = np.where(counts < _FEWEST, 1.0, 1 - surplus / np.maximum(norms, surplus + np.finfo(float).tiny))
-        shrunk = spread(shrunk, children) * even + spread(kept, children) * apart
-    widths = np.diff(starts[0])
-    return np.asarray(spread(shrunk / widths, starts[0]))
+        shrunk = tree.spread(shrunk, level) * even + tree.spread(kept, level) * apart
+        whole = parts
+    return np.asarray(tree.spread(shrunk / np.diff(tree.boundaries[-1]), len(sizes)))

@@ -12,95 +12,109 @@ Annals of Statistics 1992).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from adyton.arrays import Reals
-
-Table = npt.NDArray[np.float32]
+from adyton.arrays import Places, Reals, Singles
+from adyton.compiling import compiled
 
 SPREADS = (1e-5, 0.03, 0.3, 2.0, 30.0)
+"""The a of the laws."""
 START = (0.25, 0.15, 0.2, 0.25, 0.15)
+"""The weights that they begin with."""
 TABLE = 48
 """Splits into two parts that are both smaller than this are tabulated one by one."""
 SIZES = 60
-"""Powers of two that are told apart,"""
+"""Powers of two that are told apart, at most,"""
 SMALLEST = 6
 """and the first of them that splits with a larger part can have."""
+_LAWS = len(SPREADS)
+_SPLITS = TABLE * TABLE
+_EDGE = TABLE + 1
 _OWN = 5.0
+"""Splits' worth of belief in the weights of all levels,"""
 _SHARED = 5.0
+"""and of those in the weights of all sizes,"""
 _NEIGHBOURS = 0.5
+"""and what a split counts for the sizes next to its own."""
 _LEAST = 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class Components:
-    """The five laws in tables: p(l | l + r) for small l and r, and by size of the whole for one small part."""
-
-    splits: Reals
-    """left × right × component, both below ``TABLE``."""
-    edges: Reals
-    """size × small part × component; in the last place the mean probability of a split into two large parts."""
-    sizes: npt.NDArray[np.int64]
-    """The power of two below each whole of the first table."""
+"""The least weight of a law."""
+_FEW = 1e-7
+"""Fewer splits than this are none."""
 
 
 @lru_cache(maxsize=1)
-def components() -> Components:
-    """The tables, computed once."""
+def _laws() -> tuple[Reals, Places]:
+    """The laws in a table, with a column for each, and the power of two below the whole of every row.
+
+    It has p(l | l + r) for small l and r; then, for every size of the whole, the same for each small part beside a
+    large one, and the mean probability of a split into two large parts.
+    """
     small = np.arange(TABLE, dtype=np.float64)
-    splits = np.stack([_beta_binomial(small[:, None], small, spread) for spread in SPREADS], axis=-1)
-    edges = np.zeros((SIZES, TABLE + 1, len(SPREADS)))
+    edges = np.empty((SIZES - SMALLEST, _EDGE, _LAWS))
     for size in range(SMALLEST, SIZES):
         whole = 1.5 * 2.0**size
         for number, spread in enumerate(SPREADS):
             near = _beta_binomial(small, np.maximum(whole - small, TABLE), spread)
             inner = max(1e-12, 1 - 2 * near.sum()) / max(whole - 2 * TABLE, 1.0)
-            edges[size, :, number] = np.append(near, inner)
-    sizes = np.frexp(np.maximum(np.arange(2 * TABLE), 1))[1] - 1
-    return Components(np.ascontiguousarray(splits), edges, sizes.astype(np.int64))
+            edges[size - SMALLEST, :, number] = np.append(near, inner)
+    splits = np.stack([_beta_binomial(small[:, None], small, spread).reshape(-1) for spread in SPREADS], axis=1)
+    sizes = np.frexp(np.maximum(small[:, None] + small, 1))[1].reshape(-1) - 1
+    return (
+        np.concatenate([splits, edges.reshape(-1, _LAWS)]),
+        np.concatenate([sizes, np.repeat(np.arange(SMALLEST, SIZES), _EDGE)]).astype(np.int64),
+    )
 
 
-def start(levels: int) -> Reals:
-    """Weights to begin with: level × size × component."""
-    return np.broadcast_to(START, (levels, SIZES, len(START))).copy()
+def parts(tables: Reals, sizes: int) -> tuple[Reals, Reals]:
+    """The tables of all levels as two arrays: by left and right part, and by size of the whole and small part."""
+    rows = tables.reshape(-1, _width(sizes))
+    return rows[:, :_SPLITS].reshape(-1, TABLE, TABLE), rows[:, _SPLITS:].reshape(len(rows), -1, _EDGE)
 
 
-def finer(weights: Reals, halvings: int) -> Reals:
+def _width(sizes: int) -> int:
+    """How long the table of a level is."""
+    return _SPLITS + (sizes - SMALLEST) * _EDGE
+
+
+def start(levels: int, sizes: int = SIZES) -> Reals:
+    """Weights to begin with: level × size × law."""
+    return np.broadcast_to(START, (levels, sizes, len(START))).copy()
+
+
+def finer(weights: Reals, halvings: int, sizes: int) -> Reals:
     """The weights that were found on a grid 2^halvings times as coarse."""
-    shifted = np.concatenate([np.repeat(weights[:, :1], halvings, axis=1), weights], axis=1)
-    return np.ascontiguousarray(shifted[:, :SIZES])
+    return np.concatenate([np.repeat(weights[:, :1], halvings, axis=1), weights], axis=1)[:, :sizes]
 
 
-def size_of(counts: Reals) -> npt.NDArray[np.int64]:
+def size_of(counts: Reals) -> Places:
     """The power of two below each count, among those that are told apart where one part of a split is large."""
     return np.asarray(np.clip(np.frexp(np.maximum(counts, 1))[1] - 1, SMALLEST, SIZES - 1), dtype=np.int64)
 
 
-def mixed(weights: Reals) -> tuple[Table, Table]:
-    """The prior of each level in the form of :class:`Components`: the laws, mixed with their weights."""
-    from adyton.denoising.split_prior_compiled import mix
-
-    laws = components()
-    splits = np.empty((len(weights), TABLE, TABLE), dtype=np.float32)
-    edges = np.empty((len(weights), SIZES, TABLE + 1), dtype=np.float32)
-    mix(weights, laws.splits, laws.edges, laws.sizes, splits, edges)
-    return splits, edges
+def table_places(levels: Places, means: Reals, sizes: int) -> tuple[Places, Places]:
+    """Where the splits of nodes stand in the tables of all levels, and those with one large part."""
+    tables = levels * _width(sizes)
+    return tables, tables + _SPLITS + (size_of(means) - SMALLEST) * _EDGE
 
 
-def reweighted(weights: Reals, found: tuple[Table, ...], power: float) -> Reals:
+def mixed(weights: Reals) -> Singles:
+    """The prior: the laws, mixed with the weights, in one table for each level, one after the other."""
+    prior = np.empty(len(weights) * _width(weights.shape[1]), dtype=np.float32)
+    _weigh(weights, *_laws(), np.zeros_like(prior), prior, np.empty_like(weights))
+    return prior
+
+
+def reweighted(weights: Reals, found: Singles, power: float) -> Reals:
     """New weights from the expected number of splits of each kind: one step of EM.
 
     Every level borrows from the other levels, and every size from its neighbours. The step from the old weights to the
     new ones is raised to *power*: EM converges below 2, and near 2 twice as fast where the laws resemble each other.
     """
-    from adyton.denoising.split_prior_compiled import attribute
-
-    laws = components()
-    made = attribute(weights, laws.splits, laws.edges, laws.sizes, *found)
+    found.reshape(len(weights), -1)[:, [0, 1, TABLE]] = 0  # wholes of 0 and 1 split alike under all laws
+    made = np.zeros_like(weights)
+    _weigh(weights, *_laws(), found, np.empty_like(found), made)
     if not np.isfinite(made).all():  # likelihoods beyond single precision: nothing was learnt
         return weights
     across = made.sum(axis=0)
@@ -113,6 +127,21 @@ def reweighted(weights: Reals, found: tuple[Table, ...], power: float) -> Reals:
     pooled /= pooled.sum(axis=-1, keepdims=True)
     stepped = np.maximum(weights * (pooled / weights) ** power, _LEAST)
     return np.asarray(stepped / stepped.sum(axis=-1, keepdims=True))
+
+
+@compiled
+def _weigh(weights: Reals, laws: Reals, sizes: Places, found: Singles, mixed: Singles, made: Reals) -> None:
+    """Mix the laws; add to *made* how many of the splits that were found each law has made, by level and size."""
+    width = len(found) // len(weights)
+    for level in range(len(weights)):
+        for place in range(width):
+            size, entry, total = sizes[place], level * width + place, 0.0
+            for law in range(_LAWS):
+                total += weights[level, size, law] * laws[place, law]
+            mixed[entry] = total
+            if found[entry] > _FEW:
+                for law in range(_LAWS):
+                    made[level, size, law] += found[entry] * (weights[level, size, law] * laws[place, law]) / total
 
 
 def _beta_binomial(left: Reals, right: Reals, spread: float) -> Reals:

@@ -20,19 +20,19 @@ All of this is post-processing of answers that are already private.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.denoising import split_prior
+from adyton.denoising.count_windows import Generation, Squares, Windows, generations, least_squares, likelihoods
+from adyton.denoising.halves import Halves, halved
+from adyton.denoising.split_messages import Messages
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
-from adyton.solving.halves import Halves, halved
-
-if TYPE_CHECKING:
-    from adyton.denoising.count_windows_compiled import Squares, Windows
 
 _HALVINGS = 2
 _COARSER = 2**_HALVINGS
@@ -91,53 +91,47 @@ def posterior(tree: Halves, answers: Reals, precisions: Reals) -> Reals:
 
     All leaves must have been measured, with whatever precision each, and there must be at least two of them.
     """
-    from adyton.denoising.count_windows_compiled import Squares, least_squares
-
+    family = generations(tree)
     deviation = float(np.sqrt(1 / np.median(precisions[: tree.leaves])))
     rates = 2 * np.arcsinh(np.sqrt(precisions / 2))  # discrete Laplace noise of this variance falls by e^-rate a count
-    squares = Squares(*least_squares(tree.kids, answers, precisions))
+    squares = least_squares(family, answers, precisions)
     step = max(1.0, float(np.rint(deviation / _STEPS)), float(np.abs(squares.mean).max()) / _EXACT)
+
+    def fit(step: float, cuts: list[float], coarse: _Fit | None = None) -> _Fit:
+        return _passes(tree, family, answers / step, rates * step, squares.scaled(step), cuts, coarse)
+
     if deviation < _COARSE_NOISE * step:
-        fit = _passes(tree, answers / step, rates * step, squares.scaled(step), [_CUT] * (_SOLE_PASSES - 1) + [0.0])
-        return fit.means * step
-    large, cuts = step * _COARSER, [_COARSE_CUT] * _COARSE_PASSES
-    fit = _passes(tree, answers / large, rates * large, squares.scaled(large), cuts)
-    cuts = [_CUT] * (_FINE_PASSES - 1) + [0.0]
-    return _passes(tree, answers / step, rates * step, squares.scaled(step), cuts, fit).means * step
+        return fit(step, [_CUT] * (_SOLE_PASSES - 1) + [0.0]).means * step
+    coarse = fit(step * _COARSER, [_COARSE_CUT] * _COARSE_PASSES)
+    return fit(step, [_CUT] * (_FINE_PASSES - 1) + [0.0], coarse).means * step
 
 
 def _passes(
-    tree: Halves, answers: Reals, rates: Reals, squares: Squares, cuts: list[float], coarse: _Fit | None = None
+    tree: Halves,
+    family: list[Generation],
+    answers: Reals,
+    rates: Reals,
+    squares: Squares,
+    cuts: list[float],
+    coarse: _Fit | None = None,
 ) -> _Fit:
     """Passes up and down, on counts in steps of the grid, each of which narrows the windows by its cut."""
-    from adyton.denoising import count_windows_compiled as counts
-    from adyton.denoising import top_down_compiled as compiled
-
-    windows = counts.Windows(*counts.windows(tree.kids, squares.mean, squares.variance))
-    weights = split_prior.start(int(tree.levels[-1]) + 1)
+    windows, sizes = Windows.around(squares, family), int(split_prior.size_of(squares.mean).max()) + 1
+    weights = split_prior.start(int(tree.levels[-1]) + 1, sizes)
     if coarse is not None:
-        counts.narrow(windows, coarse.windows, _COARSER)
-        weights = split_prior.finer(coarse.weights, _HALVINGS)
-    length = counts.place(windows)
-    messages = compiled.Messages(
-        np.empty(length, dtype=np.float32),
-        np.empty(length, dtype=np.float32),
-        np.empty(answers.size, dtype=np.float32),
-        np.empty(length, dtype=np.float32),
-    )
-    counts.likelihoods(windows, answers, rates, messages.own)
-    spare = tuple(np.empty((2, 2 * int(np.diff(windows.starts).max())), dtype=np.float32))
-    nodes = compiled.Tree(tree.kids, tree.levels, split_prior.size_of(squares.mean))
-    means = np.empty(answers.size)
+        windows = windows.narrowed(coarse.windows, _COARSER)
+        weights = split_prior.finer(coarse.weights, _HALVINGS, sizes)
+    messages = Messages(tree, squares, windows, likelihoods(windows, answers, rates), sizes)
     for number, cut in enumerate(cuts):
-        prior = compiled.Prior(*split_prior.mixed(weights))
-        found = tuple(np.zeros_like(table) for table in prior)
-        before = windows.low.copy()
-        compiled.upward(nodes, windows, squares, prior, messages, spare)
-        compiled.downward(nodes, windows, prior, messages, found, spare)
-        counts.settle(tree.kids, windows, squares, messages, means, cut)
+        found = messages.pass_through(windows, split_prior.mixed(weights))
+        means, low, high = messages.settled(cut)
+        windows = replace(windows, low=low, high=high)
         if number < len(cuts) - 1:
-            counts.shrink(windows, before, messages.own)
             power = 1.0 if number == 0 and coarse is None else _POWER
             weights = split_prior.reweighted(weights, found, power)
+    for nodes, left, right in reversed(family):  # below dense nodes: least squares
+        part, inside, noise = windows.dense[nodes], squares.inside, squares.noise
+        whole, a, b = nodes[part], left[part], right[part]
+        surplus = (means[whole] - inside[a] - inside[b]) / (noise[a] + noise[b])
+        means[a], means[b] = inside[a] + noise[a] * surplus, inside[b] + noise[b] * surplus
     return _Fit(means, windows, weights)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 ROOT = 0
+_NOTHING = Fraction(0)
 
 
 @dataclass
@@ -38,29 +39,29 @@ class Budget:
     """The tree of sources with what each has consumed. Not thread-safe: the kernel holds a lock around it."""
 
     def __init__(self) -> None:
-        self._nodes = [_Node(parent=-1, stability=1, is_partition=False, spent=Fraction(0))]
+        self._nodes = [_Node(parent=-1, stability=1, is_partition=False, spent=_NOTHING)]
 
     def add_source(self, parent: int, stability: int) -> int:
         """A source derived from *parent* by a transformation of this stability."""
         if stability < 0:
             raise ValueError("a stability is never negative.")
-        return self._add(_Node(parent, stability, is_partition=False, spent=Fraction(0)))
+        return self._add(_Node(parent, stability, is_partition=False, spent=_NOTHING))
 
     def add_partition(self, parent: int) -> int:
         """A partition variable; its children, added with stability 1, hold disjoint parts of *parent*."""
-        return self._add(_Node(parent, 1, is_partition=True, spent=Fraction(0)))
+        return self._add(_Node(parent, 1, is_partition=True, spent=_NOTHING))
 
     def quote(self, node: int, amount: Fraction) -> Quote:
         """What a request of *amount* at *node* would cost, without spending it."""
         increases = []
-        spent_below = Fraction(0)
+        spent_below = _NOTHING
         while node != ROOT:
             here = self._nodes[node]
             if here.is_partition:
-                amount = max(spent_below + amount - here.spent, Fraction(0))
+                amount = max(spent_below + amount - here.spent, _NOTHING)
             increases.append((node, amount))
             spent_below = here.spent
-            amount *= here.stability
+            amount = amount * here.stability if here.stability != 1 else amount
             node = here.parent
         increases.append((ROOT, amount))
         return Quote(amount, tuple(increases))

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -19,16 +20,17 @@ from adyton.grid import rounded_down
 from adyton.kernel.alone import alone, under_way
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.ledger import Ledger, Tally, Terms
-from adyton.kernel.ledger.terms import accepted_parts
+from adyton.kernel.ledger.arguments import accepted
+from adyton.kernel.ledger.records import Account, Budgeted, refusal
+from adyton.kernel.ledger.terms import PARTS
 from adyton.kernel.limits import check_depth, check_request, described
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
 from adyton.kernel.process import this_process
 from adyton.kernel.receipts import Debit, Receipts
-from adyton.kernel.refusals import beyond
 from adyton.kernel.sealed import Sealed
-from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
-from adyton.kernel.sources import Source, TableSource, VectorSource
+from adyton.kernel.shapes import Facts, SourceShape, TableShape, VectorShape
+from adyton.kernel.sources import Source, TableSource, VectorSource, handle
 from adyton.kernel.tables import open_table
 from adyton.kernel.transforms import Transform
 from adyton.kernel.vectors import PrivateVector
@@ -41,19 +43,16 @@ from adyton.whole import whole
 
 
 class _Kept(NamedTuple):
-    shape: SourceShape
+    facts: Facts
     data: Any
-    lineage: tuple[str, ...]
-    stability: int
 
 
-_HANDLES = (TableSource, VectorSource)
 LARGEST_STABILITY = 1 << 64
 """How many times its ε a measurement may cost; beyond, budgets would be numbers too long to compute with."""
 Root = TypeVar("Root", bound=Source)
 
 
-class Kernel(Sealed, Generic[Root]):
+class Kernel(Sealed, Budgeted, Generic[Root]):
     """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
 
     *unit* names what is protected; the words in *accept* let a ledger take on another unit, ``rows_per_unit`` or schema
@@ -134,7 +133,7 @@ class Kernel(Sealed, Generic[Root]):
         """
         counts, total = checked_counts(x), checked_total(epsilon, simulated=True)
         kernel = cast(Kernel[VectorSource], cls.__new__(cls))
-        kernel._terms = Terms.of({"vector": counts.shape}, 1)
+        kernel._terms = _simulated_terms(counts.shape)
         kernel._open(total, Tally(total, "simulation"), None, "simulation", SimulatedNoise(seed), ())
         kernel._trials = None if trials is None else whole(trials, "trials", 1)
         kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1))
@@ -150,11 +149,11 @@ class Kernel(Sealed, Generic[Root]):
         accept: Collection[str],
     ) -> None:
         """Start with a ledger: one that is open already must have been opened for the same total and data set."""
-        accepted_parts(accept)
+        accepted(accept, PARTS)
         self._lock = threading.RLock()
         self._process = this_process()
         self._receipts = Receipts()
-        self._budget = Budget()
+        self._accounts = Budget()
         self._kept: dict[int, _Kept] = {}
         self._noise: NoiseSource = noise or ExactNoise()
         self._trials: int | None = None
@@ -180,8 +179,8 @@ class Kernel(Sealed, Generic[Root]):
                 raise
 
     def _start(self, shape: SourceShape, data: Any, stability: int) -> Source:
-        kept = _Kept(shape, data, (self._ledger.dataset,), stability)
-        return self._keep(self._budget.add_source(ROOT, stability), kept)
+        facts = Facts(self._accounts.add_source(ROOT, stability), shape, (self._ledger.dataset,), stability)
+        return self._keep(facts, data)
 
     # ---- the budget -------------------------------------------------------------------------------------------------
 
@@ -196,19 +195,9 @@ class Kernel(Sealed, Generic[Root]):
         return self._terms
 
     @property
-    def total(self) -> Fraction:
-        """The total budget."""
-        return self._ledger.total
-
-    @property
-    def spent(self) -> Fraction:
-        """What has been spent of it, by everybody who shares the ledger."""
-        return self._ledger.spent
-
-    @property
-    def remaining(self) -> Fraction:
-        """What is left of it."""
-        return self._ledger.remaining
+    def budget(self) -> Account:
+        """The account as it is now: what everybody who shares the ledger has spent of the total."""
+        return self._ledger.budget
 
     @property
     def private(self) -> bool:
@@ -220,21 +209,22 @@ class Kernel(Sealed, Generic[Root]):
     def transform(self, source: Source, operator: Transform) -> tuple[Source, ...]:
         """Derive sources: one, or one per part for a split. Costs nothing and reads nothing."""
         with self._turn():
-            kept = self._find(source, operator, Transform)
-            check_depth(kept.lineage)
+            facts, data = self._find(source, operator, Transform)
+            check_depth(facts.lineage)
             with alone():
-                outcome = operator.plan(kept.shape)
-                if kept.stability * outcome.stability > LARGEST_STABILITY:
+                outcome = operator.plan(facts.shape)
+                stability = facts.stability * outcome.stability
+                if stability > LARGEST_STABILITY:
                     raise BadInput(
                         "measurements of this source would cost more than 2^64 times what they ask for. Use smaller "
                         "coefficients, or fewer maps in a row."
                     )
-                parts = outcome.derive(kept.data)
-                parent = self._budget.add_partition(source.node) if outcome.disjoint else source.node
+                parts = outcome.derive(data)
+                parent = self._accounts.add_partition(facts.node) if outcome.disjoint else facts.node
                 handles = []
-                for step, shape, data in zip(outcome.steps(), outcome.shapes, parts, strict=True):
-                    child = _Kept(shape, data, (*kept.lineage, step), kept.stability * outcome.stability)
-                    handles.append(self._keep(self._budget.add_source(parent, outcome.stability), child))
+                for step, shape, part in zip(outcome.steps(), outcome.shapes, parts, strict=True):
+                    node = self._accounts.add_source(parent, outcome.stability)
+                    handles.append(self._keep(Facts(node, shape, (*facts.lineage, step), stability), part))
                 return tuple(handles)
 
     def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
@@ -245,14 +235,14 @@ class Kernel(Sealed, Generic[Root]):
         given = positive(epsilon, "epsilon", computed=True)
         with self._turn():
             kept = self._find(source, operator, Mechanism)
-            amount = rounded_down(given, kept.stability)
+            amount = rounded_down(given, kept.facts.stability)
             if not amount:
                 raise BadInput(f"epsilon must be at least 10^-73, given {shorten(epsilon)}.")
-            check_request(operator, kept.shape, amount)
+            check_request(operator, kept.facts.shape, amount)
             with alone():
-                quote = self._budget.quote(source.node, operator.cost(amount))
-                entry = self._debit(quote.at_root, kept, f"{described(operator)}, ε = {display(amount)}")
-                self._budget.commit(quote)
+                quote = self._accounts.quote(kept.facts.node, operator.cost(amount))
+                entry = self._debit(quote.at_root, kept.facts, f"{described(operator)}, ε = {display(amount)}")
+                self._accounts.commit(quote)
                 output: Any = None
                 problem: type[BaseException] | None = None
                 try:
@@ -272,9 +262,9 @@ class Kernel(Sealed, Generic[Root]):
         with self._turn():
             if source.kernel is not self:
                 raise BadInput("an operator needs a source of this kernel. Start from kernel.root.")
-            asked, left = self._budget.quote(source.node, amount).at_root, self.remaining
-        if asked > left:
-            raise beyond(asked, left, self.total, source.stability, path=self._ledger.path)
+            asked, budget = self._accounts.quote(source.node, amount).at_root, self.budget
+        if asked > budget.remaining:
+            raise refusal(asked, budget.remaining, budget.total, self._ledger.path, stability=source.stability)
 
     def receipts(self) -> AbstractContextManager[list[Debit]]:
         """The debits that this thread causes within a block, in a list that grows."""
@@ -292,14 +282,14 @@ class Kernel(Sealed, Generic[Root]):
 
     def _find(self, source: Source, operator: Any, kind: type) -> _Kept:
         """The kept data of a source, once it is sure that this operator may be tried on it."""
-        known = any(type(source) is handle for handle in _HANDLES)
+        known = type(source) is TableSource or type(source) is VectorSource
         if not known or source.kernel is not self:
             given = "a source of another kernel" if known else shorten(source)
             raise BadInput(f"an operator needs a source of this kernel, given {given}. Start from kernel.root.")
         if not isinstance(admit(operator), kind):
             raise BadInput(f"{type(operator).__name__} is not a {kind.__name__.lower()}.")
         kept = self._kept[source.node]
-        if not isinstance(kept.shape, operator.takes):
+        if not isinstance(kept.facts.shape, operator.takes):
             wanted = "table" if operator.takes is TableShape else "vector"
             raise BadInput(f"{type(operator).__name__} works on a {wanted}, given {source!r}.")
         return kept
@@ -311,27 +301,25 @@ class Kernel(Sealed, Generic[Root]):
                 "again in this process."
             )
 
-    def _keep(self, node: int, kept: _Kept) -> Source:
+    def _keep(self, facts: Facts, data: Any) -> Source:
         """Keep data behind a new handle; they go when the handle goes."""
-        self._kept[node] = kept
-        handle = (TableSource if isinstance(kept.shape, TableShape) else VectorSource)(
-            self, node, kept.shape, kept.lineage, kept.stability
-        )
-        weakref.finalize(handle, self._kept.pop, node, None)
-        return handle
+        self._kept[facts.node] = _Kept(facts, data)
+        source = handle(self, facts)
+        weakref.finalize(source, self._kept.pop, facts.node, None)
+        return source
 
-    def _debit(self, amount: Fraction, kept: _Kept, operator: str) -> int:
-        refusal: BudgetExceeded | None = None
+    def _debit(self, amount: Fraction, facts: Facts, operator: str) -> int:
+        refused: BudgetExceeded | None = None
         try:
-            entry = self._ledger.debit(amount, lineage=kept.lineage, operator=operator, terms=self._terms)
-        except BudgetExceeded as refused:
-            refusal = refused
+            entry = self._ledger.debit(amount, lineage=facts.lineage, operator=operator, terms=self._terms)
+        except BudgetExceeded as error:
+            refused = error
         else:
-            self._receipts.note(Debit(entry, amount, operator, kept.lineage))
+            self._receipts.note(Debit(entry, amount, operator, facts.lineage))
             return entry
-        if kept.stability <= 1:
-            raise refusal
-        raise beyond(refusal.asked, refusal.left, refusal.total, kept.stability, path=self._ledger.path)
+        if facts.stability <= 1:
+            raise refused
+        raise refusal(refused.asked, refused.left, refused.total, self._ledger.path, stability=facts.stability)
 
     def _settle(self, entry: int, status: Literal["answered", "failed"]) -> None:
         try:
@@ -358,11 +346,17 @@ def _run(
         with np.errstate(all="ignore"):
             outputs = operator.draw(kept.data, epsilon, noise, 1 if trials is None or noise.private else trials)
             output = outputs[0] if trials is None or noise.private else outputs
-            return operator.publish(output, kept.shape, epsilon, noise.private), None
+            return operator.publish(output, kept.facts.shape, epsilon, noise.private), None
     except (KeyboardInterrupt, SystemExit) as interruption:
         return None, type(interruption)
     except BaseException:
         return None, KernelFailure
+
+
+@lru_cache(maxsize=256)
+def _simulated_terms(shape: tuple[int, ...]) -> Terms:
+    """The terms of a simulation on public counts of this shape."""
+    return Terms.of({"vector": shape}, 1)
 
 
 def _shown(term: Fraction | str | None) -> str:

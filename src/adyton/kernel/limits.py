@@ -29,12 +29,12 @@ def check_request(operator: Mechanism, source: Any, epsilon: Fraction) -> None:
     """Refuse a measurement that is not allowed on this source, or that could not be carried out to its end."""
     operator.check(source)
     pending: Size = getattr(source, "pending", NOTHING)
-    pending.then(operator.size(source, epsilon)).check(f"a measurement ({described(operator)})", _ADVICE)
+    pending.then(operator.size(source, epsilon)).check(lambda: f"a measurement ({described(operator)})", _ADVICE)
 
 
 def check_queries(queries: Queries) -> None:
     """Refuse queries that cannot be answered in the memory and the time allowed, or whose numbers are monstrous."""
-    queries.size().check(f"the answer to {described(queries)}", _ADVICE)
+    queries.size().check(lambda: f"the answer to {described(queries)}", _ADVICE)
     bits = queries.largest_coefficient().bit_length()
     if bits > MOST_BITS:
         raise BadInput(

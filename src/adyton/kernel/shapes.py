@@ -51,3 +51,16 @@ class VectorShape:
 
 
 SourceShape: TypeAlias = TableShape | VectorShape
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that is public about a source, and all that a handle on it knows."""
+
+    node: int
+    """Its number in its kernel."""
+    shape: SourceShape
+    lineage: tuple[str, ...]
+    """The steps that led to it, as public texts."""
+    stability: int
+    """How many times its ε a measurement here can cost at most: the product of the stabilities on the way."""

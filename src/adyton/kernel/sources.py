@@ -10,7 +10,7 @@ import numpy.typing as npt
 from adyton.exact import Rational
 from adyton.kernel.mechanisms import NoisyCount, NoisyValue, Selection, Statistic, VectorLaplace
 from adyton.kernel.sealed import Sealed
-from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
+from adyton.kernel.shapes import Facts, TableShape, VectorShape
 from adyton.kernel.transforms import (
     CountMisfits,
     GroupBy,
@@ -27,8 +27,7 @@ from adyton.queries import Measurement, Partition, Queries
 from adyton.schema import Schema
 
 if TYPE_CHECKING:
-    from adyton.kernel.kernel import Kernel
-
+    from adyton.kernel.door import Door
 
 Derived = TypeVar("Derived", bound="Source")
 
@@ -36,32 +35,40 @@ Derived = TypeVar("Derived", bound="Source")
 class Source(Sealed):
     """A handle on private data inside a kernel."""
 
-    __slots__ = ("__weakref__", "_kernel", "_node", "_shape", "lineage", "stability")
+    __slots__ = ("__weakref__", "_door", "_facts")
 
-    def __init__(
-        self, kernel: Kernel[Any], node: int, shape: SourceShape, lineage: tuple[str, ...], stability: int
-    ) -> None:
-        self._kernel = kernel
-        self._node = node
-        self._shape = shape
-        self.lineage = lineage
-        """The steps that led here, as public texts."""
-        self.stability = stability
-        """How many times its ε a measurement here can cost at most: the product of the stabilities on the way."""
+    def __init__(self, door: Door, facts: Facts) -> None:
+        self._door = door
+        self._facts = facts
 
     @property
-    def kernel(self) -> Kernel[Any]:
-        """The kernel that keeps the data."""
-        return self._kernel
+    def kernel(self) -> Door:
+        """The kernel that keeps the data, or the way to it."""
+        return self._door
 
     @property
     def node(self) -> int:
         """The number of this source in its kernel."""
-        return self._node
+        return self._facts.node
+
+    @property
+    def lineage(self) -> tuple[str, ...]:
+        """The steps that led here, as public texts."""
+        return self._facts.lineage
+
+    @property
+    def stability(self) -> int:
+        """How many times its ε a measurement here can cost at most."""
+        return self._facts.stability
+
+    @property
+    def facts(self) -> Facts:
+        """All that is public about it."""
+        return self._facts
 
     def _derive(self, operator: Transform, kind: type[Derived]) -> tuple[Derived, ...]:
         """The sources that a transformation yields, which must be of this kind."""
-        sources = self._kernel.transform(self, operator)
+        sources = self._door.transform(self, operator)
         assert all(isinstance(source, kind) for source in sources)
         return cast(tuple[Derived, ...], sources)
 
@@ -70,7 +77,10 @@ class TableSource(Source):
     """A handle on a private table."""
 
     __slots__ = ()
-    _shape: TableShape
+
+    @property
+    def _shape(self) -> TableShape:
+        return cast(TableShape, self._facts.shape)
 
     @property
     def schema(self) -> Schema:
@@ -109,7 +119,7 @@ class TableSource(Source):
 
     def count(self, epsilon: Rational) -> Measurement:
         """How many rows there are, with noise; spends *epsilon* times the stability of this source."""
-        answer: Measurement = self._kernel.measure(self, NoisyCount(), epsilon)
+        answer: Measurement = self._door.measure(self, NoisyCount(), epsilon)
         return answer
 
     def __repr__(self) -> str:
@@ -120,7 +130,10 @@ class VectorSource(Source):
     """A handle on a private vector of counts."""
 
     __slots__ = ()
-    _shape: VectorShape
+
+    @property
+    def _shape(self) -> VectorShape:
+        return cast(VectorShape, self._facts.shape)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -153,16 +166,16 @@ class VectorSource(Source):
         self, queries: Queries, epsilon: Rational, weights: npt.ArrayLike | Sequence[float] | None = None
     ) -> Measurement:
         """Noisy answers to the queries; with weights, a query of twice the weight gets half the noise scale."""
-        answer: Measurement = self._kernel.measure(self, VectorLaplace.weighted(queries, weights), epsilon)
+        answer: Measurement = self._door.measure(self, VectorLaplace.weighted(queries, weights), epsilon)
         return answer
 
     def select(self, selection: Selection, epsilon: Rational) -> Any:
         """A private choice, for example of a partition; spends *epsilon* times the stability of this source."""
-        return self._kernel.measure(self, selection, epsilon)
+        return self._door.measure(self, selection, epsilon)
 
     def statistic(self, statistic: Statistic, epsilon: Rational) -> NoisyValue:
         """One number about the vector, with noise; spends *epsilon* times the stability of this source."""
-        value: NoisyValue = self._kernel.measure(self, statistic, epsilon)
+        value: NoisyValue = self._door.measure(self, statistic, epsilon)
         return value
 
     def __repr__(self) -> str:
@@ -172,3 +185,8 @@ class VectorSource(Source):
 def _names(given: tuple[Any, ...]) -> tuple[str, ...]:
     """Names given one by one, or as one list."""
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given
+
+
+def handle(door: Door, facts: Facts) -> TableSource | VectorSource:
+    """A handle on what lies behind a door."""
+    return (TableSource if isinstance(facts.shape, TableShape) else VectorSource)(door, facts)

@@ -1,6 +1,7 @@
-"""Operators as text: what a client would send to a kernel in another process.
+"""What passes between a plan and a kernel, as text: operators on the way in, results and public facts on the way out.
 
-Only the classes listed here can be sent, and each is rebuilt through its own constructor, which checks it again.
+Only listed classes can be sent. A value is written field by field, as its class declares them, and rebuilt through its
+own constructor, which checks it again: whoever wrote the text may be a stranger.
 """
 
 from __future__ import annotations
@@ -8,60 +9,65 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms import MECHANISMS, Mechanism
+from adyton.kernel.fields import MOST_BITS, PARTS, check_fields, is_one_of
+from adyton.kernel.mechanisms import MECHANISMS, Mechanism, NoisyValue
+from adyton.kernel.shapes import Facts
 from adyton.kernel.transforms import TRANSFORMS, Transform
-from adyton.queries import (
-    AllRange,
-    Cells,
-    Cosines,
-    Explicit,
-    Grid,
-    Haar,
-    Hierarchy,
-    Identity,
-    Kronecker,
-    Marginals,
-    OnGroups,
-    Partition,
-    Prefix,
-    Product,
-    Queries,
-    Ranges,
-    Reduction,
-    Stack,
-    Total,
-)
-from adyton.whole import is_frozen
+from adyton.messages import shorten
+from adyton.queries import Measurement, Partition, Queries
+from adyton.queries.size import Size
+from adyton.schema import Schema
+from adyton.whole import IntegerArray, whole, whole_array
 
-QUERIES: tuple[type[Queries], ...] = (
-    Identity,
-    Total,
-    Prefix,
-    AllRange,
-    Ranges,
-    Haar,
-    Cosines,
-    Hierarchy,
-    Marginals,
-    Grid,
-    Kronecker,
-    Stack,
-    Product,
-    Reduction,
-    Cells,
-    OnGroups,
-    Explicit,
-)
 OPERATORS: tuple[type[Transform] | type[Mechanism], ...] = (*TRANSFORMS, *MECHANISMS)
-_CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (*OPERATORS, *QUERIES, Partition)}
-_FIELDS = {cls: frozenset(field.name for field in dataclasses.fields(cls)) for cls in _CLASSES.values()}
+Result: TypeAlias = Measurement | Partition | NoisyValue | int
+"""What comes out of a kernel: noisy answers, a chosen partition, a noisy number, or the number of what was chosen."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """A measurement on its way: the variances of the noise stand for how they are computed."""
+
+    queries: Queries
+    answers: IntegerArray
+    variances: Reals
+    epsilon: Fraction
+    private: bool
+    mapping: Queries | None
+
+    @classmethod
+    def of(cls, found: Measurement) -> _Answers:
+        return cls(found.queries, found.answers, found.variances, found.epsilon, found.private, found.mapping)
+
+    def measurement(self) -> Measurement:
+        """The measurement, once it is sure that its parts fit together."""
+        count = self.queries.count
+        if self.answers.ndim not in (1, 2) or self.answers.shape[-1] != count or self.variances.shape != (count,):
+            raise BadInput(f"a measurement of {count} queries has as many answers and variances.")
+        if not np.isfinite(self.variances).all() or self.variances.min() < 0 or self.epsilon <= 0:
+            raise BadInput("the variances and the ε of a measurement are positive numbers.")
+        if self.mapping is not None and self.mapping.count != self.queries.cells:
+            raise BadInput(
+                f"the queries of a measurement ask about {self.queries.cells} cells; its mapping has others."
+            )
+        variances = partial(np.asarray, self.variances)
+        return Measurement(self.queries, self.answers, variances, self.epsilon, self.private, self.mapping)
+
+
+_CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (*OPERATORS, *PARTS, NoisyValue, Facts)}
+_CLASSES["Measurement"] = _Answers
+_NAMES = {cls: name for name, cls in _CLASSES.items()}
+_MALFORMED = (TypeError, KeyError, ValueError, AttributeError, RecursionError, MemoryError, ArithmeticError)
 
 
 def encode(operator: Transform | Mechanism) -> str:
@@ -71,152 +77,131 @@ def encode(operator: Transform | Mechanism) -> str:
     >>> encode(Where("age > 64"))
     '{"Where": {"predicate": "age > 64"}}'
     """
-    admit(operator)
-    return json.dumps(_pack(operator))
+    return json.dumps(_pack(admit(operator)))
 
 
 def decode(text: str) -> Any:
     """The operator that :func:`encode` wrote."""
-    try:
-        return admit(_unpack(json.loads(text)))
-    except BadInput:
-        raise
-    except (TypeError, KeyError, ValueError, AttributeError, RecursionError, MemoryError, ArithmeticError) as error:
-        problem = type(error).__name__
-    raise BadInput(f"this is not an operator of the kernel ({problem}).")
+    return admit(_read(text, "an operator of the kernel"))
 
 
 def admit(operator: Any) -> Any:
     """Let through operators of the fixed list, made of parts of the fixed list; subclasses are strangers too."""
-    if not _is_one_of(operator, OPERATORS):
+    if not is_one_of(operator, OPERATORS):
         names = ", ".join(cls.__name__ for cls in OPERATORS)
         raise BadInput(f"the kernel does not know the operator {type(operator).__name__}. It knows {names}.")
-    _check_untouched(operator)
-    for name in _FIELDS[type(operator)]:
-        part, allowed = getattr(operator, name), _PARTS[name]
-        if not _is_one_of(part, allowed) or (type(part) is tuple and not _is_plain(part)):
-            names = ", ".join("None" if cls is _NOTHING else cls.__name__ for cls in allowed)
-            raise BadInput(
-                f"{type(operator).__name__} does not know the {name} {type(part).__name__}. It knows {names}."
-            )
-        for item in part if type(part) is tuple else (part,):
-            if type(item) in (int, Fraction) and max(item.numerator, item.denominator).bit_length() > _MOST_BITS:
-                raise BadInput(f"the {name} of {type(operator).__name__} has too many digits. Write it with fewer.")
-        if isinstance(part, Queries | Partition):
-            _check_parts(part, 0)
-        _check_frozen(part, operator)
+    check_fields(operator)
     return operator
 
 
-def _is_one_of(value: Any, classes: Iterable[type]) -> bool:
-    """Whether the value is of one of the classes exactly. (``in`` would ask the value's own metaclass.)"""
-    kind = type(value)
-    for known in classes:  # noqa: SIM110  (a generator takes twice as long, and this is asked for every part)
-        if kind is known:
-            return True
-    return False
+def encode_result(result: Result) -> str:
+    """What came out of a kernel, as JSON.
+
+    >>> encode_result(NoisyValue(2.0, 1.5, private=True))
+    '{"NoisyValue": {"value": 2.0, "deviation": 1.5, "private": true}}'
+    """
+    return json.dumps(_pack(_Answers.of(result) if isinstance(result, Measurement) else result))
 
 
-def _is_plain(items: tuple[Any, ...]) -> bool:
-    """Texts only, or whole numbers only."""
-    return any(all(type(item) is kind for item in items) for kind in (str, int))
+def decode_result(text: str) -> Result:
+    """The result that :func:`encode_result` wrote."""
+    found = _read(text, "a result of a kernel")
+    if type(found) is int and found.bit_length() <= MOST_BITS:
+        return found
+    if not is_one_of(found, (_Answers, Partition, NoisyValue)):
+        raise BadInput("a result of a kernel is a measurement, a partition, a noisy value or a number.")
+    check_fields(found)
+    if isinstance(found, _Answers):
+        return found.measurement()
+    if isinstance(found, NoisyValue) and not (np.isfinite(found.value) and 0 <= found.deviation < np.inf):
+        raise BadInput("a noisy value and its deviation are finite numbers.")
+    result: Partition | NoisyValue = found
+    return result
 
 
-def _check_frozen(part: Any, whole: Any) -> None:
-    """Refuse arrays that can still be changed, as those of copies made by force can."""
-    if type(part) is np.ndarray and not is_frozen(part):
-        raise BadInput(f"this {type(whole).__name__} was copied, not made by its constructor. Make a new one.")
+def encode_facts(facts: Facts) -> str:
+    """What is public about a source, as JSON."""
+    return json.dumps(_pack(facts))
 
 
-def _check_parts(value: Any, depth: int) -> None:
-    """The fields of a query set, and of the sets that it is made of, hold plain values and nothing else."""
-    if depth > _DEEPEST:
-        raise BadInput(f"these queries are made of queries more than {_DEEPEST} deep. Write them out.")
-    _check_untouched(value)
-    for name in _FIELDS[type(value)]:
-        part = getattr(value, name)
-        for item in part if type(part) is tuple else (part,):
-            _check_frozen(item, value)
-            if _is_one_of(item, _CLASSES.values()):
-                _check_parts(item, depth + 1)
-            elif type(item) is tuple:
-                if not all(type(number) is int for number in item):
-                    raise BadInput(f"{type(value).__name__} holds a {name} that the kernel does not know.")
-            elif not _is_one_of(item, (int, np.ndarray, _NOTHING)):
-                raise BadInput(
-                    f"{type(value).__name__} is made of {type(item).__name__}, which the kernel does not know."
-                )
+def decode_facts(text: str) -> Facts:
+    """The facts that :func:`encode_facts` wrote."""
+    found = _read(text, "a source of a kernel")
+    if type(found) is not Facts:
+        raise BadInput("a kernel says of a source its number, its shape, its lineage and its stability.")
+    check_fields(found)
+    whole(found.node, "the number of a source", 0)
+    whole(found.stability, "the stability of a source", 0)
+    return found
 
 
-def _check_untouched(value: Any) -> None:
-    """Refuse a value on which somebody has set attributes that would hide its own methods."""
-    if vars(value).keys() - _FIELDS[type(value)]:
-        raise BadInput(f"this {type(value).__name__} was changed after it was made. Make a new one.")
+def _read(text: str, what: str) -> Any:
+    try:
+        return _unpack(json.loads(text, parse_constant=_refuse))
+    except BadInput:
+        raise
+    except _MALFORMED as error:
+        problem = type(error).__name__
+    raise BadInput(f"this is not {what} ({problem}).")
 
 
-_NOTHING = type(None)
-_DEEPEST = 20
-_MOST_BITS = 2048
-_PARTS: dict[str, tuple[type, ...]] = {
-    "attribute": (str,),
-    "attributes": (tuple,),
-    "bucket_cost": (Fraction,),
-    "buckets": (int,),
-    "centre": (str,),
-    "chances": (tuple,),
-    "clip": (int,),
-    "costs": (tuple,),
-    "count": (str,),
-    "domain": (tuple,),
-    "denominator": (int,),
-    "groups": (Partition, _NOTHING),
-    "guess": (np.ndarray,),
-    "keys": (tuple,),
-    "lengths": (str,),
-    "levels": (int,),
-    "longest": (int, _NOTHING),
-    "max_count": (int,),
-    "partition": (Partition,),
-    "pick_share": (Fraction,),
-    "predicate": (str,),
-    "price": (Fraction,),
-    "queries": QUERIES,
-    "remaining": (Fraction,),
-    "sizes": (tuple,),
-    "step": (int,),
-    "tested": (tuple,),
-    "weights": (np.ndarray, _NOTHING),
-}
-"""What each field of an operator may hold; tuples hold texts, or whole numbers."""
+def _refuse(constant: str) -> NoReturn:
+    raise BadInput(f"{constant} is no number.")
 
 
 def _pack(value: Any) -> Any:
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case tuple():
-            return [_pack(item) for item in value]
-        case np.ndarray():
-            return {"array": base64.b64encode(value.tobytes()).decode("ascii"), "shape": list(value.shape)}
-        case _ if type(value) is Fraction:
-            return {"fraction": [value.numerator, value.denominator]}
-        case _ if type(value) is _CLASSES.get(type(value).__name__):
-            fields = [field for field in dataclasses.fields(value) if field.init]
-            return {type(value).__name__: {field.name: _pack(getattr(value, field.name)) for field in fields}}
-        case _:
-            raise BadInput(f"a {type(value).__name__} cannot be sent to a kernel.")
+    if value is None or is_one_of(value, (bool, int, float, str)):
+        return value
+    if type(value) is tuple:
+        return [_pack(item) for item in value]
+    for name, (cls, write, _) in _LEAVES.items():
+        if type(value) is cls:
+            return {name: write(value)}
+    if type(value) not in _NAMES:
+        raise BadInput(f"a {type(value).__name__} cannot be sent to a kernel.")
+    fields = [field for field in dataclasses.fields(value) if field.init]
+    return {_NAMES[type(value)]: {field.name: _pack(getattr(value, field.name)) for field in fields}}
 
 
 def _unpack(value: Any) -> Any:
-    match value:
-        case {"array": str(text), "shape": list(shape)}:
-            return np.frombuffer(base64.b64decode(text, validate=True), dtype=np.int64).reshape(shape)
-        case {"fraction": [int(numerator), int(denominator)]}:
-            return Fraction(numerator, denominator)
-        case dict():
-            ((name, fields),) = value.items()
-            return _CLASSES[name](**{field: _unpack(part) for field, part in fields.items()})
-        case list():
-            return tuple(_unpack(item) for item in value)
-        case _:
-            return value
+    if isinstance(value, list):
+        return tuple(_unpack(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    ((name, content),) = value.items()
+    if name in _LEAVES:
+        return _LEAVES[name][2](content)
+    return _CLASSES[name](**{field: _unpack(part) for field, part in content.items()})
+
+
+def _pack_array(values: Array) -> list[Any]:
+    """The bytes of 64-bit numbers; longer ones as they are."""
+    kind, shape = values.dtype.name, list(values.shape)
+    if kind == "object":
+        return [kind, shape, values.reshape(-1).tolist()]
+    return [kind, shape, base64.b64encode(values.tobytes()).decode("ascii")]
+
+
+def _unpack_array(packed: Sequence[Any]) -> Array:
+    kind, shape, numbers = packed
+    sides = tuple(whole(side, "a side of an array", 0) for side in shape)
+    if kind == "object":
+        return whole_array(_whole_numbers(numbers), sides)
+    if kind not in ("int64", "float64"):
+        raise BadInput(f"arrays of {shorten(kind)} cannot be sent.")
+    return np.frombuffer(base64.b64decode(numbers, validate=True), dtype=kind).reshape(sides)
+
+
+def _whole_numbers(plain: Any) -> list[int]:
+    if not all(type(number) is int and number.bit_length() <= MOST_BITS for number in plain):
+        raise BadInput("there is something that is no whole number, or one of too many digits.")
+    return list(plain)
+
+
+_LEAVES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "fraction": (Fraction, Fraction.as_integer_ratio, lambda plain: Fraction(*_whole_numbers(plain))),
+    "size": (Size, list, lambda plain: Size(*_whole_numbers(plain))),
+    "schema": (Schema, Schema.to_dict, Schema.from_dict),
+    "array": (np.ndarray, _pack_array, _unpack_array),
+}
+"""Values that are written in a way of their own: how, and how they are read again."""

@@ -14,12 +14,12 @@ from decimal import Decimal
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Flags, Integers
 from adyton.noise.bits import WORD_BITS, Tape
 from adyton.noise.uniform import uniform_array
 
-Bounds: TypeAlias = npt.NDArray[np.int64]
+Bounds: TypeAlias = Integers
 Refine: TypeAlias = Callable[[int, int], tuple[Decimal, Decimal]]
 """For coin number i, the weights of heads and of tails, each with a relative error below 10^(-digits)."""
 
@@ -27,7 +27,7 @@ COIN_BITS = 62
 _SPARE_DIGITS = 5
 
 
-def toss(tape: Tape, lower: Bounds, upper: Bounds, refine: Refine) -> npt.NDArray[np.bool_]:
+def toss(tape: Tape, lower: Bounds, upper: Bounds, refine: Refine) -> Flags:
     """One toss of each coin: lower/2⁶² ≤ p ≤ upper/2⁶²."""
     digits = uniform_array(tape, lower.size, 1 << COIN_BITS)
     heads = digits < lower  # U < (digits + 1)/2⁶² ≤ lower/2⁶²

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Flags
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
 from adyton.noise.bits import WORD_BITS, fresh_tape
@@ -59,7 +59,7 @@ class ExactNoise:
         """True with probability exp(-gamma), for gamma at least 0."""
         return TapeDraws(fresh_tape(1)).bernoulli_exp(read_gamma(gamma))
 
-    def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> npt.NDArray[np.bool_]:
+    def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> Flags:
         """Coins with real probabilities lower/2⁶² ≤ p ≤ upper/2⁶²; refine(i, digits) has more of the i-th."""
         return toss(fresh_tape(lower.size), lower, upper, refine)
 

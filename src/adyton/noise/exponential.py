@@ -14,19 +14,39 @@ From E follow exactly, for rational s and γ: ⌊s·E⌋ is geometric, P(⌊s·E
 probability e^(-γ). A question about E is answered from the digits known so far if they settle it, else after drawing
 more.
 
-How words become numbers (the compiled twin in ``compiled`` reads them in the same way): a candidate U₁ takes a word,
-63 bits for its first digits and the lowest bit for a coin that is independent of everything else; then each word
-holds the first 32 digits of two challengers, upper half first. The run is thus of odd length exactly when it ends on
-an upper half.
+How words become numbers: a candidate U₁ takes a word, 63 bits for its first digits and the lowest bit for a coin that
+is independent of everything else; then each word holds the first 32 digits of two challengers, upper half first. The
+run is thus of odd length exactly when it ends on an upper half.
+
+The compiled loops, here and in ``laplace`` and ``selection``, are shortcuts through the Python code: from the same
+words they compute the same draws, in 64-bit integers. Where 64 bits do not settle a draw, they give the draw back *from
+its first word*, and the Python code draws that one element from those words. The result is the same function of the
+same stream, so its distribution is the same whatever the limits are, and a test can lower them to watch it happen.
 """
 
 from __future__ import annotations
 
-from adyton.noise.bits import WORD_BITS, Tape
+import numpy as np
+
+from adyton.compiling import compiled
+from adyton.noise.bits import WORD_BITS, Tape, Words
 
 CANDIDATE_BITS = 63
 CHALLENGER_BITS = 32
 _LOWER_HALF = (1 << CHALLENGER_BITS) - 1
+
+DONE, SHORT, UNSETTLED = 0, 1, 2
+"""What a compiled loop says: all drawn; the words ran out in mid-draw; 64 bits do not settle this draw."""
+
+NUMERATOR_LIMIT = 1 << 57
+DENOMINATOR_LIMIT = 1 << 63
+RESTARTS = 32
+"""What the compiled loops settle: E < 33 and numerator < 2^57, so E·numerator < 2^63. Lower values do as well."""
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+_HALF_WORD = np.uint64(CHALLENGER_BITS)
+_LOWER_MASK = np.uint64(_LOWER_HALF)
+_NOTHING = np.int64(0)
 
 
 class Uniform:
@@ -110,3 +130,64 @@ def _odd_run(first: Uniform, tape: Tape) -> bool:
         if not lower.below(upper, tape):
             return False
         last = lower
+
+
+@compiled
+def upper_word(first: np.uint64, second: np.uint64) -> np.uint64:
+    """⌊first · second / 2^64⌋, by halves."""
+    a, b = first >> _HALF_WORD, first & _LOWER_MASK
+    c, d = second >> _HALF_WORD, second & _LOWER_MASK
+    middle = a * d + ((b * d) >> _HALF_WORD)  # ≤ (2^32 - 1)² + 2^32 - 1 < 2^64
+    return a * c + (middle >> _HALF_WORD) + (((middle & _LOWER_MASK) + b * c) >> _HALF_WORD)
+
+
+@compiled
+def odd_run_in_words(words: Words, position: int, last: np.uint64) -> tuple[int, bool, int]:
+    """Whether the falling run from *last* on has an odd number of members: (status, answer, position after it)."""
+    while True:
+        if position >= words.size:
+            return SHORT, False, position
+        word = words[position]
+        position += 1
+        upper, lower = word >> _HALF_WORD, word & _LOWER_MASK
+        if upper > last:
+            return DONE, True, position
+        if upper in (last, lower):
+            return UNSETTLED, False, position
+        if lower > upper:
+            return DONE, False, position
+        last = lower
+
+
+@compiled
+def floor_times(
+    words: Words, position: int, numerator: np.uint64, denominator: np.uint64, restarts: int
+) -> tuple[int, np.int64, bool, int]:
+    """⌊E · numerator / denominator⌋ for an exponential E: (status, value, coin, position after it).
+
+    Unsettled: two uniforms that agree in their first 32 digits; a product that the digits after the 63rd could carry
+    over to the next multiple of the denominator; more than *restarts* restarts (the product could pass 64 bits).
+    """
+    whole = 0
+    candidate = ZERO
+    accepted = False
+    while not accepted:
+        if position >= words.size:
+            return SHORT, _NOTHING, False, position
+        candidate = words[position]
+        status, accepted, position = odd_run_in_words(words, position + 1, candidate >> _HALF_WORD)
+        if status != DONE:
+            return status, _NOTHING, False, position
+        if not accepted:
+            whole += 1
+            if whole > restarts:
+                return UNSETTLED, _NOTHING, False, position
+    digits = candidate & ~ONE  # the fraction of E lies in [digits/2^64, (digits + 2)/2^64): 63 digits, then the coin
+    product = np.uint64(whole) * numerator + upper_word(numerator, digits)  # ⌊E·numerator⌋, or one less than it
+    settled = digits * numerator <= ZERO - (numerator << ONE)  # remainder + 2·numerator ≤ 2^64: nothing to carry
+    if denominator == ONE:
+        value = product
+    else:
+        value = product // denominator
+        settled = settled or (product + ONE) % denominator != ZERO
+    return DONE if settled else UNSETTLED, np.int64(value), bool(candidate & ONE), position

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers, Reals
 from adyton.exact import Rational, positive
 from adyton.noise.probabilities import discrete_laplace_probabilities
 
@@ -49,7 +50,7 @@ def same_law(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     return float(stats.chi2_contingency(merged).pvalue) if merged.shape[1] > 1 else 1.0
 
 
-def _merge(expected: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _merge(expected: Reals) -> Integers:
     """Group numbers for neighbouring classes, so that each group expects enough."""
     groups = np.zeros(expected.size, dtype=np.int64)
     left = float(expected.sum())

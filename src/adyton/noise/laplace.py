@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from adyton.noise.bits import Tape
-from adyton.noise.exponential import Exponential
+from adyton.arrays import Integers
+from adyton.compiling import compiled
+from adyton.noise.bits import Tape, Words
+from adyton.noise.exponential import (
+    DENOMINATOR_LIMIT,
+    DONE,
+    NUMERATOR_LIMIT,
+    RESTARTS,
+    SHORT,
+    UNSETTLED,
+    ZERO,
+    Exponential,
+    floor_times,
+)
 from adyton.noise.scales import Scales
 from adyton.whole import IntegerArray, whole_array
 
 WORDS_PER_DRAW = 4
 """About 3.4 words for an exponential on average."""
-
-NUMERATOR_LIMIT = 1 << 57
-DENOMINATOR_LIMIT = 1 << 63
-RESTARTS = 32
-"""What the compiled sampler settles: E < 33 and numerator < 2^57, so E·numerator < 2^63. Lower values do as well."""
 
 
 def laplace_integer(tape: Tape, numerator: int, denominator: int) -> int:
@@ -62,14 +69,12 @@ def laplace_compiled(
 
     A draw that it does not settle is drawn in Python from the same words. The limits change the speed, never a result.
     """
-    from adyton.noise.compiled import DONE, SHORT, draw_laplace
-
     numerators, denominators = scales.within(numerator_limit, denominator_limit)
     output = np.empty(count, dtype=np.int64)
     large: dict[int, int] = {}
     element = 0
     while True:
-        status, element, tape.position = draw_laplace(
+        status, element, tape.position = draw_from_words(
             tape.words, tape.position, output, element, numerators, denominators, restarts
         )
         if status == DONE:
@@ -89,3 +94,39 @@ def laplace_compiled(
     for place, value in large.items():
         boxed[place] = value
     return boxed
+
+
+@compiled
+def draw_from_words(
+    words: Words,
+    position: int,
+    output: Integers,
+    element: int,
+    numerators: Integers,
+    denominators: Integers,
+    restarts: int,
+) -> tuple[int, int, int]:
+    """Fill *output* from *element* on: (status, the element it stopped at, the position of that element's first word).
+
+    The scales repeat with their own length; a numerator of 0 stands for a scale that does not fit and is never
+    settled here.
+    """
+    period = numerators.size
+    index = element % period
+    for here in range(element, output.size):
+        numerator, denominator = np.uint64(numerators[index]), np.uint64(denominators[index])
+        if numerator == ZERO:
+            return UNSETTLED, here, position
+        after = position
+        while True:
+            status, value, coin, after = floor_times(words, after, numerator, denominator, restarts)
+            if status != DONE:
+                return status, here, position
+            if value != 0 or not coin:  # zero has one sign: of +0 and -0, draw -0 again
+                break
+        output[here] = -value if coin else value
+        position = after
+        index += 1
+        if index == period:
+            index = 0
+    return DONE, output.size, position

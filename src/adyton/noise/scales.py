@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
 from adyton.exact import positive
 from adyton.noise.source import Ratio, Scale
+from adyton.remembered import cached_property
 from adyton.whole import IntegerArray, whole_array
 
 _SMALL = 1 << 56
+_LARGEST_REAL = Fraction(10) ** 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +35,18 @@ class Scales:
         place = element % self.numerators.size
         return int(self.numerators[place]), int(self.denominators[place])
 
+    @cached_property
+    def reals(self) -> Reals:
+        """The scales in double precision; what is beyond its range becomes 10³⁰⁰."""
+        if object not in (self.numerators.dtype, self.denominators.dtype):
+            return np.asarray(self.numerators / self.denominators)
+        return np.array([float(min(fraction, _LARGEST_REAL)) for fraction in self.fractions()])
+
     def fractions(self) -> list[Fraction]:
         """The scales, one by one."""
         return [Fraction(*self.pair(element)) for element in range(len(self))]
 
-    def within(
-        self, numerator_limit: int, denominator_limit: int
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def within(self, numerator_limit: int, denominator_limit: int) -> tuple[Integers, Integers]:
         """Both arrays as int64, with numerator 0 in place of each scale that reaches a limit. (Scales are public.)"""
         fits = (self.numerators < numerator_limit) & (self.denominators < denominator_limit)
         numerators = np.where(fits, self.numerators, 0).astype(np.int64)
@@ -52,6 +60,8 @@ def read_scales(scale: Scale, shape: tuple[int, ...], name: str = "scale") -> Sc
     >>> read_scales(["0.5", 3], (4, 2)).fractions()
     [Fraction(1, 2), Fraction(3, 1)]
     """
+    if type(scale) is Fraction:
+        return _one_scale(scale, name)
     ratio = read_ratio(scale, name)
     trailing = shape[len(shape) - len(ratio.shape) :] if len(ratio.shape) <= len(shape) else None
     if trailing is None or any(own not in (1, length) for own, length in zip(ratio.shape, trailing, strict=True)):
@@ -62,6 +72,13 @@ def read_scales(scale: Scale, shape: tuple[int, ...], name: str = "scale") -> Sc
     if all(own == 1 for own in ratio.shape):
         trailing = ratio.shape
     return Scales(_broadcast(ratio.numerator, trailing).ravel(), _broadcast(ratio.denominator, trailing).ravel())
+
+
+@lru_cache(maxsize=256)
+def _one_scale(scale: Fraction, name: str) -> Scales:
+    """One scale for all elements: the usual case, and the same one again and again."""
+    ratio = read_ratio(scale, name)
+    return Scales(ratio.numerator.ravel(), ratio.denominator.ravel())
 
 
 def _broadcast(values: IntegerArray, shape: tuple[int, ...]) -> IntegerArray:

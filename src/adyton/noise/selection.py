@@ -16,18 +16,24 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
+from adyton.compiling import compiled
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_scores
-from adyton.noise.bits import Tape
-from adyton.noise.exponential import Exponential
-from adyton.noise.laplace import DENOMINATOR_LIMIT, NUMERATOR_LIMIT, RESTARTS
+from adyton.noise.bits import Tape, Words
+from adyton.noise.exponential import (
+    DENOMINATOR_LIMIT,
+    DONE,
+    NUMERATOR_LIMIT,
+    RESTARTS,
+    SHORT,
+    Exponential,
+    floor_times,
+)
 from adyton.noise.source import Draws
 from adyton.noise.uniform import uniform_integer
 from adyton.whole import IntegerArray
-
-Gaps = npt.NDArray[np.int64]
 
 
 def permute_and_flip(source: Draws, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
@@ -63,7 +69,7 @@ class TapeDraws:
         return not gamma or Exponential(self.tape).at_least(gamma.numerator, gamma.denominator)
 
 
-def whole_gaps(scores: list[int | Fraction] | IntegerArray, sharpness: Fraction) -> tuple[Gaps, Fraction] | None:
+def whole_gaps(scores: list[int | Fraction] | IntegerArray, sharpness: Fraction) -> tuple[Integers, Fraction] | None:
     """How far each score is below the largest, as machine integers, and the sharpness per unit; None if that fails.
 
     Fractions are brought to their common denominator: sharpness·gap = (sharpness/common)·(gap·common).
@@ -85,20 +91,18 @@ def whole_gaps(scores: list[int | Fraction] | IntegerArray, sharpness: Fraction)
     return (gaps, sharpness) if fits else None
 
 
-def permute_and_flip_compiled(tape: Tape, gaps: Gaps, sharpness: Fraction, *, restarts: int = RESTARTS) -> int:
+def permute_and_flip_compiled(tape: Tape, gaps: Integers, sharpness: Fraction, *, restarts: int = RESTARTS) -> int:
     """The same choice as :func:`permute_and_flip` makes on the same tape, by the compiled sampler.
 
     A flip that it does not settle is made in Python, from the same words.
     """
-    from adyton.noise.compiled import DONE, SHORT, flip_in_turn
-
     order = np.arange(gaps.size, dtype=np.int64)
     untried = gaps.size
     draws = TapeDraws(tape)
     # a coin with P(heads) = e^(-gap·sharpness) is ⌊E/sharpness⌋ ≥ gap
     numerator, denominator = np.uint64(sharpness.denominator), np.uint64(sharpness.numerator)
     while True:
-        status, candidate, untried, tape.position = flip_in_turn(
+        status, candidate, untried, tape.position = flip_from_words(
             tape.words, tape.position, gaps, order, untried, numerator, denominator, restarts
         )
         if status == DONE:
@@ -112,3 +116,46 @@ def permute_and_flip_compiled(tape: Tape, gaps: Gaps, sharpness: Fraction, *, re
             return candidate
         untried -= 1
         order[place] = order[untried]
+
+
+@compiled
+def flip_from_words(
+    words: Words,
+    position: int,
+    gaps: Integers,
+    order: Integers,
+    remaining: int,
+    numerator: np.uint64,
+    denominator: np.uint64,
+    restarts: int,
+) -> tuple[int, int, int, int]:
+    """Permute-and-flip: (status, the chosen candidate or -1, candidates remaining, position).
+
+    ``order[:remaining]`` holds the candidates that have not been tried. A candidate passes with probability
+    e^(-gap·denominator/numerator), that is if ⌊E·numerator/denominator⌋ ≥ gap.
+    """
+    while True:
+        after = position
+        place = np.int64(0)
+        if remaining > 1:
+            mask = np.uint64(remaining - 1)
+            for shift in (1, 2, 4, 8, 16, 32):
+                mask |= mask >> np.uint64(shift)
+            while True:  # uniform without modulo bias: cut to the bits of remaining - 1, refuse what is too large
+                if after >= words.size:
+                    return SHORT, -1, remaining, position
+                place = np.int64(words[after] & mask)
+                after += 1
+                if place < remaining:
+                    break
+        candidate = order[place]
+        if gaps[candidate] == 0:
+            return DONE, candidate, remaining, after
+        status, value, _, after = floor_times(words, after, numerator, denominator, restarts)
+        if status != DONE:
+            return status, -1, remaining, position
+        if value >= gaps[candidate]:
+            return DONE, candidate, remaining, after
+        remaining -= 1
+        order[place] = order[remaining]
+        position = after

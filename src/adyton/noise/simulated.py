@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Flags
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
 from adyton.noise.coins import COIN_BITS, Bounds, Refine
@@ -48,7 +48,7 @@ class SimulatedNoise:
         count = math.prod(shape)
         if not count:
             return np.empty(shape, dtype=np.int64)
-        real = _as_floats(scales)
+        real = scales.reals
         if real.max() > _LARGEST_MACHINE_SCALE:
             return self._large_laplace(count, scales).reshape(shape)
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
@@ -56,9 +56,8 @@ class SimulatedNoise:
         magnitudes = self._generator.standard_exponential((count // len(scales), len(scales)))
         magnitudes += shift
         magnitudes *= real
-        values = magnitudes.reshape(shape).astype(np.int64)
-        np.negative(values, out=values, where=self._coins(count).reshape(shape))
-        return values
+        values = magnitudes.reshape(-1).astype(np.int64)
+        return np.where(self._coins(count), -values, values).reshape(shape)
 
     def uniform_integers(self, size: Size, bound: int) -> IntegerArray:
         """Integers that take each value of 0 … bound - 1 with the same probability."""
@@ -82,7 +81,7 @@ class SimulatedNoise:
         """True with probability exp(-gamma), for gamma at least 0."""
         return self._generator.standard_exponential() >= float(min(read_gamma(gamma), _LARGEST_EXPONENT))
 
-    def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> npt.NDArray[np.bool_]:
+    def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> Flags:
         """Coins with probabilities between lower/2⁶² and upper/2⁶², in double precision."""
         return np.asarray(self._generator.random(lower.size) < (lower / 2 + upper / 2) / 2.0**COIN_BITS)
 
@@ -106,7 +105,7 @@ class SimulatedNoise:
             )
         return int(np.argmax(self._generator.standard_exponential(len(given)) - losses))
 
-    def _coins(self, count: int) -> npt.NDArray[np.bool_]:
+    def _coins(self, count: int) -> Flags:
         octets = np.frombuffer(self._generator.bytes((count + 7) // 8), dtype=np.uint8)
         return np.unpackbits(octets, count=count).view(np.bool_)
 
@@ -119,10 +118,3 @@ class SimulatedNoise:
             denominator <<= _DIGITS
             values.append(first * numerator // denominator - second * numerator // denominator)
         return whole_array(values, (count,))
-
-
-def _as_floats(scales: Scales) -> npt.NDArray[np.float64]:
-    if object not in (scales.numerators.dtype, scales.denominators.dtype):
-        return np.asarray(scales.numerators / scales.denominators)
-    largest = Fraction(10) ** 300
-    return np.array([float(min(fraction, largest)) for fraction in scales.fractions()])

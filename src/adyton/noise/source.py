@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Flags
 from adyton.exact import Rational
 from adyton.noise.coins import Bounds, Refine
 from adyton.whole import IntegerArray
@@ -49,7 +49,7 @@ class NoiseSource(Protocol):
     def bernoulli_exp(self, gamma: Rational) -> bool:
         """True with probability exp(-gamma), for gamma at least 0."""
 
-    def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> npt.NDArray[np.bool_]:
+    def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> Flags:
         """Coins with real probabilities lower/2⁶² ≤ p ≤ upper/2⁶²; refine(i, digits) has more of the i-th."""
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:

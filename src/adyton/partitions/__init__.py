@@ -1,11 +1,9 @@
 """Partitions chosen without looking at the data: grids, stripes, marginals, what a workload tells apart; and groups of
 alike cells, found on noisy counts."""
 
-from adyton.partitions.grid import grid_partition
+from adyton.partitions.along_axes import grid_partition, marginal_partition, stripe_partition
 from adyton.partitions.kd_partition import kd_partition
-from adyton.partitions.marginal import marginal_partition
 from adyton.partitions.similar_counts import similar_counts
-from adyton.partitions.stripe import stripe_partition
 from adyton.partitions.workload_based import lift, reduce_workload, tells_apart, workload_partition
 
 __all__ = [

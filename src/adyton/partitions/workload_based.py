@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries import OnGroups, Partition, Queries, Ranges
@@ -60,7 +60,7 @@ def tells_apart(queries: Queries, partition: Partition) -> bool:
     return any((products[kept] != products[first][labels[kept]]).any() for products in queries.column_products())
 
 
-def _neighbours(labels: npt.NDArray[np.int64]) -> bool:
+def _neighbours(labels: Integers) -> bool:
     """Whether the groups are intervals, numbered from left to right."""
     steps = np.diff(labels)
     return bool(((steps == 0) | (steps == 1)).all())

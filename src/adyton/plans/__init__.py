@@ -1,8 +1,9 @@
 """Plans: every algorithm as a short program of operators."""
 
-from adyton.plans.base import Estimate, ExpectedError, Plan, StrategyPlan, Tasks
-from adyton.plans.registry import algorithms, plan_named, register
+from adyton.plans.base import Estimate, ExpectedError, Plan, Tasks
+from adyton.plans.registry import algorithms, plan_named, plan_type, register
 from adyton.plans.simulation import simulate
+from adyton.plans.strategy_plan import StrategyPlan
 
 __all__ = [
     "Estimate",
@@ -12,6 +13,7 @@ __all__ = [
     "Tasks",
     "algorithms",
     "plan_named",
+    "plan_type",
     "register",
     "simulate",
 ]

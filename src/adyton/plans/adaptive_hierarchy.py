@@ -6,29 +6,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.arrays import Reals
-from adyton.denoising.block_posterior import block_posterior
 from adyton.denoising.isotonic import monotone_prefix
-from adyton.denoising.polya_tree import monotone_tree
-from adyton.exact import Rational
+from adyton.denoising.polya_tree import polya_tree
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.noisy_total import noisy_total
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.staged_measuring import measure_in_stages
+from adyton.plans.steps import CountsRows, staged_estimate
 from adyton.queries import Queries
-from adyton.solving.dyadic_tree import DyadicTree
 from adyton.solving.least_squares import least_squares
-from adyton.strategies.hierarchies import level_strategy
 from adyton.strategies.optimal_levels import level_energy_of
 from adyton.strategies.signal_levels import signal_levels
-from adyton.strategies.staged_blocks import measure_in_stages
-
-_LEARNT = 0.75
-"""The weight of posterior means in the estimate; the errors of the two estimates are nearly as large, but not alike."""
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class AdaptiveHierarchy(Plan):
+class AdaptiveHierarchy(CountsRows):
     """A noisy total decides which levels of a tree are worth measuring; then the differences between halves of blocks
     are estimated by empirical Bayes, and the prefix sums are made to rise.
 
@@ -40,21 +31,17 @@ class AdaptiveHierarchy(Plan):
     serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True, sums=True)
     simulates_many = False
 
-    total_share: Rational = Fraction(1, 50)
-    """The part of the budget that buys the total, where it is not public."""
-
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Total, levels, least squares, empirical Bayes."""
-        energy, rows = level_energy_of(workload), noisy_total(x, epsilon, self.total_share, self)
+        energy, rows = level_energy_of(workload), self.count_rows(x, epsilon)
         levels = signal_levels(x.cells, float(rows.left) * rows.number, energy)
-        blocks = level_strategy(x.cells, levels).measure(x, rows.left)
+        blocks = levels.strategy(x.cells).measure(x, rows.left)
         cells = least_squares(blocks, *rows.measured, local=True)
-        return monotone_tree(cells, levels.block_sizes, levels.variances(float(rows.left)))
+        return monotone_prefix(polya_tree(cells, levels.block_sizes, levels.variances(float(rows.left))))
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class StagedHierarchy(Plan):
+class StagedHierarchy(CountsRows):
     """Coarse blocks first; then, in each part of the domain, finer blocks or one last precise look, whichever the
     answers so far promise more from. The estimate is for the most part the posterior mean under a law, learnt from the
     answers, of how blocks divide their rows, and for the rest least squares with prefix sums that rise.
@@ -67,15 +54,7 @@ class StagedHierarchy(Plan):
     serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True, sums=True)
     simulates_many = False
 
-    total_share: Rational = Fraction(1, 50)
-    """The part of the budget that buys the total, where it is not public."""
-
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure in stages; posterior means, mixed with monotone least squares."""
-        energy, rows = level_energy_of(workload), noisy_total(x, epsilon, self.total_share, self)
+        energy, rows = level_energy_of(workload), self.count_rows(x, epsilon)
         return staged_estimate(measure_in_stages(x, energy, rows.left, rows.number, rows.measured))
-
-
-def staged_estimate(tree: DyadicTree) -> Reals:
-    """The cells from blocks that were measured in stages."""
-    return _LEARNT * block_posterior(tree) + (1 - _LEARNT) * monotone_prefix(tree.cells_estimate())

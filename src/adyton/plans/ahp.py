@@ -5,29 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.errors import BadInput
-from adyton.exact import Rational, positive, share
+from adyton.exact import positive
 from adyton.kernel.sources import VectorSource
-from adyton.messages import shorten
-from adyton.partitions.similar_counts import similar_counts
 from adyton.plans.base import Plan, Tasks
-from adyton.plans.noisy_total import noisy_total
-from adyton.plans.registry import register
+from adyton.plans.options import Share, Within
+from adyton.plans.steps import CountsRows, similar_groups
 from adyton.queries import Identity, Measurement, Queries
 from adyton.solving.nested_groups import Layer, nested_least_squares
 
-_LARGEST_ETA = 10**6
 _CLEAR = 4
 """Groups whose mean is this many times the threshold hardly hold cells that only noise has lifted there."""
 _SHARES = {100: 0.7, 500: 0.9, 1e3: 0.9, 1e4: 0.8, 5e5: 0.7, 1e6: 0.5, 5e6: 0.5, 1e7: 0.3}
 """The part of the budget for the groups, by ε times the number of rows; in between it changes with the logarithm."""
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class Ahp(Plan):
     """Noisy cells are grouped with others of similar counts; then each group is measured. Good for data in which few
@@ -45,29 +41,21 @@ class Ahp(Plan):
     simulates_many = False
     minds_workload = False
 
-    partition_share: Rational = Fraction(17, 20)
+    partition_share: Share = Fraction(17, 20)
     """The part of the budget that finds the groups: ρ in the paper."""
-    eta: Rational = Fraction(7, 20)
+    eta: Annotated[Fraction, Within(positive, 0, 10**6)] = Fraction(7, 20)
     """Noisy counts up to η·ln n / ε₁ are taken for 0."""
-
-    def check(self, workload: Queries) -> None:
-        """Refuse a threshold that no count could reach."""
-        super().check(workload)
-        if positive(self.eta, "eta") > _LARGEST_ETA:
-            raise BadInput(f"eta must be at most {_LARGEST_ETA:,}, given {shorten(self.eta)}.")
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure cells, group them, measure groups, least squares."""
-        return self.on_groups(x, epsilon, share(self.partition_share, "partition_share"))
+        return self.on_groups(x, epsilon, self.partition_share)
 
     def on_groups(
         self, x: VectorSource, epsilon: Fraction, part: Fraction, total: tuple[Measurement, ...] = ()
     ) -> Reals:
         """The program with *part* of *epsilon* for finding the groups, and a total that is known already."""
-        threshold = zero_threshold(x.cells, positive(self.eta, "eta"), part * epsilon)
-        cells = x.measure(Identity(x.shape), part * epsilon)
         rest = (1 - part) * epsilon
-        groups = similar_counts(cells.answers, 2 / float(rest) ** 2, threshold)
+        groups, cells, threshold = similar_groups(x, self.eta, part * epsilon, rest)
         counts = x.reduce(groups).measure(Identity(groups.groups), rest)
         sizes = groups.sizes
         means = np.bincount(groups.labels, cells.answers.astype(np.float64)) / sizes
@@ -80,9 +68,8 @@ class Ahp(Plan):
         return nested_least_squares(*layers)
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class AhpStar(Ahp):
+class AhpStar(CountsRows, Ahp):
     """AHP with a share for the groups that depends on a noisy number of rows.
 
     Zhang et al., "Towards accurate histogram publication under differential privacy", SDM 2014; the shares are those of
@@ -91,17 +78,13 @@ class AhpStar(Ahp):
 
     name = "ahp*"
 
-    partition_share: Rational | None = None  # type: ignore[assignment]
+    partition_share: Share | None = None  # type: ignore[assignment]
     """The part of the budget that finds the groups; by default it follows from the number of rows."""
-    total_share: Rational = Fraction(1, 50)
-    """The part of the budget that buys the total, where it is not public."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """A noisy total, then AHP with the share that suits it."""
-        given = None if self.partition_share is None else share(self.partition_share, "partition_share")
-        positive(self.eta, "eta")
-        rows = noisy_total(x, epsilon, self.total_share, self)
-        part = partition_share(rows.number * float(epsilon)) if given is None else given
+        rows = self.count_rows(x, epsilon)
+        part = self.partition_share or partition_share(rows.number * float(epsilon))
         return self.on_groups(x, rows.left, part, rows.measured)
 
 
@@ -113,8 +96,3 @@ def partition_share(signal: float) -> Fraction:
     """
     part = np.interp(math.log(signal), np.log(list(_SHARES)), list(_SHARES.values()))
     return Fraction(round(1000 * float(part)), 1000)
-
-
-def zero_threshold(cells: int, eta: Fraction, epsilon: Fraction) -> float:
-    """η·ln n / ε: noise of this budget lifts few of n empty cells above it."""
-    return float(eta) * math.log(cells) / float(epsilon)

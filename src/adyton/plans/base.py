@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,20 +20,37 @@ from adyton.kernel.limits import check_depth
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.partitions import workload_partition
-from adyton.plans.limits import MOST_CELLS, STEPS_INSIDE, check_cells, check_coefficients, check_reading
+from adyton.plans.limits import (
+    MOST_CELLS,
+    STEPS_INSIDE,
+    Effort,
+    check_cells,
+    check_coefficients,
+    check_reach,
+    check_reading,
+    soon,
+)
 from adyton.plans.merging import Merging
+from adyton.plans.options import Within, read_options, whole_number
 from adyton.queries import Measurement, Partition, Queries, Total
 from adyton.solving.projections import project_to_simplex, project_to_total
-from adyton.strategies.base import Strategy
-from adyton.whole import SAFE, whole
+from adyton.whole import SAFE
+
+if TYPE_CHECKING:
+    from adyton.selection.selector import Choice
 
 Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
 
 ErrorKind: TypeAlias = Literal["exact", "estimate", "upper mark", "noise only", "resampled"]
-
-SMALLEST_EPSILON = Fraction(1, 1 << 40)
-_MOST_BITS = 1000
+MEANINGS: dict[ErrorKind, str] = {
+    "exact": "certain, whatever the data",
+    "estimate": "certain, whatever the data, up to rounding",
+    "upper mark": "about this or less",
+    "noise only": "from noise; the data add to it",
+    "resampled": "from what was published",
+}
+"""What the kinds of :class:`ExpectedError` mean, in plain words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +100,23 @@ class ExpectedError:
         return self.total
 
     def __str__(self) -> str:
-        return f"{self.total:.4g} in all, {self.per_query:.4g} a query ({self.kind})"
+        return f"{self.total:.4g} in all, {self.per_query:.4g} a query ({MEANINGS[self.kind]})"
+
+
+class Outcome(NamedTuple):
+    """What came out of a run."""
+
+    algorithm: str
+    """What was run in the end."""
+    estimate: Estimate
+    choice: Choice | None = None
+    """How it was chosen, if it was."""
+
+
+def _noisy_total(given: object, name: str) -> Measurement:
+    if not (isinstance(given, Measurement) and isinstance(given.queries, Total) and given.answers.size == 1):
+        raise BadInput(f"{name} must be a measurement of the total, given {shorten(given)}.")
+    return given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,35 +131,66 @@ class Plan(ABC):
     """Whether :meth:`run` depends on the workload. If not, one run serves to measure the error on many of them."""
     most_cells: ClassVar[int] = MOST_CELLS
     """How many cells a domain can have, after those were merged that are merged."""
+    effort: ClassVar[Effort] = "usual"
+    """What it takes to find what is measured, and its error."""
+    buys_total: ClassVar[bool] = False
+    """Whether a noisy number of rows is bought, unless there is one already."""
+    chooses: ClassVar[bool] = False
+    """Whether another plan is chosen, and run."""
+    variant: ClassVar[bool] = False
+    """Whether it is there to be compared with another plan, and no selector is trained to choose it unless asked to."""
 
     nonnegative: bool = False
     """Make the estimate non-negative, keeping its total."""
-    total: int | None = None
+    total: Annotated[int, Within(whole_number, 0, SAFE)] | None = None
     """The number of rows, where it is public: the estimate then adds up to it."""
-    rows: Measurement | None = None
+    rows: Annotated[Measurement, _noisy_total] | None = None
     """A noisy number of rows that was bought before: a plan that needs one does not buy it again."""
     reduce: bool = False
     """Merge the cells that the workload cannot tell apart, and answer on the groups."""
 
+    def __post_init__(self) -> None:
+        read_options(self)  # a subclass that checks more does so after this
+
     def estimate(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Estimate:
         """Run on a source, spending *epsilon*, and return the estimate in the shape of the domain."""
-        amount = self.admit(x, workload, epsilon)
-        merging = self.merging(workload)
-        cells = merging.lift(self.run(merging.source(x), merging.workload, amount))
-        return self._finish(cells).reshape(*cells.shape[:-1], *workload.domain)
+        amount = positive(epsilon, "epsilon", computed=True)
+        self.admit(x, workload, amount)
+        return self.carry_out(x, workload, amount).estimate
 
-    def admit(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Fraction:
-        """The budget, once it is sure that the plan can be run to its end with it: else nothing is spent."""
-        amount = _within_reach(positive(epsilon, "epsilon", computed=True))
+    def admit(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> None:
+        """Make sure that the plan can be run to its end with this budget: else nothing is spent."""
+        check_reach(epsilon)
         self.check(workload)
         if workload.domain != x.shape:
             raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
         if self.rows is not None and self.rows.queries.domain != x.shape:
             raise BadInput(f"rows counts a domain of shape {self.rows.queries.domain}, the vector has {x.shape}.")
-        x.kernel.afford(x, amount)
+        x.kernel.afford(x, epsilon)
         check_depth(x.lineage, STEPS_INSIDE)
-        self.check_size(self.merging(workload).workload, amount)
-        return amount
+        self.check_size(self.merging(workload).workload, epsilon)
+
+    def carry_out(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Outcome:
+        """Run what was admitted."""
+        merging = self.merging(workload)
+        return Outcome(self.name, self.finish(self.run(merging.source(x), merging.workload, epsilon), workload))
+
+    def finish(self, cells: Reals, workload: Queries) -> Estimate:
+        """From the merged cells, flat, to the estimate that was asked for, in the shape of the domain."""
+        cells = self.merging(workload).lift(cells)
+        if self.total is not None:
+            cells = project_to_total(cells, float(self.total))
+        if self.nonnegative:
+            cells = project_to_simplex(cells, np.maximum(0.0, cells.sum(axis=-1)))
+        return cells.reshape(*cells.shape[:-1], *workload.domain)
+
+    def candidates(self, workload: Queries) -> dict[str, Plan]:
+        """What could run, by name: the plan itself, unless it chooses."""
+        return {self.name: self}
+
+    def choice_share(self, workload: Queries) -> Fraction:
+        """The part of the budget that a choice may cost."""
+        return Fraction(0)
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
         """Refuse what is too much to be carried out to its end; plans with costly measurements check those as well."""
@@ -152,21 +216,10 @@ class Plan(ABC):
         return _merging(self.alike, workload) if self.reduce else Merging(None, workload)
 
     def check(self, workload: Queries) -> None:
-        """Refuse what the plan does not serve, and options that make no sense."""
+        """Refuse what the plan does not serve."""
         if not isinstance(workload, Queries):
             raise BadInput(f"a workload is a query set such as ad.workloads.Prefix(n), given {shorten(workload)}.")
         check_coefficients(workload)
-        if self.total is not None and whole(self.total, "total", 0) > SAFE:
-            raise BadInput(f"total must be at most 2^62, given {shorten(self.total)}.")
-        if self.rows is not None and not (
-            isinstance(self.rows, Measurement) and isinstance(self.rows.queries, Total) and self.rows.answers.size == 1
-        ):
-            raise BadInput(f"rows must be a measurement of the total, given {shorten(self.rows)}.")
-        for field in fields(self):
-            if isinstance(field.default, bool) and not isinstance(getattr(self, field.name), bool | np.bool_):
-                raise BadInput(f"{field.name} is True or False, given {shorten(getattr(self, field.name))}.")
-            if getattr(type(getattr(self, field.name)), "__hash__", None) is None:
-                raise BadInput(f"{field.name} must be a single value, given {shorten(getattr(self, field.name))}.")
         ndim = len(workload.domain)
         if not self.serves.serves(ndim):
             raise BadInput(
@@ -174,90 +227,30 @@ class Plan(ABC):
                 f"ad.algorithms(ndim={ndim}) lists the algorithms that serve it."
             )
 
+    def predicts_soon(self, workload: Queries) -> bool:
+        """Whether the expected error on merged cells, where it has a closed form, can be computed in a short time."""
+        return soon(self.effort, workload)
+
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
         """The error to expect on a workload; for biased plans exactly so only on public data *x*."""
         raise BadInput(f"the error of {self.name} depends on the data and has no closed form. Simulate it.")
 
-    def one_law(self, workload: Queries, epsilon: Rational, queries: Queries) -> bool:
+    def one_law(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Whether the noise in the answers to *queries* has one law on all data, if the plan runs for *workload*."""
         return False
+
+    def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
+        """Whether the answers to *queries* could follow from what is measured for *workload*: not those that tell
+        merged cells apart."""
+        return self.merging(workload).on_groups(queries) is not None
 
     @property
     def linear(self) -> bool:
         """Whether the estimate is left as it is found. A public total is linear too, but it could be wrong."""
         return not self.nonnegative and self.total is None
 
-    def _finish(self, cells: Reals) -> Reals:
-        if self.total is not None:
-            cells = project_to_total(cells, float(self.total))
-        if self.nonnegative:
-            cells = project_to_simplex(cells, np.maximum(0.0, cells.sum(axis=-1)))
-        return cells
-
-
-def _within_reach(epsilon: Fraction) -> Fraction:
-    """The budget, refused where a plan that divides it further could fail in the middle."""
-    if epsilon < SMALLEST_EPSILON:
-        raise BadInput("epsilon must be at least 2^-40 for every row that a person has: below, nothing can be told.")
-    if max(epsilon.numerator.bit_length(), epsilon.denominator.bit_length()) > _MOST_BITS:
-        raise BadInput(f"epsilon has more than {_MOST_BITS} bits. Write it with fewer digits.")
-    return epsilon
-
 
 @lru_cache(maxsize=16)
 def _merging(alike: Callable[[Queries], Partition], workload: Queries) -> Merging:
     """Once for all plans that merge in the same way."""
     return Merging.of(workload, alike(workload))
-
-
-@dataclass(frozen=True, kw_only=True)
-class StrategyPlan(Plan):
-    """A plan that measures one strategy with the whole budget and solves for the cells by least squares."""
-
-    @abstractmethod
-    def strategy(self, workload: Queries) -> Strategy:
-        """The queries to measure."""
-
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, then least squares."""
-        strategy = self.strategy(workload)
-        return strategy.solver(epsilon).solve(strategy.measure(x, epsilon).answers)
-
-    def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
-        """In closed form, 2/ε²·‖W·A⁺·D‖²_F with the variances of the discrete noise, plus the bias on *x* if any."""
-        self.check(workload)
-        merging = self.merging(workload)
-        strategy, asked = self.strategy(merging.workload), merging.workload
-        solver = strategy.solver(epsilon)
-        squared = solver.total_variance(asked)
-        if x is not None and not solver.complete:
-            counts = merging.counts(np.asarray(x, dtype=np.float64))
-            squared += float(np.square(asked @ (solver.solve(strategy.queries @ counts) - counts)).sum())
-        return ExpectedError(math.sqrt(squared), asked.count, self._kind(strategy, asked, epsilon, biased=x is None))
-
-    def one_law(self, workload: Queries, epsilon: Rational, queries: Queries) -> bool:
-        """Where they follow from what was measured, and least squares are all that is done."""
-        asked = self.merging(workload).on_groups(queries) if self.linear else None
-        return asked is not None and self.strategy(self.merging(workload).workload).determines(asked, epsilon)
-
-    @property
-    def linear(self) -> bool:
-        """Least squares are; another program may do anything."""
-        return super().linear and type(self).run is StrategyPlan.run
-
-    def _kind(self, strategy: Strategy, asked: Queries, epsilon: Rational, *, biased: bool) -> ErrorKind:
-        if biased and not (strategy.measures(asked) or strategy.determines(asked, epsilon)):
-            return "noise only"
-        if not self.linear:
-            return "upper mark"
-        return "exact" if strategy.solver(epsilon).exact else "estimate"
-
-
-@dataclass(frozen=True, kw_only=True)
-class DenoisingPlan(StrategyPlan):
-    """A strategy plan with free, non-linear post-processing after (or instead of) least squares."""
-
-    def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
-        """What least squares alone would have: an upper mark."""
-        linear = super().expected_error(workload, epsilon, x)
-        return ExpectedError(linear.total, linear.queries, "upper mark")

@@ -6,18 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.arrays import Reals
-from adyton.exact import Rational, positive, share
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
-from adyton.partitions.similar_counts import similar_counts
-from adyton.plans.ahp import zero_threshold
 from adyton.plans.base import Plan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.options import Positive, Share
+from adyton.plans.steps import similar_groups
 from adyton.queries import Identity, Queries
 from adyton.solving.least_squares import least_squares
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class Cdf(Plan):
     """Groups of similar counts as in AHP, their counts with noise, and the cells of at least 0 that fit them best: the
@@ -43,17 +40,14 @@ class Cdf(Plan):
     simulates_many = False
     minds_workload = False
 
-    partition_share: Rational = Fraction(1, 2)
+    partition_share: Share = Fraction(1, 2)
     """The part of the budget that finds the groups."""
-    eta: Rational = Fraction(7, 20)
+    eta: Positive = Fraction(7, 20)
     """Noisy counts up to η·ln n / ε₁ are taken for 0."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Partition, reduce, measure, non-negative least squares."""
-        part = share(self.partition_share, "partition_share")
-        threshold = zero_threshold(x.cells, positive(self.eta, "eta"), part * epsilon)
-        rest = (1 - part) * epsilon
-        cells = x.measure(Identity(x.shape), part * epsilon)
-        groups = similar_counts(cells.answers, 2 / float(rest) ** 2, threshold)
+        rest = (1 - self.partition_share) * epsilon
+        groups, _, _ = similar_groups(x, self.eta, self.partition_share * epsilon, rest)
         counts = x.reduce(groups).measure(Identity(groups.groups), rest)
         return lift(least_squares(counts, nonnegative=True, local=True), groups)

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from adyton.arrays import Reals
-from adyton.errors import BadInput
-from adyton.exact import Rational, exact, share
+from adyton.arrays import Places, Reals
+from adyton.exact import exact
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import DawaPartition
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
-from adyton.messages import shorten
 from adyton.plans.base import Plan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.options import Share, Whole, Within
+from adyton.plans.steps import along_curve, boundaries, curve
 from adyton.queries import Identity, Partition, Queries, Ranges, Stack
-from adyton.queries.orders import hilbert_order
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h
-from adyton.whole import whole
 
 _LARGEST_TABLE = 1 << 13
 _FEWEST_BOXES = 32
@@ -32,7 +28,6 @@ _SWEEPS = 4
 _ALLOWANCES = {"mean": 5, "median": 4}
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class Dawa(Plan):
     """A part of the budget finds intervals of nearly equal cells; the rest counts them, with a tree of counts above
@@ -46,55 +41,42 @@ class Dawa(Plan):
     serves = Tasks(dimensions=(1, 2), data_dependent=True, ordered=True)
     simulates_many = False
 
-    partition_share: Rational = Fraction(1, 4)
+    partition_share: Share = Fraction(1, 4)
     """The part of the budget that chooses the intervals."""
-    allowance: Rational | None = None
+    allowance: Annotated[Fraction, Within(exact, 0)] | None = None
     """Each interval costs 1/ε₂ for the noise of its count, as in the paper, and this many times 1/ε₁: the least of all
     noisy costs is that of many short intervals with lucky noise, unless every interval has to make up for it. Both
     are public. 5 if None, or 4 with the median; 0 is the paper's."""
-    lengths: str = "powers"
+    lengths: Literal["powers", "all"] = "powers"
     """How many cells an interval may have: ``powers`` of two, or ``all`` numbers."""
-    longest: int | None = None
+    longest: Whole | None = None
     """The most cells of an interval; None for no limit."""
-    centre: str = "mean"
+    centre: Literal["mean", "median"] = "mean"
     """What makes cells nearly equal: a small distance from their ``mean``, as in the paper, or from their ``median``,
     whose choice needs about half of the noise."""
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
         """The costs of all intervals are held."""
         super().check_size(workload, epsilon)
-        longest = None if self.longest is None else whole(self.longest, "longest", 1)
         line = VectorShape((workload.cells,))
-        check_request(DawaPartition(lengths=self.lengths, longest=longest), line, epsilon)
+        check_request(DawaPartition(lengths=self.lengths, longest=self.longest), line, epsilon)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Partition, weighted tree, least squares."""
-        part = share(self.partition_share, "partition_share")
-        longest = None if self.longest is None else whole(self.longest, "longest", 1)
-        if self.centre not in _ALLOWANCES:
-            raise BadInput(f"centre must be 'mean' or 'median', given {shorten(self.centre)}.")
-        allowance = exact(_ALLOWANCES[self.centre] if self.allowance is None else self.allowance, "allowance")
-        if allowance < 0:
-            raise BadInput(f"allowance must be at least 0, given {shorten(self.allowance)}.")
-        choosing, counting = part * epsilon, (1 - part) * epsilon
+        choosing, counting = self.partition_share * epsilon, (1 - self.partition_share) * epsilon
+        allowance = _ALLOWANCES[self.centre] if self.allowance is None else self.allowance
         order = curve(x.shape)
         line = x if order is None else x.reduce(along_curve(x.shape))
         cost = 1 / counting + allowance / choosing
-        buckets = line.select(DawaPartition(cost, self.lengths, longest, self.centre), choosing)
+        buckets = line.select(DawaPartition(cost, self.lengths, self.longest, self.centre), choosing)
         counts = bucket_strategy(workload, order, buckets).measure(x, counting)
         return solver(counts.queries, counts.variances).solve(counts.answers)
 
 
-def bucket_strategy(workload: Queries, order: npt.NDArray[np.int64] | None, buckets: Partition) -> Strategy:
+def bucket_strategy(workload: Queries, order: Places | None, buckets: Partition) -> Strategy:
     """Greedy-H over the buckets, for a workload that is answered as if the cells of a bucket were equal."""
-    ends = np.flatnonzero(np.diff(buckets.labels)) + 1
-    bounds = np.concatenate([[0], ends, [buckets.cells]])
-    return greedy_h(_some(workload, ends.size + 1), order, buckets=bounds, sweeps=_SWEEPS if order is None else 0)
-
-
-def curve(domain: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
-    """The order of the cells: None for a line as it stands."""
-    return None if len(domain) == 1 else _hilbert(domain)
+    bounds, sweeps = boundaries(buckets), _SWEEPS if order is None else 0
+    return greedy_h(_some(workload, bounds.size - 1), order, buckets=bounds, sweeps=sweeps)
 
 
 def _some(workload: Queries, leaves: int) -> Queries:
@@ -108,14 +90,3 @@ def _some(workload: Queries, leaves: int) -> Queries:
     chosen = np.linspace(0, workload.count - 1, most).astype(np.int64)
     boxes = Ranges(workload.domain, workload.lower[chosen], workload.upper[chosen])
     return Stack([boxes, Identity(workload.domain)])
-
-
-@lru_cache(maxsize=16)
-def _hilbert(domain: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    return hilbert_order(domain)
-
-
-@lru_cache(maxsize=16)
-def along_curve(domain: tuple[int, ...]) -> Partition:
-    """Each cell as a group of its own, numbered along the curve: reducing by it puts the cells in order."""
-    return Partition(np.argsort(_hilbert(domain)))

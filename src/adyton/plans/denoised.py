@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.denoising.change_points import change_points
+from adyton.denoising.denoiser import Denoiser
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.neighbours import with_neighbours
-from adyton.denoising.settling import cautious
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import DenoisingPlan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.strategy_plan import DenoisingPlan
 from adyton.queries import Queries
 from adyton.queries.orders import hilbert_order, snake_order
 from adyton.strategies import hierarchies
@@ -35,13 +36,21 @@ class _DenoisedCells(DenoisingPlan):
         """Every cell."""
         return hierarchies.identity(workload.domain)
 
+    @abstractmethod
+    def denoiser(self, workload: Queries, epsilon: float) -> Denoiser:
+        """What takes the noise out again."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure, then denoise."""
+        cells = self.strategy(workload).measure(x, epsilon)
+        return self.denoiser(workload, float(epsilon))(cells.answers)
+
 
 def _single_cells(workload: Queries) -> bool:
     """Whether every query asks about one cell, so that no errors are added up."""
     return workload.largest_row_sum() <= 1
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class DenoisedCells(_DenoisedCells):
     """Noise on every cell, then empirical Bayes: how often each count occurs is learnt from the noisy counts, and each
@@ -54,14 +63,11 @@ class DenoisedCells(_DenoisedCells):
     name = "denoised-cells"
     serves = Tasks()
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, then empirical Bayes."""
-        single, cells = _single_cells(workload), self.strategy(workload).measure(x, epsilon)
-        denoised = empirical_bayes(cells.answers, float(epsilon), settle=single)
-        return cautious(cells.answers, denoised, float(epsilon)) if single else denoised
+    def denoiser(self, workload: Queries, epsilon: float) -> Denoiser:
+        """Empirical Bayes."""
+        return partial(empirical_bayes, epsilon=epsilon, settle=_single_cells(workload))
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class DenoisedNeighbours(_DenoisedCells):
     """Noise on every cell, then empirical Bayes in which cells with similar neighbourhoods share their distribution.
@@ -73,13 +79,11 @@ class DenoisedNeighbours(_DenoisedCells):
     name = "denoised-neighbours"
     serves = Tasks(ordered=True)
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, then empirical Bayes by neighbourhoods."""
-        cells = self.strategy(workload).measure(x, epsilon)
-        return with_neighbours(cells.answers, float(epsilon), x.shape)
+    def denoiser(self, workload: Queries, epsilon: float) -> Denoiser:
+        """Empirical Bayes by neighbourhoods."""
+        return partial(with_neighbours, epsilon=epsilon, domain=workload.domain)
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class ChangePoints(_DenoisedCells):
     """Noise on every cell, then a hidden Markov chain along the cells: runs of alike cells are averaged, jumps and
@@ -97,12 +101,10 @@ class ChangePoints(_DenoisedCells):
     """Assume that the first cells of an attribute differ from each other more than later ones do: good for amounts,
     durations and counts, which begin at zero. In two dimensions it has no effect."""
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, then posterior means under the chains."""
-        single, cells = _single_cells(workload), self.strategy(workload).measure(x, epsilon)
-        ways = _ways(x.shape)
-        denoised = change_points(cells.answers, float(epsilon), ways, edge=self.edge and ways is None, settle=single)
-        return cautious(cells.answers, denoised, float(epsilon)) if single else denoised
+    def denoiser(self, workload: Queries, epsilon: float) -> Denoiser:
+        """Posterior means under the chains."""
+        ways, single = _ways(workload.domain), _single_cells(workload)
+        return partial(change_points, epsilon=epsilon, orders=ways, edge=self.edge and ways is None, settle=single)
 
 
 @lru_cache(maxsize=16)

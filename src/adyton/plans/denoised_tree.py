@@ -9,14 +9,15 @@ from functools import lru_cache
 from adyton.arrays import Reals
 from adyton.denoising.top_down import top_down
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import DenoisingPlan, StrategyPlan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Hierarchy, Queries
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.strategies.base import Strategy
-from adyton.strategies.quadtree_levels import level_strategy, quadtree_levels, workload_energies
+from adyton.strategies.level_weights import level_strategy
+from adyton.strategies.quadtree_levels import quadtree_levels, workload_energies
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class OptimalQuadtree(StrategyPlan):
     """Counts of squares inside squares, of two to four sizes only: those, with those weights, that have the least error
@@ -34,7 +35,6 @@ class OptimalQuadtree(StrategyPlan):
         return _strategy(workload, denoised=False)
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class DenoisedTree(DenoisingPlan):
     """Counts of blocks inside blocks, of a few sizes, then empirical Bayes down the tree: how blocks divide their rows
@@ -62,4 +62,4 @@ class DenoisedTree(DenoisingPlan):
 @lru_cache(maxsize=16)
 def _strategy(workload: Queries, *, denoised: bool) -> Strategy:
     weights = quadtree_levels(workload.domain, workload_energies(workload), denoised=denoised)
-    return level_strategy(workload.domain, weights)
+    return level_strategy(boxes_in_boxes(workload.domain), weights[::-1])

@@ -8,16 +8,14 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.exact import Rational, positive, share
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
 from adyton.partitions.kd_partition import kd_partition
 from adyton.plans.base import Plan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.options import Positive, Share
 from adyton.queries import Identity, Queries
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class DPCube(Plan):
     """Noisy cells show boxes inside which they differ by no more than their noise; then each box is measured with fresh
@@ -35,16 +33,16 @@ class DPCube(Plan):
     simulates_many = False
     minds_workload = False
 
-    partition_share: Rational = Fraction(1, 2)
+    partition_share: Share = Fraction(1, 2)
     """The part of the budget that finds the boxes."""
-    price: Rational = 6
+    price: Positive = Fraction(6)
     """What one more box must take off the squared deviations, in variances of a noisy cell."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure cells, find boxes, measure boxes, average."""
-        part, price = share(self.partition_share, "partition_share"), float(positive(self.price, "price"))
+        part = self.partition_share
         cells = x.measure(Identity(x.shape), part * epsilon)
-        boxes = kd_partition(cells.answers, x.shape, price * float(cells.variances[0]))
+        boxes = kd_partition(cells.answers, x.shape, float(self.price) * float(cells.variances[0]))
         counts = x.reduce(boxes).measure(Identity(boxes.groups), (1 - part) * epsilon)
         sums = np.bincount(boxes.labels, cells.answers.astype(np.float64))
         first = cells.variances[0] * boxes.sizes  # the variance of a box's sum over its noisy cells

@@ -9,15 +9,15 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.denoising.block_posterior import block_posterior
-from adyton.exact import Rational, share
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import DyadicPartition
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.options import Share
 from adyton.queries import Identity, Queries
-from adyton.solving.dyadic_tree_of_domain import tree_order
+from adyton.queries.domain_trees import halved_boxes
+from adyton.solving.block_answers import BlockAnswers
 
 _PRICE, _DEAREST = Fraction(1, 10), Fraction(1 << 40)
 """What a block costs, times the ε of its count, and the most that it can cost, in rows."""
@@ -25,7 +25,6 @@ _CHANCES = (2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 97)
 """Percents of cutting a block, each as likely as the others."""
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class Dyadic(Plan):
     """Halves of halves (quarters of quarters on a plane) that are nearly even are chosen by the exponential
@@ -42,7 +41,7 @@ class Dyadic(Plan):
     simulates_many = False
     minds_workload = False
 
-    partition_share: Rational = Fraction(1, 5)
+    partition_share: Share = Fraction(1, 5)
     """The part of the budget that chooses the blocks."""
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
@@ -52,13 +51,11 @@ class Dyadic(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, count, posterior means on the tree of the blocks, spread evenly."""
-        part = share(self.partition_share, "partition_share")
-        left = (1 - part) * epsilon
+        left = (1 - self.partition_share) * epsilon
         price = min(_PRICE / left, _DEAREST)
-        blocks = x.select(DyadicPartition(x.shape, price, _CHANCES), part * epsilon)
+        blocks = x.select(DyadicPartition(x.shape, price, _CHANCES), self.partition_share * epsilon)
         counts = x.reduce(blocks).measure(Identity(blocks.groups), left)
-        line = tree_order(x.shape)
-        tree = line.tree().with_answers(line.blocks(blocks), counts.answers.astype(np.float64), counts.variances)
-        cells = np.empty(x.cells)
-        cells[line.order] = block_posterior(tree)
-        return cells
+        tree = halved_boxes(x.shape)
+        answers = counts.answers.astype(np.float64)
+        known = BlockAnswers.none(tree).with_answers(tree.blocks_of(blocks), answers, counts.variances)
+        return tree.unordered(block_posterior(known))

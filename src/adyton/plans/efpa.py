@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.arrays import Reals
-from adyton.exact import Rational, share
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import CoefficientCount
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.options import Share
 from adyton.queries import Cosines, Queries
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class Efpa(Plan):
     """Choose how many of the slowest cosine waves to keep, measure those, and leave the others out.
@@ -31,7 +29,7 @@ class Efpa(Plan):
     simulates_many = False
     minds_workload = False
 
-    selection_share: Rational = Fraction(1, 8)
+    selection_share: Share = Fraction(1, 8)
     """The part of the budget that chooses how many waves are kept. In the paper it is half, which pays only where a few
     waves say it all."""
 
@@ -42,7 +40,6 @@ class Efpa(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, measure, invert."""
-        part = share(self.selection_share, "selection_share")
-        remaining = (1 - part) * epsilon
-        waves = Cosines(x.shape, x.select(CoefficientCount(remaining), part * epsilon))
+        remaining = (1 - self.selection_share) * epsilon
+        waves = Cosines(x.shape, x.select(CoefficientCount(remaining), self.selection_share * epsilon))
         return waves.inverse(x.measure(waves, remaining).answers)

@@ -5,26 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from adyton.arrays import Places, Reals
-from adyton.errors import BadInput
-from adyton.exact import Rational, exact, share
+from adyton.exact import exact
 from adyton.kernel.mechanisms import MedianCell
 from adyton.kernel.sources import VectorSource
-from adyton.messages import shorten
 from adyton.plans.base import Plan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.options import Share, Within, whole_number
 from adyton.queries import Hierarchy, Partition, Queries
-from adyton.queries.hierarchy import block_sums, spread
-from adyton.queries.orders import block_tree
+from adyton.queries.block_tree import block_sums, spread
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.solving.least_squares import least_squares
-from adyton.whole import whole
-
-_MOST_ROUNDS, _SPARSEST = 12, 10**9
 
 
 class _Box(NamedTuple):
@@ -33,7 +27,6 @@ class _Box(NamedTuple):
     source: VectorSource
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class HybridTree(Plan):
     """The plane is cut at private medians a few times, each box along its longer side, and from there on into quarters
@@ -49,25 +42,20 @@ class HybridTree(Plan):
     simulates_many = False
     minds_workload = False
 
-    median_share: Rational = Fraction(1, 20)
+    median_share: Share = Fraction(1, 20)
     """The part of the budget for the medians; what they do not need goes to the counts."""
-    median_rounds: int = 2
+    median_rounds: Annotated[int, Within(whole_number, 0, 12)] = 2
     """How often boxes are cut in two at medians. Counts are taken after every second round."""
-    sparse: Rational = 3
+    sparse: Annotated[Fraction, Within(exact, 0, 10**9)] = Fraction(3)
     """A box with fewer rows than this many standard deviations of a noisy cell is taken for evenly filled."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Medians, then one measurement of the tree."""
-        rounds, sparse = whole(self.median_rounds, "median_rounds", 0), exact(self.sparse, "sparse")
-        if rounds > _MOST_ROUNDS:
-            raise BadInput(f"median_rounds must be at most {_MOST_ROUNDS}, given {shorten(self.median_rounds)}.")
-        if not 0 <= sparse <= _SPARSEST:
-            raise BadInput(f"sparse must be from 0 to {_SPARSEST:,}, given {shorten(self.sparse)}.")
-        each = share(self.median_share, "median_share") * epsilon / max(1, rounds)
+        each = self.median_share * epsilon / max(1, self.median_rounds)
         sides = x.shape if len(x.shape) == 2 else (1, x.cells)
         boxes = [_Box(np.arange(x.cells).reshape(sides), x)]
         stages, spent = [boxes], Fraction(0)
-        for number in range(1, rounds + 1):
+        for number in range(1, self.median_rounds + 1):
             if all(box.cells.size == 1 for box in boxes):
                 break
             boxes = [half for box in boxes for half in _halve(box, each)]
@@ -77,7 +65,7 @@ class HybridTree(Plan):
         tree = _tree(x.shape, stages, boxes)
         weights = np.exp2(np.arange(len(tree.boundaries)) / 3)[tree.query_levels()]
         counts = x.measure(tree, epsilon - spent, weights)
-        limit = float(sparse) * math.sqrt(float(counts.variances[-1]))
+        limit = float(self.sparse) * math.sqrt(float(counts.variances[-1]))
         return _pruned(least_squares(counts, local=True), tree, limit)
 
 
@@ -112,18 +100,12 @@ def _lines(shape: tuple[int, ...], axis: int) -> Partition:
 def _tree(domain: tuple[int, ...], stages: list[list[_Box]], boxes: list[_Box]) -> Hierarchy:
     """The boxes of the stages, and below the last ones quarters of quarters, down to cells, which all reach at once."""
     ends = [np.cumsum([0, *(box.cells.size for box in stage)]) for stage in stages]
-    trees = [_quarters(box.cells.shape) for box in boxes]
-    order = np.concatenate([box.cells.reshape(-1)[places] for box, (places, _) in zip(boxes, trees, strict=True)])
+    trees = [boxes_in_boxes(box.cells.shape) for box in boxes]
+    order = np.concatenate([tree.ordered(box.cells.reshape(-1)) for box, tree in zip(boxes, trees, strict=True)])
     starts = np.cumsum([0, *(box.cells.size for box in boxes)])
-    depth = max(len(levels) for _, levels in trees)
-    for back in range(depth, 0, -1):
-        cuts = [levels[max(0, len(levels) - back)][:-1] for _, levels in trees]
+    levels = [tree.boundaries for tree in trees]
+    for back in range(max(map(len, levels)), 0, -1):
+        cuts = [own[max(0, len(own) - back)][:-1] for own in levels]
         ends.append(np.append(np.concatenate([a + b for a, b in zip(cuts, starts, strict=False)]), starts[-1]))
     kept = [level for number, level in enumerate(ends) if number == 0 or level.size > ends[number - 1].size]
     return Hierarchy(domain, kept, order)
-
-
-@lru_cache(maxsize=16)
-def _quarters(shape: tuple[int, ...]) -> tuple[Places, list[Places]]:
-    """The order of a box's cells, and the boundaries of its quarters, level by level."""
-    return block_tree(shape)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from adyton.errors import BadInput
-from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
+from adyton.queries import AllRange, Identity, Marginals, Prefix, Queries, Ranges, Stack, Total
 from adyton.queries.size import Size
 
 if TYPE_CHECKING:
@@ -19,7 +20,40 @@ MOST_PLAIN_CELLS = 1 << 25
 LARGEST_COEFFICIENT = 1 << 40
 STEPS_INSIDE = 24
 """How many transformations, one after the other, a plan may make."""
+SMALLEST_EPSILON = Fraction(1, 1 << 40)
+_MOST_BITS = 1000
 _LEVELS = 8
+
+Effort: TypeAlias = Literal["light", "usual", "search", "dense"]
+"""What it takes to find the queries that a plan measures, and its error: next to nothing, a look at every coefficient,
+a numerical optimisation, or equations for all cells at once."""
+_MOST_COEFFICIENTS = 1 << 24
+_MOST_SEARCHED, _MOST_SEARCHED_OF_MARGINALS = 1 << 14, 1 << 21
+"""Up to how many cells an optimisation ends soon. Of marginals the weights are found on sets of axes, not on cells."""
+
+
+def soon(effort: Effort, workload: Queries) -> bool:
+    """Whether so much effort for this workload takes a short time."""
+    few = workload.cells * workload.count <= _MOST_COEFFICIENTS
+    match effort:
+        case "light":
+            return True
+        case "dense":
+            return False
+        case "search" if isinstance(workload, Marginals):
+            return workload.cells <= _MOST_SEARCHED_OF_MARGINALS
+        case "search":
+            return few and workload.cells <= _MOST_SEARCHED
+        case _:
+            return few
+
+
+def check_reach(epsilon: Fraction) -> None:
+    """Refuse a budget with which a plan that divides it further could fail in the middle."""
+    if epsilon < SMALLEST_EPSILON:
+        raise BadInput("epsilon must be at least 2^-40 for every row that a person has: below, nothing can be told.")
+    if max(epsilon.numerator.bit_length(), epsilon.denominator.bit_length()) > _MOST_BITS:
+        raise BadInput(f"epsilon has more than {_MOST_BITS} bits. Write it with fewer digits.")
 
 
 def check_cells(plan: Plan, workload: Queries) -> None:
@@ -48,7 +82,7 @@ def _asks(workload: Queries) -> bool:
 def check_reading(plan: Plan, workload: Queries) -> None:
     """Refuse a workload that is written out, coefficient by coefficient, and is too large for that."""
     Size(0, _LEVELS * _coefficients(workload)).check(
-        f"{plan.name} for {workload.count:,} queries on {workload.cells:,} cells",
+        lambda: f"{plan.name} for {workload.count:,} queries on {workload.cells:,} cells",
         "Ask fewer queries, or name an algorithm that does not read them, such as identity.",
     )
 

@@ -6,29 +6,24 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.errors import BadInput
-from adyton.exact import Rational, share
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import WorstApproximated
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
-from adyton.messages import shorten
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.noisy_total import noisy_total
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.options import Share, Whole, Within, whole_number
+from adyton.plans.steps import CountsRows
 from adyton.queries import Explicit, Partition, Queries, Reduction
 from adyton.queries.size import Size
 from adyton.solving.disjoint_sums import DisjointSums
-from adyton.whole import whole
 
 _LARGEST = 2.0**62
-_MOST_ROUNDS = 10_000
 
 _ROUNDS = {
     1: ((10, 2), (1e2, 4), (1e3, 8), (1e4, 12), (1e5, 60), (1e6, 80), (1e7, 140)),
@@ -39,7 +34,7 @@ algorithms using DPBench", SIGMOD 2016)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorstFirst(Plan):
+class WorstFirst(CountsRows):
     """What all of them share: the rounds. Each spends half of its budget to choose a query, half to measure it."""
 
     serves = Tasks(data_dependent=True)
@@ -47,12 +42,11 @@ class WorstFirst(Plan):
     blocks: ClassVar[bool] = False
     """Whether further disjoint queries, blocks of a binary hierarchy, are measured in each round at no cost."""
 
-    total_share: Rational = Fraction(1, 20)
-    """The part of the budget that buys the total, where it is not public."""
+    total_share: Share = Fraction(1, 20)
     rest: bool = True
     """Measure also the sum of the cells that no other query of the round counts: it is disjoint, so it costs nothing;
     together with the others it tells about the total."""
-    sweeps: int = 100
+    sweeps: Whole = 100
     """How often the history is replayed in each round, at most."""
 
     @abstractmethod
@@ -67,7 +61,8 @@ class WorstFirst(Plan):
         check_request(nothing, VectorShape(workload.domain), epsilon / (2 * rounds))
         held, fitted = 3 * rounds * workload.cells // 2, rounds**2 * workload.cells // 4
         Size(held, fitted + rounds * queries.size().steps).check(
-            f"{self.name} with {rounds:,} rounds on {workload.cells:,} cells", "Ask for fewer rounds or queries."
+            lambda: f"{self.name} with {rounds:,} rounds on {workload.cells:,} cells",
+            "Ask for fewer rounds or queries.",
         )
 
     def fit(self, history: DisjointSums) -> Reals:
@@ -76,11 +71,8 @@ class WorstFirst(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """The total; then choose, measure and fit, round after round."""
-        share(self.total_share, "total_share")
-        whole(self.sweeps, "sweeps", 1)
-        self.number_of_rounds(1, 1.0)
         queries = workload._whole_form()
-        rows = noisy_total(x, epsilon, self.total_share, self)
+        rows = self.count_rows(x, epsilon)
         rounds = self.number_of_rounds(len(x.shape), rows.number * float(epsilon))
         half = rows.left / (2 * rounds)
         history = DisjointSums(x.cells, rows.number)
@@ -113,7 +105,6 @@ class WorstFirst(Plan):
         return labels
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class Mwem(WorstFirst):
     """Multiplicative weights and the exponential mechanism: ten rounds, each of which measures a query that the
@@ -124,17 +115,14 @@ class Mwem(WorstFirst):
 
     name = "mwem"
 
-    rounds: int = 10
+    rounds: Annotated[int, Within(whole_number, 1, 10_000)] = 10
     """How many queries are chosen and measured."""
 
     def number_of_rounds(self, ndim: int, signal: float) -> int:
         """As many as were asked for."""
-        if whole(self.rounds, "rounds", 1) > _MOST_ROUNDS:
-            raise BadInput(f"rounds must be at most {_MOST_ROUNDS:,}, given {shorten(self.rounds)}.")
         return self.rounds
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class MwemStar(WorstFirst):
     """MWEM with as many rounds as suit the number of rows times ε, from 2 to 140.
@@ -143,6 +131,7 @@ class MwemStar(WorstFirst):
     """
 
     name = "mwem*"
+    variant = True
 
     def number_of_rounds(self, ndim: int, signal: float) -> int:
         """From the table, in between in proportion to the logarithm."""
@@ -150,7 +139,6 @@ class MwemStar(WorstFirst):
         return round(float(np.interp(np.log(max(signal, 1e-300)), np.log(table[:, 0]), table[:, 1])))
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class MwemB(Mwem):
     """MWEM that adds to each query, at no cost, the blocks of a binary hierarchy that do not meet it: single cells in
@@ -161,10 +149,9 @@ class MwemB(Mwem):
     """
 
     name = "mwem-b"
-    blocks = True
+    variant = blocks = True
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class MwemC(Mwem):
     """MWEM with non-negative least squares, to which the total belongs, instead of multiplicative weights.
@@ -174,13 +161,13 @@ class MwemC(Mwem):
     """
 
     name = "mwem-c"
+    variant = True
 
     def fit(self, history: DisjointSums) -> Reals:
         """Non-negative least squares."""
         return history.nonnegative_least_squares()
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class MwemD(MwemC):
     """MWEM with both: blocks of a hierarchy beside each query, and non-negative least squares.

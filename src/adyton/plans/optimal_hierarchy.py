@@ -9,15 +9,14 @@ from adyton.arrays import Reals
 from adyton.denoising.isotonic import monotone_prefix
 from adyton.denoising.shrinkage import james_stein
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import DenoisingPlan, StrategyPlan, Tasks
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Queries
 from adyton.strategies.base import Strategy
-from adyton.strategies.hierarchies import level_strategy
-from adyton.strategies.optimal_levels import LevelWeights, level_energy_of, optimal_levels
+from adyton.strategies.level_weights import LevelWeights
+from adyton.strategies.optimal_levels import level_energy_of, optimal_levels
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class OptimalHierarchy(StrategyPlan):
     """A binary tree of counts of which only a few levels are measured: those, with those weights, that have the least
@@ -36,10 +35,9 @@ class OptimalHierarchy(StrategyPlan):
 
     def strategy(self, workload: Queries) -> Strategy:
         """The blocks of those sizes."""
-        return level_strategy(workload.cells, self.levels(workload))
+        return self.levels(workload).strategy(workload.cells)
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
 class MonotoneHierarchy(DenoisingPlan, OptimalHierarchy):
     """The optimal hierarchy, after which differences inside blocks that look like noise are shrunk away, and the prefix

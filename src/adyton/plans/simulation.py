@@ -35,18 +35,18 @@ def simulate(
     (10, 4)
     """
     plan = name if isinstance(name, Plan) else plan_named(name, **options)
-    counts = public_counts(x)
-    amount = positive(epsilon, "epsilon")
-    plan.check(workload)
-    if workload.domain != counts.shape:
-        raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the counts have {counts.shape}.")
+    counts, amount = public_counts(x), positive(epsilon, "epsilon")
     number = None if trials is None else whole(trials, "trials", 1)
-    source = np.random.SeedSequence(None if seed is None else whole(seed, "seed", 0))
+    seeds = np.random.SeedSequence(None if seed is None else whole(seed, "seed", 0))
+
+    def run(own: np.random.SeedSequence, at_once: int | None) -> Estimate:
+        source = Kernel.simulated(counts, epsilon=amount, seed=own, trials=at_once).root
+        plan.admit(source, workload, amount)
+        return plan.carry_out(source, workload, amount).estimate
+
     if number is None or plan.simulates_many:
-        kernel = Kernel.simulated(counts, epsilon=amount, seed=source, trials=number)
-        return plan.estimate(kernel.root, workload, amount)
-    kernels = (Kernel.simulated(counts, epsilon=amount, seed=child) for child in source.spawn(number))
-    return np.stack([plan.estimate(kernel.root, workload, amount) for kernel in kernels])
+        return run(seeds, number)
+    return np.stack([run(own, None) for own in seeds.spawn(number)])
 
 
 def public_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:

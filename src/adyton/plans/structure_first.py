@@ -10,20 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.exact import Rational, share
 from adyton.kernel.limits import check_request
-from adyton.kernel.mechanisms.bucket_boundaries import LARGEST_SUM, BucketBoundaries
+from adyton.kernel.mechanisms import BucketBoundaries
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.noisy_total import noisy_total
-from adyton.plans.registry import register
+from adyton.plans.base import Tasks
+from adyton.plans.options import Share, Whole
+from adyton.plans.steps import CountsRows, boundaries
 from adyton.queries import Hierarchy, Queries
-from adyton.queries.hierarchy import block_sums, spread
+from adyton.queries.block_tree import block_sums, spread
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h
-from adyton.whole import whole
 
 _CELLS_A_BUCKET = 20
 _MOST_PLACES = 1 << 13
@@ -37,9 +35,8 @@ _FEWEST = 4
 """In buckets of fewer cells, shrinking can do harm."""
 
 
-@register
 @dataclass(frozen=True, kw_only=True)
-class StructureFirst(Plan):
+class StructureFirst(CountsRows):
     """Choose the boundaries of ⌈n/20⌉ buckets of similar counts, then measure a tree of buckets with the cells below.
 
     Xu, Zhang, Xiao, Yang, Yu and Winslett, "Differentially private histogram publication", VLDB Journal 2013. The
@@ -52,28 +49,26 @@ class StructureFirst(Plan):
     serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True)
     simulates_many = False
 
-    buckets: int | None = None
+    buckets: Whole | None = None
     """How many buckets; ⌈n/20⌉ if None, in the paper ⌈n/10⌉."""
-    longest: int | None = None
+    longest: Whole | None = None
     """How many cells a bucket can have; four times the average if None. The paper has no bound: all cells."""
-    clip: int | None = None
+    clip: Whole | None = None
     """The public count at which larger ones are clipped while boundaries are chosen; from the total if None."""
-    structure_share: Rational = Fraction(1, 50)
+    structure_share: Share = Fraction(1, 50)
     """The part of the budget that chooses the boundaries."""
-    total_share: Rational = Fraction(1, 100)
+    total_share: Share = Fraction(1, 100)
     """The part of the budget that buys the total, where neither it nor the clip is public."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Total, boundaries, tree, least squares, shrinkage."""
-        structure, _ = share(self.structure_share, "structure_share"), share(self.total_share, "total_share")
-        selection = self._selection(x)
+        structure, selection = self.structure_share, self._selection(x)
         bounds, rest = np.array([0, x.cells]), epsilon
         if selection.buckets > 1:
             if self.clip is None:
-                rows = noisy_total(x, epsilon, self.total_share, self)
+                rows = self.count_rows(x, epsilon)
                 selection, rest = replace(selection, clip=_clip(rows.number, x.cells)), rows.left
-            labels = x.select(selection, structure * rest).labels
-            bounds, rest = np.append(np.flatnonzero(np.diff(labels, prepend=-1)), x.cells), (1 - structure) * rest
+            bounds, rest = boundaries(x.select(selection, structure * rest)), (1 - structure) * rest
         tree = _strategy(workload, bounds, _bucket_part(workload, bounds.size - 1)).measure(x, rest)
         cells = solver(tree.queries, tree.variances).solve(tree.answers)
         return _shrink(cells, bounds, float(tree.variances[-1]))
@@ -87,20 +82,16 @@ class StructureFirst(Plan):
         """What chooses the boundaries, refused here if its options cannot be; a clip is put in later."""
         step = -(-x.cells // _MOST_PLACES)
         places = -(-x.cells // step)
-        longest = None if self.longest is None else -(-whole(self.longest, "longest", 1) // step)
-        if self.buckets is None:
-            buckets = max(-(-places // _CELLS_A_BUCKET), -(-places // (longest or places)))
-        else:
-            buckets = whole(self.buckets, "buckets", 1)
-        if longest is None:
-            longest = min(places, _LONGER * -(-places // buckets))
-        chosen = BucketBoundaries(buckets, 1 if self.clip is None else self.clip, longest, step)
+        longest = self.longest and -(-self.longest // step)
+        buckets = self.buckets or max(-(-places // _CELLS_A_BUCKET), -(-places // (longest or places)))
+        longest = longest or min(places, _LONGER * -(-places // buckets))
+        chosen = BucketBoundaries(buckets, self.clip or 1, longest, step)
         check_request(chosen, VectorShape(x.shape), Fraction(1))
         return chosen
 
 
 def _clip(rows: float, cells: int) -> int:
-    return int(min(max(1.0, _CLIP * rows / cells), LARGEST_SUM // cells))
+    return int(min(max(1.0, _CLIP * rows / cells), BucketBoundaries.largest_clip(cells)))
 
 
 def _strategy(workload: Queries, bounds: npt.NDArray[np.int64], part: float) -> Strategy:
@@ -122,7 +113,7 @@ def _bucket_part(workload: Queries, buckets: int) -> float:
     """The part of the weight with which the workload's error would be least if the buckets were of equal length."""
     even = np.arange(buckets + 1) * workload.cells // buckets
     strategies = [_strategy(workload, even, part) for part in _BUCKET_PARTS]
-    errors = [solver(one.queries, one.variances(1)).total_variance(workload) for one in strategies]
+    errors = [solver(one.queries, one.variances(Fraction(1))).total_variance(workload) for one in strategies]
     return _BUCKET_PARTS[int(np.argmin(errors))]
 
 

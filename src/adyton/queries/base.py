@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.queries.columns import column_products, group_columns
 from adyton.queries.partition import Partition, made_of, rebuild
@@ -179,7 +179,7 @@ class Queries(ABC):
         for start in range(0, self.count, step):
             yield self._rows(np.arange(start, min(self.count, start + step)))
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         """The coefficients of the queries with these numbers; Wᵀ·e_q for those that have no shorter way."""
         step = max(1, _CHUNK // self.count)
         parts = [numbers[start : start + step] for start in range(0, numbers.size, step)]
@@ -214,7 +214,7 @@ class Queries(ABC):
         return column_products(self._whole_form())
 
 
-def scatter(values: Array, places: npt.NDArray[np.int64], length: int) -> Array:
+def scatter(values: Array, places: Integers, length: int) -> Array:
     """For each of *length* places the sum of the values that go there, along the last axis.
 
     >>> scatter(np.array([1, 2, 4]), np.array([1, 0, 1]), 2)
@@ -225,7 +225,7 @@ def scatter(values: Array, places: npt.NDArray[np.int64], length: int) -> Array:
     return sums
 
 
-def add_at(sums: Array, places: npt.NDArray[np.int64], values: Array) -> None:
+def add_at(sums: Array, places: Integers, values: Array) -> None:
     """Add each value to the sum at its place, along the last axis of a contiguous array of sums."""
     if values.ndim > 1:
         starts = np.arange(0, sums.size, sums.shape[-1])  # one flat index is many times faster than one per axis
@@ -233,7 +233,7 @@ def add_at(sums: Array, places: npt.NDArray[np.int64], values: Array) -> None:
     np.add.at(sums.reshape(-1), places, values.reshape(-1))
 
 
-def _units(places: npt.NDArray[np.int64], length: int) -> Reals:
+def _units(places: Integers, length: int) -> Reals:
     """One row per place, 1 there and 0 elsewhere."""
     units = np.zeros((places.size, length))
     units[np.arange(places.size), places] = 1

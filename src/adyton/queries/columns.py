@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.queries.partition import Partition
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def column_products(queries: Queries) -> Iterator[npt.NDArray[Any]]:
         yield queries._transpose(random.integers(0, 1 << bits, queries.count).astype(kind, copy=False))
 
 
-def _refine(labels: npt.NDArray[np.int64], products: npt.NDArray[Any]) -> tuple[Any, Any]:
+def _refine(labels: Integers, products: npt.NDArray[Any]) -> tuple[Any, Any]:
     """Groups of cells that had equal labels and have equal products, and the first cell of each."""
     keys = products
     if labels.any():

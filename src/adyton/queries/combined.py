@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Queries
@@ -52,7 +51,7 @@ class Kronecker(Queries):
         steps = [factor._absolute_transpose for factor in self.factors]
         return self._along([factor.count for factor in self.factors], weights, steps)
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         """The outer products of the factors' rows."""
         places = np.unravel_index(numbers, [factor.count for factor in self.factors])
         rows = np.ones((numbers.size, 1))
@@ -147,7 +146,7 @@ class Stack(Queries):
         pieces = self.split(weights)
         return np.asarray(sum(part._absolute_transpose(piece) for part, piece in zip(self.parts, pieces, strict=True)))
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         rows = np.empty((numbers.size, self.cells))
         start = 0
         for part in self.parts:

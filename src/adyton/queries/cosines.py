@@ -9,14 +9,14 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.queries.base import Queries
 from adyton.queries.size import Size
-from adyton.whole import SAFE, IntegerArray, as_shape, freeze, largest, whole
+from adyton.queries.wave_sums import sums_along, sums_around
+from adyton.whole import SAFE, IntegerArray, as_shape, freeze, whole
 
 _BITS = 24
-_SMALL = 1 << 31
 _FEW = 8
 """Fewer than one in this many rows are added up one by one."""
 _DIRECT = 1 << 17
@@ -68,7 +68,7 @@ class Cosines(Queries):
         while size > 1 and step < self.count:
             rows = np.arange(step, self.count, step)
             if size * rows.size < _DIRECT:
-                answers[:, rows] = _circle(table, folded, rows, 1)
+                answers[:, rows] = sums_around(table, folded, rows, 1)
                 break
             half = size // 2
             left, right = folded[:, :half], folded[:, : size - half - 1 : -1]
@@ -76,7 +76,7 @@ class Cosines(Queries):
             answers[:, odd] = _odd_rows(table, left - right, odd, step)
             folded = np.concatenate([left + right, folded[:, half : size - half]], axis=1)
             if size % 2:
-                answers[:, even] = _circle(table, folded, even, 1)
+                answers[:, even] = sums_around(table, folded, even, 1)
                 break
             size, step = half, 2 * step
         return answers.reshape(*cells.shape[:-1], self.count)
@@ -86,6 +86,9 @@ class Cosines(Queries):
 
     def _absolute_transpose(self, weights: Array) -> Array:
         return self._spread(weights, np.abs(_table(self.cells, self.bits)), signed=False)
+
+    def _plain_sensitivity(self) -> int:
+        return _sensitivity(self)
 
     def column_energy(self) -> int:
         """max_i Σ_{k ≥ 1} K_ki², exactly: the largest squared L2 norm of a column without the constant wave."""
@@ -112,19 +115,19 @@ class Cosines(Queries):
         if size == 1 or step >= self.count:
             return np.zeros((len(rows), size), dtype=rows.dtype)
         if size * (self.count // step) < _DIRECT:
-            return _circle(table, rows[:, step::step], np.arange(1, 2 * size, 2) * step, 1, 1)
+            return sums_around(table, rows[:, step::step], np.arange(1, 2 * size, 2) * step, 1, 1)
         half = size // 2
         odd = _odd_cells(table, rows[:, step :: 2 * step], size, step, signed)
         if size % 2:
             factors = np.arange(1, size + 1, 2) * step
-            even = _circle(table, rows[:, 2 * step :: 2 * step], factors, 2)
+            even = sums_around(table, rows[:, 2 * step :: 2 * step], factors, 2)
         else:
             even = self._unfold(rows, table, half, 2 * step, signed)
         left, middle = even[:, :half], even[:, half : size - half]
         mirrored = left - odd if signed else left + odd
         return np.concatenate([left + odd, middle, mirrored[:, ::-1]], axis=1)
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         angles = numbers[:, None] * np.arange(1, 2 * self.cells, 2) % (4 * self.cells)
         rows: Reals = _table(self.cells, self.bits)[angles].astype(np.float64)
         rows[numbers == 0] = _constant(self.cells, self.bits)
@@ -153,8 +156,14 @@ class Cosines(Queries):
         return max(_constant(self.cells, self.bits), int(_table(self.cells, self.bits)[0]) if self.count > 1 else 0)
 
 
+@lru_cache(maxsize=256)
+def _sensitivity(waves: Cosines) -> int:
+    """Public, and asked for again with every measurement of as many waves."""
+    return int(waves.column_sums().max())
+
+
 @lru_cache(maxsize=8)
-def _table(cells: int, bits: int) -> npt.NDArray[np.int64]:
+def _table(cells: int, bits: int) -> Integers:
     """√(2/n)·2^bits·cos(πm/2n), rounded, for m = 0 … 4n − 1: a quarter of the wave and its mirror images."""
     quarter = np.rint(np.ldexp(np.sqrt(2 / cells), bits) * np.cos(np.pi * np.arange(cells) / (2 * cells)))
     half = np.concatenate([quarter, [0], -quarter[:0:-1]])
@@ -167,7 +176,7 @@ def _constant(cells: int, bits: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def _powers(size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _powers(size: int) -> tuple[Integers, Integers, Integers]:
     """For a power of 2: 5^a modulo 4·size, a < size; and for 1, 3, … < size, the a < size/2 with ±5^a equal to it.
 
     Last, −1 where it is 2·size ∓ 5^a instead, at which odd rows of cosines have the opposite sign.
@@ -183,26 +192,26 @@ def _powers(size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], np
     return powers, places, signs
 
 
-def _odd_rows(table: Array, differences: Array, rows: npt.NDArray[np.int64], step: int) -> Array:
+def _odd_rows(table: Array, differences: Array, rows: Integers, step: int) -> Array:
     """Σ_j d_j·table[(2j + 1)·row] for rows step, 3·step, 5·step, …"""
     size = table.size // (4 * step)
     if size & (size - 1) or not rows.size:
-        return _circle(table, differences, rows, 1)
+        return sums_around(table, differences, rows, 1)
     _, places, signs = _powers(size)
     ordered = np.empty_like(differences)
     ordered[:, places] = differences * signs
-    return _neighbours(_wave(size * step, step), ordered, places[: rows.size]) * signs[: rows.size]
+    return sums_along(_wave(size * step, step), ordered, places[: rows.size]) * signs[: rows.size]
 
 
 def _odd_cells(table: Array, rows: Array, size: int, step: int, signed: bool) -> Array:
     """Σ_k y_k·table[(2j + 1)·step·k] over k = 1, 3, 5, … for each j < size/2."""
     if size & (size - 1) or _FEW * rows.shape[1] < size // 2:
-        return _circle(table, rows, np.arange(1, 2 * (size // 2), 2) * step, 1)
+        return sums_around(table, rows, np.arange(1, 2 * (size // 2), 2) * step, 1)
     powers, places, signs = _powers(size)
     signs = signs if signed else np.ones_like(signs)
     ordered = np.zeros((len(rows), size // 2), dtype=rows.dtype)
     ordered[:, places[: rows.shape[1]]] = rows * signs[: rows.shape[1]]
-    return _neighbours(table[powers * step], ordered, places) * signs
+    return sums_along(table[powers * step], ordered, places) * signs
 
 
 @lru_cache(maxsize=64)
@@ -211,29 +220,6 @@ def _wave(cells: int, step: int) -> npt.NDArray[np.int32]:
     wave = _table(cells, Cosines(cells, 1).bits)[_powers(cells // step)[0] * step].astype(np.int32)
     wave.flags.writeable = False
     return wave
-
-
-def _neighbours(table: Array, values: Array, places: npt.NDArray[np.int64]) -> Array:
-    from adyton.queries.cosines_compiled import along_the_table
-
-    sums = np.zeros((len(values), places.size), dtype=values.dtype)
-    along_the_table(*_alike(table, values), places, sums)
-    return sums
-
-
-def _circle(table: Array, values: Array, factors: npt.NDArray[np.int64], first: int, stride: int = 2) -> Array:
-    from adyton.queries.cosines_compiled import around_the_circle
-
-    sums = np.zeros((len(values), factors.size), dtype=values.dtype)
-    around_the_circle(*_alike(table, values), factors, first, stride, sums)
-    return sums
-
-
-def _alike(table: Array, values: Array) -> tuple[Array, Array]:
-    """Both in one number type, of 32 bits where they fit: products of those are fast, and made in 64 bits."""
-    if values.dtype != np.float64 and largest(values) < _SMALL and largest(table) < _SMALL:
-        return np.ascontiguousarray(table, dtype=np.int32), np.ascontiguousarray(values, dtype=np.int32)
-    return np.ascontiguousarray(table, dtype=values.dtype), np.ascontiguousarray(values)
 
 
 def _by_digits(work: Callable[[IntegerArray], IntegerArray], values: IntegerArray, reach: int) -> IntegerArray:

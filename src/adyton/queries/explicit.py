@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Queries, scatter
@@ -29,9 +29,9 @@ class Explicit(Queries):
     """
 
     domain: tuple[int, ...]
-    places: npt.NDArray[np.int64]
-    columns: npt.NDArray[np.int64]
-    coefficients: npt.NDArray[np.int64]
+    places: Integers
+    columns: Integers
+    coefficients: Integers
     length: int
 
     def __init__(
@@ -105,7 +105,7 @@ class Explicit(Queries):
             return scatter(coefficients.astype(object) * answers[..., self.places], self.columns, self.cells)
         return _along_last(self._sparse(coefficients, answers.dtype).T, answers)
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         return np.asarray(self._sparse(self.coefficients, np.float64)[numbers].toarray())
 
     def _sparse(self, coefficients: Array, kind: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -37,9 +38,9 @@ class Haar(Queries):
         return (self.cells - 1).bit_length()
 
     @property
-    def blocks(self) -> list[int]:
+    def blocks(self) -> tuple[int, ...]:
         """How many blocks of each level hold a real cell, from the whole domain down to pairs."""
-        return [-(-self.cells >> level) for level in range(self.levels, 0, -1)]
+        return _blocks(self.cells)
 
     @property
     def count(self) -> int:
@@ -62,14 +63,14 @@ class Haar(Queries):
         return self._spread(weights, signed=False)
 
     def _spread(self, answers: Array, *, signed: bool) -> Array:
-        values, start = answers[..., :1], 1
+        values, start, cells = answers[..., :1], 1, self.cells
         for level, blocks in zip(range(self.levels, 0, -1), self.blocks, strict=True):
             own = answers[..., start : start + blocks]
             start += blocks
             halves = np.empty((*answers.shape[:-1], 2 * blocks), dtype=answers.dtype)
             np.add(values, own, out=halves[..., ::2])
             (np.subtract if signed else np.add)(values, own, out=halves[..., 1::2])
-            values = halves[..., : -(-self.cells >> (level - 1))]
+            values = halves[..., : -(-cells >> (level - 1))]
         return np.array(values)
 
     def inverse(self, answers: Reals) -> Reals:
@@ -86,8 +87,7 @@ class Haar(Queries):
     @property
     def sizes(self) -> Reals:
         """The number of (padded) cells that each query counts: its squared norm."""
-        levels = [self.levels, *range(self.levels, 0, -1)]
-        return np.repeat(np.exp2(levels), [1, *self.blocks])
+        return _sizes(self.cells)
 
     def __str__(self) -> str:
         return f"Haar wavelet of {self.cells:,} cells"
@@ -103,6 +103,19 @@ class Haar(Queries):
     def squared_norm(self) -> float:
         """The total and every level count every cell once."""
         return float(self.cells * (self.levels + 1))
+
+
+@lru_cache(maxsize=64)
+def _blocks(cells: int) -> tuple[int, ...]:
+    return tuple(-(-cells >> level) for level in range((cells - 1).bit_length(), 0, -1))
+
+
+@lru_cache(maxsize=64)
+def _sizes(cells: int) -> Reals:
+    levels = (cells - 1).bit_length()
+    sizes = np.repeat(np.exp2([levels, *range(levels, 0, -1)]), [1, *_blocks(cells)])
+    sizes.flags.writeable = False
+    return sizes
 
 
 def _halves(values: Array) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Queries
@@ -89,7 +89,7 @@ class Marginals(Queries):
             start += size
         return table.reshape(*leading, self.cells)
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         """A query of a marginal counts the cells that fall into one cell of the marginal."""
         rows = np.empty((numbers.size, self.cells))
         start = 0
@@ -130,7 +130,7 @@ class Grid(Queries):
     """
 
     domain: tuple[int, ...]
-    edges: tuple[npt.NDArray[np.int64], ...]
+    edges: tuple[Integers, ...]
     """For each axis the first cell of each block, and the number of cells at the end."""
 
     def __init__(self, domain: int | Sequence[int], edges: Sequence[npt.ArrayLike]) -> None:

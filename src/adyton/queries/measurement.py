@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.queries.base import Queries
@@ -32,7 +32,7 @@ class Measurement:
 
     queries: Queries
     answers: IntegerArray
-    noise: Callable[[], npt.NDArray[np.float64]]
+    noise: Callable[[], Reals]
     """Computes the variance of the noise in each answer, which not every use of the answers asks for."""
     epsilon: Fraction
     private: bool
@@ -51,12 +51,12 @@ class Measurement:
         return int(self.answers.reshape(-1)[0])
 
     @cached_property
-    def variances(self) -> npt.NDArray[np.float64]:
+    def variances(self) -> Reals:
         """The variance of the noise in each answer."""
         return self.noise()
 
     @property
-    def standard_deviations(self) -> npt.NDArray[np.float64]:
+    def standard_deviations(self) -> Reals:
         """The standard deviation of the noise in each answer."""
         return np.sqrt(self.variances)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Queries
@@ -33,7 +32,7 @@ class OnGroups(Queries):
     domain: tuple[int, ...] = field(init=False)
     queries: Queries
     partition: Partition
-    first: npt.NDArray[np.int64] = field(init=False)
+    first: Integers = field(init=False)
     """The first cell of each group."""
 
     def __init__(self, queries: Queries, partition: Partition) -> None:
@@ -67,7 +66,7 @@ class OnGroups(Queries):
     def _absolute_transpose(self, weights: Array) -> Array:
         return self.queries._absolute_transpose(weights)[..., self.first]
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         return self.queries._rows(numbers)[..., self.first]
 
     def _whole_form(self) -> Queries:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.whole import freeze, whole
 
@@ -24,7 +25,7 @@ class Partition:
     array([2, 1])
     """
 
-    labels: npt.NDArray[np.int64]
+    labels: Integers
     groups: int
 
     def __init__(self, labels: npt.ArrayLike, groups: int | None = None) -> None:
@@ -46,7 +47,7 @@ class Partition:
         return int(self.labels.size)
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """The number of cells in each group."""
         return np.bincount(self.labels[self.labels >= 0], minlength=self.groups)
 
@@ -57,7 +58,7 @@ class Partition:
         """Copies and pickles are made by the constructor, which checks and freezes again."""
         return rebuild, (type(self), made_of(self))
 
-    def parts(self) -> list[npt.NDArray[np.int64]]:
+    def parts(self) -> list[Integers]:
         """The cells of every group, in order.
 
         >>> [part.tolist() for part in Partition([1, 0, -1, 1]).parts()]

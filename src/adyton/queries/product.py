@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Queries, scatter
@@ -76,7 +76,7 @@ class Cells(Queries):
     """
 
     domain: tuple[int, ...]
-    places: npt.NDArray[np.int64]
+    places: Integers
 
     def __init__(self, domain: int | Sequence[int], places: npt.ArrayLike) -> None:
         object.__setattr__(self, "domain", as_shape(domain))
@@ -150,7 +150,7 @@ class Product(Queries):
         coefficients = np.abs(self._apply(np.eye(self.cells, dtype=np.int64).astype(kind)))
         return np.asarray(weights @ coefficients.T.astype(weights.dtype))
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         return self.inner._transpose(self.outer._rows(numbers))
 
     def _whole_form(self) -> Queries:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.exact import positive
 from adyton.messages import no_such
@@ -51,8 +51,8 @@ def RandomRanges(  # noqa: N802
 
 
 def _bounds(
-    random: np.random.Generator, side: int, kind: str, chosen: npt.NDArray[np.int64], spread: float | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    random: np.random.Generator, side: int, kind: str, chosen: Integers, spread: float | None
+) -> tuple[Integers, Integers]:
     """Lower and upper bounds along one axis; *chosen* is the cluster, or the kind, of each box."""
     number = chosen.size
     if kind == "uniform":

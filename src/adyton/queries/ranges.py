@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.queries.base import Queries, add_at
 from adyton.queries.partition import Partition
@@ -32,8 +32,8 @@ class Ranges(Queries):
     """
 
     domain: tuple[int, ...]
-    lower: npt.NDArray[np.int64]
-    upper: npt.NDArray[np.int64]
+    lower: Integers
+    upper: Integers
 
     def __init__(self, domain: int | Sequence[int], lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
         object.__setattr__(self, "domain", as_shape(domain))
@@ -116,7 +116,7 @@ class Ranges(Queries):
         inside = (slice(None),) * (answers.ndim - 1) + (slice(1, None),) * len(self.domain)
         return np.ascontiguousarray(table[inside]).reshape(*answers.shape[:-1], self.cells)
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         """Each box is the product of its sides."""
         rows = np.ones((numbers.size, 1), dtype=bool)
         for axis, side in enumerate(self.domain):
@@ -185,7 +185,7 @@ class AllRange(Queries):
             result[..., start:] += answers[..., begin:end][..., ::-1].cumsum(axis=-1)[..., ::-1]
         return result
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         firsts = np.concatenate([[0], np.cumsum(np.arange(self.cells, 0, -1))])
         starts = np.searchsorted(firsts, numbers, side="right") - 1
         ends = starts + numbers - firsts[starts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from adyton.errors import BadInput
@@ -25,18 +26,18 @@ class Size(NamedTuple):
         """One after the other: what the first has held is free again."""
         return Size(max(self.numbers, other.numbers), self.steps + other.steps)
 
-    def check(self, what: str, advice: str) -> None:
-        """Refuse what is too large, with a sentence about *what*.
+    def check(self, what: Callable[[], str], advice: str) -> None:
+        """Refuse what is too large, with a sentence about *what*: its words are asked for only then.
 
-        >>> Size(1 << 40, 1).check("this histogram", "Ask for less.")
+        >>> Size(1 << 40, 1).check(lambda: "this histogram", "Ask for less.")
         Traceback (most recent call last):
         adyton.errors.BadInput: this histogram needs about 8,796 GB of memory, allowed are 2 GB. Ask for less.
         """
         if self.numbers > MOST_NUMBERS:
-            raise BadInput(f"{what} needs about {_gigabytes(self.numbers)} GB of memory, allowed are 2 GB. {advice}")
+            raise BadInput(f"{what()} needs about {_gigabytes(self.numbers)} GB of memory, allowed are 2 GB. {advice}")
         if self.steps > MOST_STEPS:
             raise BadInput(
-                f"{what} takes about {_rounded(self.steps)} steps of arithmetic, allowed are {_rounded(MOST_STEPS)}. "
+                f"{what()} takes about {_rounded(self.steps)} steps of arithmetic, allowed are {_rounded(MOST_STEPS)}. "
                 f"{advice}"
             )
 

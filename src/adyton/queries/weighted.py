@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.queries.base import Queries
 from adyton.queries.combined import check_queries
@@ -66,7 +66,7 @@ class Weighted(Queries):
     def _absolute_transpose(self, weights: Array) -> Array:
         return self.queries._absolute_transpose(np.asarray(weights * np.abs(self.weights), dtype=np.float64))
 
-    def _rows(self, numbers: npt.NDArray[np.int64]) -> Reals:
+    def _rows(self, numbers: Integers) -> Reals:
         return np.asarray(self.queries._rows(numbers) * self.weights[numbers, None])
 
     def _whole_form(self) -> Queries:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adyton.exact import display
 from adyton.odds import in_words
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
     from adyton.plans.base import ExpectedError
     from adyton.release.release import Release
 
+_RANKED = 5
+"""How many algorithms are told beside the chosen one."""
 _ORIGIN = {
     "exact": "computed before anything was measured",
     "estimate": "computed before anything was measured, up to a small error of estimation",
@@ -72,32 +73,21 @@ def _choice(release: Release) -> str:
     choice = release.choice
     if choice is None:
         return f"Algorithm: {release.algorithm}, as asked."
-    others = sorted(choice["regrets"].items(), key=lambda pair: (pair[1] is None, pair[1]))
-    ranked = ", ".join(_ranked(name, regret, release.algorithm) for name, regret in others[:5])
-    if not choice["bought"]:
-        looked = "from public facts alone, for nothing"
-    else:
-        spent = sum((Fraction(one["epsilon"]["exact"]) for one in choice["bought"]), Fraction(0))
-        looked = f"after looking at {', '.join(_feature(one) for one in choice['bought'])}, for ε = " + display(
-            spent * release.rows_per_unit
-        )
-    notes = "".join(f" Note: {note}" for note in choice["notes"])
+    marks = {release.algorithm: " (chosen)"}
+    told = [pair for place, pair in enumerate(choice.ranked()) if place < _RANKED or pair[0] == release.algorithm]
+    ranked = ", ".join(f"{name} {regret}{marks.get(name, '')}" for name, regret in told)
+    looked = "from public facts alone, for nothing"
+    if choice.bought:
+        features = ", ".join(f"{one.words} ({one.value:,.6g} ± {one.deviation:,.3g}, noisy)" for one in choice.bought)
+        looked = f"after looking at {features}, for ε = {display(choice.spent * release.rows_per_unit)}"
+    notes = "".join(f" Note: {note}" for note in choice.notes)
     said = f"Algorithm: {release.algorithm}, chosen {looked}."
     return f"{said} Expected error of each, in times that of the best: {ranked}.{notes}"
 
 
-def _feature(bought: dict[str, Any]) -> str:
-    return f"{bought['words']} ({bought['value']:,.6g} ± {bought['deviation']:,.3g}, noisy)"
-
-
-def _ranked(name: str, regret: float | None, chosen: str) -> str:
-    text = "unknown" if regret is None else f"{regret:.2f}"
-    return f"{name} {text}{' (chosen)' if name == chosen else ''}"
-
-
 def _budget(release: Release) -> str:
-    record = release.record
-    left, total = (display(Fraction(record[word]["exact"])) for word in ("remaining", "total"))
-    kept = f"in {record['ledger']}" if record["ledger"] else "in this process only; no ledger file remembers it"
-    meaning = in_words(release.epsilon, record["unit"])
+    receipt = release.receipt
+    left, total = display(receipt.remaining), display(receipt.total)
+    kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file remembers it"
+    meaning = in_words(release.epsilon, receipt.unit)
     return f"Budget: this release cost ε = {display(release.epsilon)}; {left} of {total} is left, {kept}. {meaning}"

@@ -47,8 +47,8 @@ def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
             "kind": error.kind,
             "runs": error.runs,
         },
-        "choice": release.choice,
-        "record": release.record,
+        "choice": None if release.choice is None else release.choice.to_plain(),
+        "record": release.receipt.to_plain(),
         "misfits": None if release.misfits is None else release.misfits.to_plain(),
     }
     return {**_plain(described), "estimate": release.estimate.tolist()}
@@ -70,11 +70,15 @@ def _plain(value: object) -> Any:
 
 def is_release(path: Path) -> bool:
     """Whether a folder or a file says that it is a release."""
-    file = path / JSON if path.is_dir() else path
+    return path.is_dir() or says_so(path)
+
+
+def says_so(file: Path) -> bool:
+    """Whether a file is the JSON file of a release, by its own words."""
     try:
         plain = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return path.is_dir()
+        return False
     return isinstance(plain, dict) and plain.get("format") == FORMAT
 
 

@@ -1,30 +1,26 @@
-"""A release as a table: one line per cell, the attributes first, then the count, and bounds if they are wanted."""
+"""The columns of a released table: the labels of its cells, names that nothing else has, and the frames of others."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adyton.arrays import Reals
 from adyton.errors import BadInput
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def columns(axes: Mapping[str, Sequence[Any]], values: Mapping[str, Reals]) -> dict[str, Any]:
-    """The columns of the table: the labels of every cell, in row-major order, and the values."""
-    sides = [len(labels) for labels in axes.values()]
-    found: dict[str, Any] = {}
-    for place, (name, labels) in enumerate(axes.items()):
-        inner, outer = math.prod(sides[place + 1 :]), math.prod(sides[:place])
-        found[name] = np.tile(np.repeat(_uniform(labels), inner), outer)
-    for name, numbers in values.items():
-        found[free(name, axes)] = np.asarray(numbers).reshape(-1)
-    return found
+def labels(axes: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """The labels of every cell in row-major order, axis by axis."""
+    sides = [len(along) for along in axes]
+    return tuple(
+        np.tile(np.repeat(_uniform(along), math.prod(sides[place + 1 :])), math.prod(sides[:place]))
+        for place, along in enumerate(axes)
+    )
 
 
 def free(name: str, taken: Collection[str]) -> str:
@@ -32,13 +28,6 @@ def free(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def arrow_table(axes: Mapping[str, Sequence[Any]], values: Mapping[str, Reals]) -> pa.Table:
-    """As an Arrow table."""
-    import pyarrow as pa
-
-    return pa.table(columns(axes, values))
 
 
 def to_pandas(table: pa.Table) -> Any:

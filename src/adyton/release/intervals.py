@@ -28,6 +28,7 @@ Kind: TypeAlias = Literal["exact", "approximate"]
 
 MOST_QUERIES = 1 << 17
 NO_BOUNDS = "No bounds: they are found by running the algorithm again, and that was too slow here."
+NOT_MEASURED = "No bounds: these counts do not follow from what was measured. Ask for them in a release of their own."
 _SHOWN = 6
 _KEPT = 1 << 26
 """How many simulated answers are held in all."""
@@ -61,6 +62,12 @@ class Interval:
     def bounded(self) -> bool:
         """Whether there are bounds. If too few runs could be made in time, they are infinite."""
         return bool(np.isfinite(self.upper).all())
+
+    @property
+    def missing(self) -> str:
+        """Why no bounds may stand beside the counts: there are none, or what they say of true counts is wrong. Empty if
+        they may."""
+        return self.note if not self.bounded else NOT_MEASURED if self.beyond else ""
 
     @property
     def meaning(self) -> str:
@@ -126,6 +133,10 @@ class NoiseModel:
         asked = self.workload if queries is None else queries
         return "exact" if _one_law(self.plan, self.workload, self.epsilon, asked) else "approximate"
 
+    def determines(self, queries: Queries) -> bool:
+        """Whether the answers follow from what was measured, as far as can be known without the data."""
+        return _determines(self.plan, self.workload, self.epsilon, queries)
+
     def interval(self, queries: Queries, confidence: float) -> Interval:
         """Bounds on the true answers, as wide as |error| is in that part of the simulated runs."""
         rate = float(share(confidence, "confidence"))
@@ -143,7 +154,7 @@ class NoiseModel:
                 f"{planned:,} simulated runs, which do not tell more."
             )
         answers = np.asarray(queries @ self.estimate, dtype=np.float64)
-        beyond = not exact and self.kind() == "exact"
+        beyond = not exact and not self.determines(queries) and self.determines(self.workload)
         floor = min(rate, _LEAST_CONFIDENCE)
         least = math.ceil(_BEYOND[exact] / (1 - floor) - 1e-9)
         batches = self.runs.errors(queries, planned, exact=exact, least=least)
@@ -156,10 +167,6 @@ class NoiseModel:
         radius = np.quantile(np.concatenate(made), told, axis=0, method="higher").astype(np.float64)
         note = _about_runs(runs, planned, told, rate)
         return Interval(answers, answers - radius, answers + radius, told, kind, beyond, note)
-
-    def expected_total(self) -> float:
-        """√E‖W·x̂ − W·x‖² over some simulated runs."""
-        return self.resampled_error().total
 
     def resampled_error(self) -> ExpectedError:
         """The error on the workload over some simulated runs: twenty, or fewer slow ones."""
@@ -183,6 +190,11 @@ class NoiseModel:
 @lru_cache(maxsize=16)
 def _one_law(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
     return plan.one_law(workload, epsilon, queries)
+
+
+@lru_cache(maxsize=16)
+def _determines(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
+    return plan.determines(workload, epsilon, queries)
 
 
 def _told(runs: int, exact: bool) -> float:

@@ -12,6 +12,9 @@ from adyton.schema.misfits import Misfit, Reason
 
 SURE = 6
 """A count so many standard deviations above 0 is no chance: noise alone goes so far once in 10,000 times."""
+LIKELY = 3
+"""A count so many standard deviations above 0 is told as likely where it is half of all rows: noise alone goes so far
+once in 140 times."""
 _LOUD = {True: 0.05, False: 0.5}
 """The part of all rows from which a kind of misfit is a warning, by whether such rows are lost."""
 _NEARLY_ALL = 0.9
@@ -82,19 +85,25 @@ class Misfits:
         """Those that are certainly there and many: at least 5% of all rows if they are lost, half of them if not."""
         return tuple(one for one in self.sure() if one.count >= _LOUD[_lost(one.misfit)] * self.rows)
 
+    def likely(self) -> tuple[Counted, ...]:
+        """Those that are not certain, and half of all rows if they are there: a budget can be too small to be sure."""
+        certain, sure = LIKELY * self.deviation, self.sure()
+        return tuple(one for one in self.counts if one not in sure and one.count > max(certain, 0.5 * self.rows))
+
     def warnings(self) -> tuple[str, ...]:
-        """A sentence on every kind that is alarming, and what to do about it; nothing if none is."""
-        alarming = self.alarming()
-        if not alarming:
+        """A sentence on every kind that is alarming or likely, and what to do about it; nothing if none is."""
+        alarming, likely = self.alarming(), self.likely()
+        if not alarming and not likely:
             return ()
-        names = list(dict.fromkeys(one.misfit.attribute for one in alarming))
-        return (*(self._sentence(one) for one in alarming), _ADVICE.format(" and ".join(names)))
+        names = list(dict.fromkeys(one.misfit.attribute for one in (*alarming, *likely)))
+        said = (*(self._sentence(one) for one in alarming), *(f"Likely: {self._sentence(one)}" for one in likely))
+        return (*said, _ADVICE.format(" and ".join(names)))
 
     def in_words(self) -> str:
         """What was found, and what it cost."""
         calm = [self._sentence(one) for one in self.sure() if one not in self.alarming()]
         unseen = f"{SURE * self.deviation:,.0f}"
-        if self.alarming() or calm:
+        if calm or self.alarming() or self.likely():
             words = [*calm, f"Other kinds of misfits have fewer than about {unseen} rows each, or none."]
         else:
             words = [
@@ -134,6 +143,7 @@ class Misfits:
                     "fate": one.misfit.fate,
                     "count": one.count,
                     "alarming": one in self.alarming(),
+                    "likely": one in self.likely(),
                 }
                 for one in self.counts
             ],

@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Array, Reals
 from adyton.solving.projections import project_to_simplex
 
 
-def shown(estimate: Reals, *, integer: bool, nonnegative: bool) -> Reals:
-    """The estimate, made non-negative with the same total, and rounded with the same (rounded) total.
+@dataclass(frozen=True)
+class Look:
+    """How counts are shown: as they are, as whole numbers, without negative ones.
 
-    >>> shown(np.array([2.4, -1.0, 0.6]), integer=True, nonnegative=True).tolist()
+    >>> Look(integer=True, nonnegative=True).shown(np.array([2.4, -1.0, 0.6])).tolist()
     [2.0, 0.0, 0.0]
     """
-    cells = estimate.reshape(-1)
-    if nonnegative:
-        cells = project_to_simplex(cells, np.maximum(0.0, cells.sum(axis=-1)))
-    if integer:
-        cells = _rounded(cells)
-    return cells.reshape(estimate.shape)
 
+    integer: bool = False
+    nonnegative: bool = False
 
-def around(
-    counts: npt.NDArray[Any], lower: Reals, upper: Reals, *, integer: bool, nonnegative: bool
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Bounds to show beside counts that are shown in this way: no count lies outside of its own.
+    def shown(self, estimate: Reals) -> Reals:
+        """The estimate, made non-negative with the same total, and rounded with the same (rounded) total."""
+        cells = estimate.reshape(-1)
+        if self.nonnegative:
+            cells = project_to_simplex(cells, np.maximum(0.0, cells.sum(axis=-1)))
+        if self.integer:
+            cells = _rounded(cells)
+        return cells.reshape(estimate.shape)
 
-    Rounding and leaving out negative counts move some counts a little, and wider bounds promise no less.
+    def numbers(self, answers: npt.ArrayLike) -> Array:
+        """Answers from what is shown, in the type that suits them."""
+        return np.asarray(answers, dtype=np.float64).astype(np.int64 if self.integer else np.float64)
 
-    >>> around(np.array([3, 0]), np.array([2.1, -4.5]), np.array([2.7, -0.5]), integer=True, nonnegative=True)
-    (array([2, 0]), array([3, 0]))
-    """
-    least = 0.0 if nonnegative else -np.inf
-    low, high = np.minimum(np.maximum(lower, least), counts), np.maximum(np.maximum(upper, least), counts)
-    if not integer or not np.isfinite(high).all():
-        return low, high
-    return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
+    def around(self, counts: Array, lower: Reals, upper: Reals) -> tuple[Array, Array]:
+        """Bounds to show beside counts that are shown in this way: no count lies outside of its own.
+
+        Rounding and leaving out negative counts move some counts a little, and wider bounds promise no less.
+
+        >>> Look(integer=True, nonnegative=True).around(np.array([3, 0]), np.array([2.1, -4.5]), np.array([2.7, -0.5]))
+        (array([2, 0]), array([3, 0]))
+        """
+        least = 0.0 if self.nonnegative else -np.inf
+        low, high = np.minimum(np.maximum(lower, least), counts), np.maximum(np.maximum(upper, least), counts)
+        if not self.integer or not np.isfinite(high).all():
+            return low, high
+        return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
 
 
 def _rounded(cells: Reals) -> Reals:

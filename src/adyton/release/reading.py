@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import fields
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import chain
@@ -13,17 +12,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.errors import BadInput, BudgetExceeded
-from adyton.exact import as_number, exact
+from adyton.errors import BadInput
+from adyton.exact import exact
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.opening import LARGEST_TOTAL
+from adyton.kernel.receipts import Debit
 from adyton.messages import shorten
-from adyton.plans.base import StrategyPlan
 from adyton.plans.registry import plan_named
 from adyton.release.misfits import Counted, Misfits
+from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.schema.checks import writable
 from adyton.schema.misfits import FATES, REASONS, Misfit
+from adyton.selection.features import Bought
+from adyton.selection.selector import Choice
 from adyton.tasks import task_from_dict
 from adyton.whole import SAFE, whole
 
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "adyton release", 1
 _LEAST_OPTION, _GREATEST_OPTION = Fraction(1, SAFE), Fraction(SAFE)
 _GREATEST = 1e300
-_NOTHING = Fraction(1, 10**300)
-"""A budget that no measurement can be paid from."""
 _WORDS: dict[type, str] = {bool: "true or false", dict: "a mapping", list: "a list", str: "a text"}
 _Kind = TypeVar("_Kind")
 
@@ -55,8 +55,8 @@ def from_dict(plain: object) -> Release:
         if task.select(schema) != schema:
             raise BadInput("the task is about other attributes than the schema.")
         where, algorithm = _part(plain, "where"), _text(_part(plain, "algorithm"), "algorithm")
-        record = _record(_part(plain, "record"), schema.rows_per_unit)
-        epsilon = _amount(_part(plain, "epsilon"), "epsilon", most=Fraction(record["total"]["exact"]))
+        receipt = _receipt(_part(plain, "record"), schema.rows_per_unit)
+        epsilon = _amount(_part(plain, "epsilon"), "epsilon", most=receipt.total)
         choice, misfits = _part(plain, "choice"), _misfits(plain.get("misfits"), epsilon)
         counting = (epsilon - (misfits.epsilon if misfits else 0)) / schema.rows_per_unit
         release = Release(
@@ -68,7 +68,7 @@ def from_dict(plain: object) -> Release:
             epsilon=epsilon,
             estimate=estimate,
             choice=None if choice is None else _choice(choice, algorithm, counting),
-            record=record,
+            receipt=receipt,
             misfits=misfits,
         )
         _rehearse(release.noise)
@@ -99,31 +99,23 @@ def _estimate(plain: object, shape: tuple[int, ...]) -> Reals:
 def _options(plain: object, algorithm: str) -> dict[str, Any]:
     """Single values, in the types that the algorithm's own options have."""
     options = {_text(name, "the name of an option"): value for name, value in _of(dict, plain, "options").items()}
-    for field in fields(plan_named(algorithm, **options)):
-        value = options.get(field.name, field.default)
-        if value is field.default:
-            continue
-        if isinstance(field.default, bool):
-            _of(bool, value, field.name)
-        elif isinstance(field.default, str):
-            _text(value, field.name)
-        elif value and not _LEAST_OPTION <= abs(exact(value, field.name)) <= _GREATEST_OPTION:
-            raise BadInput(f"{field.name} is beyond any reach, given {shorten(value)}.")
+    plan = plan_named(algorithm, **options)
+    for name in options:
+        value = getattr(plan, name)
+        size = abs(Fraction(value)) if isinstance(value, int | float | Fraction) else 0
+        if size and not _LEAST_OPTION <= size <= _GREATEST_OPTION:
+            raise BadInput(f"{name} is beyond any reach, given {shorten(value)}.")
     return options
 
 
 def _rehearse(model: NoiseModel) -> None:
-    """Refuse what the algorithm would refuse, if it were run now: all of it comes before its first measurement."""
+    """Refuse what the algorithm would refuse, if it were run now."""
     plan, workload, epsilon = model.plan, model.workload, model.epsilon
     counts = np.zeros(workload.domain, dtype=np.int64)
     plan.admit(Kernel.simulated(counts, epsilon=epsilon, seed=0).root, workload, epsilon)
-    if not isinstance(plan, StrategyPlan):
-        merging, poor = plan.merging(workload), Kernel.simulated(counts, epsilon=_NOTHING, seed=0).root
-        with suppress(BudgetExceeded):
-            plan.run(merging.source(poor), merging.workload, epsilon)
 
 
-def _record(plain: object, rows_per_unit: int) -> dict[str, Any]:
+def _receipt(plain: object, rows_per_unit: int) -> Receipt:
     """The receipt: its parts, each of its own type."""
     rows = whole(_part(plain, "rows_per_unit"), "rows_per_unit", 1)
     if rows != rows_per_unit:
@@ -132,67 +124,68 @@ def _record(plain: object, rows_per_unit: int) -> dict[str, Any]:
     spent, remaining = (
         _amount(_part(plain, word), f"what is {word}", zero=True, most=total) for word in ("spent", "remaining")
     )
+    if spent + remaining != total:
+        raise BadInput("what is spent and what is remaining do not add up to the total.")
     ledger = _part(plain, "ledger")
-    return {
-        "dataset": _text(_part(plain, "dataset"), "dataset"),
-        "unit": _text(_part(plain, "unit"), "unit"),
-        "rows_per_unit": rows,
-        "ledger": None if ledger is None else _text(ledger, "ledger"),
-        "total": as_number(total),
-        "spent": as_number(spent),
-        "remaining": as_number(remaining),
-        "entries": [_entry(one, total) for one in _of(list, _part(plain, "entries"), "entries")],
-        "created": _date(_part(plain, "created"), "created"),
-        "versions": {
+    return Receipt(
+        dataset=_text(_part(plain, "dataset"), "dataset"),
+        unit=_text(_part(plain, "unit"), "unit"),
+        rows_per_unit=rows,
+        ledger=None if ledger is None else _text(ledger, "ledger"),
+        total=total,
+        spent=spent,
+        entries=tuple(_entry(one, total) for one in _of(list, _part(plain, "entries"), "entries")),
+        created=_date(_part(plain, "created"), "created"),
+        versions={
             _text(name, "the name of a version"): _text(version, "a version")
             for name, version in _of(dict, _part(plain, "versions"), "versions").items()
         },
-        "private": _of(bool, _part(plain, "private"), "private"),
-    }
+        private=_of(bool, _part(plain, "private"), "private"),
+    )
 
 
-def _entry(plain: object, total: Fraction) -> dict[str, Any]:
+def _entry(plain: object, total: Fraction) -> Debit:
     """A line of the ledger, without a time."""
-    return {
-        "number": whole(_part(plain, "number"), "the number of an entry", 1),
-        "epsilon": as_number(_amount(_part(plain, "epsilon"), "the amount of an entry", zero=True, most=total)),
-        "operator": _text(_part(plain, "operator"), "the operator of an entry"),
-        "lineage": [_text(one, "lineage") for one in _of(list, _part(plain, "lineage"), "lineage")],
-    }
+    return Debit(
+        whole(_part(plain, "number"), "the number of an entry", 1),
+        _amount(_part(plain, "epsilon"), "the amount of an entry", zero=True, most=total),
+        _text(_part(plain, "operator"), "the operator of an entry"),
+        tuple(_text(one, "lineage") for one in _of(list, _part(plain, "lineage"), "lineage")),
+    )
 
 
-def _choice(given: object, algorithm: str, epsilon: Fraction) -> dict[str, Any]:
+def _choice(given: object, algorithm: str, epsilon: Fraction) -> Choice:
     """The parts of a choice, each of its own type; what was looked at and what was left add up to *epsilon*."""
     plain = _of(dict, given, "the choice")
     if _part(plain, "algorithm") != algorithm:
         raise BadInput(f"{shorten(_part(plain, 'algorithm'))} was chosen, {shorten(algorithm)} was run.")
     left = _amount(_part(plain, "left"), "what was left", most=epsilon)
-    bought = [_look(one, epsilon) for one in _of(list, _part(plain, "bought"), "bought")]
+    bought = tuple(_look(one, epsilon) for one in _of(list, _part(plain, "bought"), "bought"))
     paid = left
     for one in bought:
-        paid = exact(paid + Fraction(one["epsilon"]["exact"]), "the price of the choice", computed=True)
+        paid = exact(paid + one.spent, "the price of the choice", computed=True)
     if paid != epsilon:
         raise BadInput(f"the parts of the choice cost {shorten(paid)} a row, not {shorten(epsilon)}.")
-    return {
-        "algorithm": algorithm,
-        "left": as_number(left),
-        "bought": bought,
-        "regrets": _figures(_part(plain, "regrets"), "regrets"),
-        "errors": _figures(_part(plain, "errors"), "errors"),
-        "notes": [_text(note, "a note") for note in _of(list, _part(plain, "notes"), "notes")],
-        "finished": _of(bool, plain.get("finished", bool(bought)), "finished"),  # what does not say it may have been
-    }
+    return Choice(
+        algorithm,
+        left,
+        bought,
+        regrets=_figures(_part(plain, "regrets"), "regrets"),
+        errors=_figures(_part(plain, "errors"), "errors"),
+        notes=tuple(_text(note, "a note") for note in _of(list, _part(plain, "notes"), "notes")),
+        finished=_of(bool, plain.get("finished", bool(bought)), "finished"),  # what does not say it may have been
+    )
 
 
-def _look(plain: object, epsilon: Fraction) -> dict[str, Any]:
+def _look(plain: object, epsilon: Fraction) -> Bought:
     """A feature that was bought."""
-    return {
-        "name": _text(_part(plain, "name"), "the name of a feature"),
-        "words": _text(_part(plain, "words"), "the words of a feature"),
-        "value": _real(_part(plain, "value"), "the value of a feature"),
-        "deviation": _real(_part(plain, "deviation"), "the deviation of a feature"),
-        "epsilon": as_number(_amount(_part(plain, "epsilon"), "the price of a feature", zero=True, most=epsilon)),
-    }
+    return Bought(
+        _text(_part(plain, "name"), "the name of a feature"),
+        _text(_part(plain, "words"), "the words of a feature"),
+        _real(_part(plain, "value"), "the value of a feature"),
+        _real(_part(plain, "deviation"), "the deviation of a feature"),
+        _amount(_part(plain, "epsilon"), "the price of a feature", zero=True, most=epsilon),
+    )
 
 
 def _misfits(plain: object, epsilon: Fraction) -> Misfits | None:
@@ -225,9 +218,10 @@ def _count(plain: object) -> int:
     return whole(plain, "a number of misfits", -SAFE)
 
 
-def _figures(plain: object, name: str) -> dict[str, float | None]:
+def _figures(plain: object, name: str) -> dict[str, float]:
+    """A number for each algorithm; what is unknown, or was too large to write, is infinite."""
     return {
-        _text(key, name): None if figure is None else _real(figure, name)
+        _text(key, name): math.inf if figure is None else _real(figure, name)
         for key, figure in _of(dict, plain, name).items()
     }
 

@@ -10,24 +10,25 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.exact import display, exact
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
-from adyton.queries import Identity, Marginals, Queries
+from adyton.queries import Identity, Queries
 from adyton.release import files, frames, saving
 from adyton.release.explanation import Explanation
 from adyton.release.intervals import Interval, NoiseModel
 from adyton.release.misfits import Misfits
-from adyton.release.presentation import around, shown
+from adyton.release.presentation import Look
+from adyton.release.receipt import Receipt
 from adyton.release.saving import REPLACEABLE
 from adyton.release.staging import staged
-from adyton.release.tables import Look
+from adyton.release.tables import table_of
 from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.selection.chosen import Chosen
+from adyton.selection.selector import Choice
 from adyton.tasks import Task, as_queries
 
 if TYPE_CHECKING:
@@ -60,10 +61,10 @@ class Release:
     """What was charged: a person's whole part in the table is protected by this much."""
     estimate: Reals
     """The estimated count of every cell, in the shape of the domain. Noise makes some fractional or negative."""
-    choice: Mapping[str, Any] | None
+    choice: Choice | None
     """How the algorithm was chosen, if it was: what was looked at, for how much, and what the others promised."""
-    record: Mapping[str, Any]
-    """The receipt: data set, privacy unit, budget, entries of the ledger, versions, date."""
+    receipt: Receipt
+    """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
     misfits: Misfits | None = None
     """The noisy numbers of rows that do not fit the schema, if they were counted."""
 
@@ -101,7 +102,7 @@ class Release:
     def noise(self) -> NoiseModel:
         """How the answers scatter around the true ones."""
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
-        row_epsilon = counting / self.rows_per_unit if self.choice is None else Fraction(self.choice["left"]["exact"])
+        row_epsilon = counting / self.rows_per_unit if self.choice is None else self.choice.left
         return NoiseModel(self._plan, self.workload, row_epsilon, self.estimate)
 
     @property
@@ -109,12 +110,17 @@ class Release:
         """What was run, with all that followed it."""
         if self.choice is None:
             return plan_named(self.algorithm, **self.options)
-        return Chosen.named(self.algorithm, finished=self.choice["finished"], **self.options)
+        return Chosen.named(self.algorithm, finished=self.choice.finished, **self.options)
 
     @property
     def rows_per_unit(self) -> int:
         """How many rows one person may have in the table."""
-        return int(self.record["rows_per_unit"])
+        return self.receipt.rows_per_unit
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The receipt as plain values, as ``release.json`` has it."""
+        return self.receipt.to_plain()
 
     def answer(self, queries: object, *, integer: bool = False, nonnegative: bool = False) -> Reals:
         """The estimated answers to any queries, at no cost: ``release.answer([(20, 29), (65, None)])``.
@@ -123,7 +129,7 @@ class Release:
         :func:`adyton.tasks.as_queries`. With *integer* or *nonnegative* the answers come from counts shown in that way.
         """
         asked = as_queries(self.schema, queries)
-        return np.asarray(asked @ shown(self.estimate, integer=integer, nonnegative=nonnegative), dtype=np.float64)
+        return np.asarray(asked @ Look(integer, nonnegative).shown(self.estimate), dtype=np.float64)
 
     def interval(self, queries: object = None, confidence: float = 0.95) -> Interval:
         """Answers with confidence intervals: for some queries, or for every cell if none are given.
@@ -153,20 +159,19 @@ class Release:
         """An Arrow table with one line per cell; with *confidence*, the columns ``lower`` and ``upper`` too.
 
         With *attributes*, the table of these alone, summed over the others. No count lies outside of its bounds: where
-        *integer* or *nonnegative* moved it, they are widened.
+        *integer* or *nonnegative* moved it, they are widened. Where nothing is known they are infinite, with a warning.
         """
         kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
-        places = [place for place, name in enumerate(self.schema.names) if name in kept]
-        queries = Marginals(self.schema.shape, [places])
-        counts = self.answer(queries, integer=integer, nonnegative=nonnegative)
-        values: dict[str, npt.NDArray[Any]] = {"count": counts.astype(np.int64) if integer else counts}
+        found = table_of(self, kept, Look(integer, nonnegative))
         if confidence is not None:
-            found = self.interval(queries, confidence)
-            if not found.bounded or found.confidence < float(exact(confidence, "confidence")):
-                warnings.warn(found.note, stacklevel=2)
-            look = {"integer": integer, "nonnegative": nonnegative}
-            values["lower"], values["upper"] = around(values["count"], found.lower, found.upper, **look)
-        return frames.arrow_table({name: labels for name, labels in self.axes.items() if name in kept}, values)
+            bounds = self.interval(found.queries, confidence)
+            if bounds.missing or bounds.confidence < float(exact(confidence, "confidence")):
+                warnings.warn(bounds.missing or bounds.note, stacklevel=2)
+            if bounds.beyond:
+                endless = np.full(bounds.estimate.shape, np.inf)
+                bounds = replace(bounds, lower=-endless, upper=endless)
+            found = found.within(replace(bounds, note=""))
+        return found.tables[0].to_arrow()
 
     def to_frame(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
         """The same, with the same options, as a pandas DataFrame.
@@ -222,7 +227,7 @@ class Release:
 
     def __repr__(self) -> str:
         where = f" where {self.where}" if self.where else ""
-        mark = "" if self.record.get("private", True) else "; simulated, NOT private"
+        mark = "" if self.receipt.private else "; simulated, NOT private"
         return f"<release: {self.task}{where}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
 
     def _repr_html_(self) -> str:

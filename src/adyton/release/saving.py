@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, TypeVar
 from adyton.errors import AdytonError
 from adyton.interrupts import deferred
 from adyton.release import files
+from adyton.release.presentation import Look
 from adyton.release.staging import Place, replaced
-from adyton.release.tables import ANSWERS, CELLS, TABLES, Look, ReleasedTable, TableSet, all_tables
+from adyton.release.tables import ANSWERS, CELLS, TABLES, ReleasedTable, TableSet, all_tables
 from adyton.spreadsheets import harmless
 
 if TYPE_CHECKING:

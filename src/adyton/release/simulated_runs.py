@@ -18,7 +18,7 @@ from adyton.arrays import Reals
 from adyton.plans.base import Plan
 from adyton.plans.simulation import simulate
 from adyton.queries import Queries
-from adyton.release.presentation import shown
+from adyton.release.presentation import Look
 
 SECONDS, PATIENCE = 20.0, 3.0
 """How long runs may go on for one purpose: so many seconds of work, or so many times as long on a busy machine. The run
@@ -114,7 +114,7 @@ class SimulatedRuns:
     def _stand_in(self, seed: int) -> npt.NDArray[np.int64]:
         """Counts such as the data might have: the estimate is smoother than they are, so that chance is added again."""
         random = np.random.default_rng(seed)
-        likely = shown(self.estimate, integer=False, nonnegative=True)
+        likely = Look(nonnegative=True).shown(self.estimate)
         return random.poisson(np.minimum(likely, _LARGEST_COUNT)).astype(np.int64)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from adyton.errors import AdytonError, BadInput
 from adyton.interrupts import deferred
+from adyton.release import files
 
 _PARTIAL = "partial"
 
@@ -26,7 +27,7 @@ class Place:
     folder: Path
     """Where the files are now."""
     replaces: Collection[str]
-    """Patterns of what may be replaced if it is there."""
+    """Patterns of what may be replaced if it is there and belongs to a release."""
     settled: bool = False
     """Whether what was paid for is to stay."""
 
@@ -40,7 +41,7 @@ class Place:
             self.settled = True
             old: Path | None = None
             try:
-                if self.goal.is_dir() and any(self.goal.iterdir()) and _foreign(self.goal, self.replaces) is None:
+                if self.goal.is_dir() and any(self.goal.iterdir()) and _lost(self.goal, self.replaces) is None:
                     old = self.goal.rename(_hidden(self.goal))
                 self.folder = self.folder.rename(self.goal)  # takes the place of an empty folder too
             except OSError as error:
@@ -58,7 +59,8 @@ class Place:
 def staged(folder: str | os.PathLike[str], *, replaces: Collection[str] = ()) -> Iterator[Place]:
     """A place to write to, which vanishes at the end of the block if it was not settled in it.
 
-    What cannot be written later is refused now: a folder with files in it too, unless all of them match *replaces*.
+    What cannot be written later is refused now: a folder with files in it too, unless it says of itself that it is a
+    release and all of them match *replaces*.
     """
     given = Path(folder)
     try:
@@ -98,20 +100,23 @@ def _check(given: Path, goal: Path, replaces: Collection[str]) -> None:
         raise BadInput(f"{given} is a file. Name a folder to write to.")
     if goal.is_dir() and any(goal.iterdir()):
         if not replaces:
-            raise BadInput(f"{given} holds files already. Name a new folder, empty it, or allow to overwrite it.")
-        if (other := _foreign(goal, replaces)) is not None:
             raise BadInput(
-                f"{given} holds {other}, which is no file of a release and would be lost. Name a new folder, or take "
-                "it away first."
+                f"{given} holds files already. Name a new folder, empty it, or allow to overwrite a release in it "
+                "(--overwrite, overwrite=True)."
+            )
+        if (other := _lost(goal, replaces)) is not None:
+            raise BadInput(
+                f"{given} holds {other}, which is no file of a release there and would be lost. Name a new folder, or "
+                "take it away first."
             )
     if goal == Path.cwd() or os.path.ismount(goal):
         raise BadInput(f"{given} cannot be put in place in one step. Name a new folder.")
 
 
-def _foreign(folder: Path, allowed: Collection[str]) -> str | None:
-    """A file or folder in it that matches none of the patterns."""
+def _lost(folder: Path, allowed: Collection[str]) -> str | None:
+    """A file or folder in it that matches none of the patterns; any of them where nothing says that it is a release."""
     names = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")))
-    patterns = (*allowed, f".*.{_PARTIAL}")
+    patterns = (*allowed, f".*.{_PARTIAL}") if files.says_so(folder / files.JSON) else ()
     return next((name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)), None)
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Array
 from adyton.queries import Identity, Queries
 from adyton.queries import Marginals as MarginalQueries
 from adyton.release import frames
 from adyton.release.intervals import MOST_QUERIES, Interval
-from adyton.release.presentation import around, shown
+from adyton.release.presentation import Look
 from adyton.tasks import Cdf, Marginals, QueryList
 from adyton.tasks.words import question_in_words
 
@@ -34,14 +33,6 @@ _LONGEST = 60
 """How many letters the name of a file has."""
 
 
-@dataclass(frozen=True)
-class Look:
-    """How counts are shown: as they are, as whole numbers, without negative ones."""
-
-    integer: bool = False
-    nonnegative: bool = False
-
-
 @dataclass(frozen=True, eq=False)
 class ReleasedTable:
     """One table: the labels of its lines by column, their counts, and bounds if there are any."""
@@ -53,9 +44,9 @@ class ReleasedTable:
     """A label for each line, column by column."""
     what: str
     """What the counts are called."""
-    counts: npt.NDArray[Any]
-    lower: npt.NDArray[Any] | None = None
-    upper: npt.NDArray[Any] | None = None
+    counts: Array
+    lower: Array | None = None
+    upper: Array | None = None
     note: str = ""
     """What has to be said about the bounds."""
 
@@ -70,6 +61,17 @@ class ReleasedTable:
         if self.note:
             values["note"] = [self.note, *itertools.repeat(None, len(self.counts) - 1)]
         return pa.table({**columns, **{frames.free(name, columns): value for name, value in values.items()}})
+
+    def to_plain(self) -> dict[str, Any]:
+        """Column by column, as plain values for JSON."""
+        return {
+            "labels": {name: np.asarray(one).tolist() for name, one in zip(self.names, self.labels, strict=True)},
+            "what": self.what,
+            "counts": self.counts.tolist(),
+            "lower": None if self.lower is None else self.lower.tolist(),
+            "upper": None if self.upper is None else self.upper.tolist(),
+            "note": self.note,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,23 +91,27 @@ class TableSet:
         if self.queries.count > MOST_QUERIES:
             return self._noted(TOO_MANY_LINES)
         found = release.interval(self.queries, confidence)  # all at once: the algorithm is run again for it
-        if not found.bounded:
-            return self._noted(found.note)
-        return replace(self, tables=tuple(self._with(found)), confidence=found.confidence)
+        return self._noted(found.missing) if found.missing else self.within(found)
 
-    def _with(self, found: Interval) -> Iterator[ReleasedTable]:
-        start = 0
+    def to_plain(self) -> dict[str, Any]:
+        """Everything, as plain values for JSON."""
+        return {
+            "integer": self.look.integer,
+            "nonnegative": self.look.nonnegative,
+            "confidence": self.confidence,
+            "left_out": self.left_out,
+            "tables": [table.to_plain() for table in self.tables],
+        }
+
+    def within(self, found: Interval) -> TableSet:
+        """The same with the bounds of all its lines."""
+        tables, start = [], 0
         for table in self.tables:
             part = slice(start, start + len(table.counts))
-            lower, upper = around(
-                table.counts,
-                found.lower[part],
-                found.upper[part],
-                integer=self.look.integer,
-                nonnegative=self.look.nonnegative,
-            )
-            yield replace(table, lower=lower, upper=upper, note=found.note)
+            lower, upper = self.look.around(table.counts, found.lower[part], found.upper[part])
+            tables.append(replace(table, lower=lower, upper=upper, note=found.note))
             start = part.stop
+        return replace(self, tables=tuple(tables), confidence=found.confidence)
 
     def _noted(self, note: str) -> TableSet:
         return replace(self, tables=tuple(replace(table, note=note) for table in self.tables))
@@ -117,31 +123,35 @@ def asked_tables(release: Release, look: Look) -> TableSet:
     if isinstance(task, Marginals) and task.way < len(release.schema.names):
         return _marginals(release, task, look)
     if isinstance(task, Cdf):
-        counts = _counted(release.workload, release, look)
-        cells = _cells(release, look).tables[0]
+        cells = table_of(release, release.schema.names, look).tables[0]
+        counts = look.numbers(release.workload @ look.shown(release.estimate))
         return TableSet(release.workload, (replace(cells, what="cumulative_count", counts=counts),), look)
     if isinstance(task, QueryList):
         words = [question_in_words(query) for query in task.queries]
-        answers = _counted(release.workload, release, look)
+        answers = look.numbers(release.workload @ look.shown(release.estimate))
         return TableSet(release.workload, (ReleasedTable(ANSWERS, ("query",), (words,), "count", answers),), look)
-    return _cells(release, look)
+    return table_of(release, release.schema.names, look)
 
 
 def all_tables(release: Release, look: Look) -> tuple[TableSet, ...]:
     """What is written as files: what was asked for, and the cells if these were not."""
     asked = asked_tables(release, look)
-    return (asked,) if asked.tables[0].file == CELLS else (asked, _cells(release, look))
+    return (asked,) if asked.tables[0].file == CELLS else (asked, table_of(release, release.schema.names, look))
 
 
-def _cells(release: Release, look: Look) -> TableSet:
-    queries = Identity(release.schema.shape)
-    return TableSet(queries, (_table(CELLS, release, release.schema.names, _counted(queries, release, look)),), look)
+def table_of(release: Release, names: Collection[str], look: Look) -> TableSet:
+    """The counts of every cell of some attributes, summed over the others."""
+    places = [place for place, name in enumerate(release.schema.names) if name in names]
+    queries = MarginalQueries(release.schema.shape, [places])
+    table = _table(CELLS, release, places, look.numbers(queries @ look.shown(release.estimate)))
+    whole = len(places) == len(release.schema.names)
+    return TableSet(Identity(release.schema.shape) if whole else queries, (table,), look)
 
 
 def _marginals(release: Release, task: Marginals, look: Look) -> TableSet:
     """Every table of so many attributes, in the order of the workload."""
     names, shape = release.schema.names, release.schema.shape
-    cells = shown(release.estimate, integer=look.integer, nonnegative=look.nonnegative)
+    cells = look.shown(release.estimate)
     every = math.comb(len(names), task.way)
     sets = [list(places) for places in itertools.islice(table_places(release, task), MOST_TABLES)]
     queries = release.workload if len(sets) == every else MarginalQueries(shape, sets)
@@ -149,8 +159,8 @@ def _marginals(release: Release, task: Marginals, look: Look) -> TableSet:
     tables = []
     for places in sets:
         kept = tuple(names[place] for place in places)
-        counts = _numbers(MarginalQueries(shape, [places]) @ cells, look)
-        tables.append(_table(_file_name(kept, taken), release, kept, counts))
+        counts = look.numbers(MarginalQueries(shape, [places]) @ cells)
+        tables.append(_table(_file_name(kept, taken), release, places, counts))
     return TableSet(queries, tuple(tables), look, left_out=every - len(sets))
 
 
@@ -159,17 +169,9 @@ def table_places(release: Release, task: Marginals) -> Iterator[tuple[int, ...]]
     return itertools.combinations(range(len(release.schema.names)), task.way)
 
 
-def _table(file: str, release: Release, names: Sequence[str], counts: npt.NDArray[Any]) -> ReleasedTable:
-    labels = frames.columns({name: release.axes[name] for name in names}, {})
-    return ReleasedTable(file, tuple(names), tuple(labels[name] for name in names), "count", counts)
-
-
-def _counted(queries: Queries, release: Release, look: Look) -> npt.NDArray[Any]:
-    return _numbers(release.answer(queries, integer=look.integer, nonnegative=look.nonnegative), look)
-
-
-def _numbers(answers: Reals, look: Look) -> npt.NDArray[Any]:
-    return np.asarray(answers, dtype=np.float64).astype(np.int64 if look.integer else np.float64)
+def _table(file: str, release: Release, places: Sequence[int], counts: Array) -> ReleasedTable:
+    names = [release.schema.names[place] for place in places]
+    return ReleasedTable(file, tuple(names), frames.labels([release.axes[name] for name in names]), "count", counts)
 
 
 def _file_name(names: Sequence[str], taken: set[str]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 
 from adyton.errors import BadInput
 from adyton.plans.base import ExpectedError
-from adyton.selection.drawing import COLOURS, check_ending
+from adyton.report.palette import COLOURS
+from adyton.report.pictures import check_ending, drawing, write
 
 _DASHES = {"exact": "-", "estimate": "-", "upper mark": "--", "noise only": ":"}
 _WORDS = {"upper mark": "at most about", "noise only": "noise alone"}
@@ -20,16 +20,11 @@ def draw(
 ) -> None:
     """Write the picture; the ending of *path* says in which format."""
     check_ending(path)
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise BadInput("pictures need matplotlib. Install it: pip install 'adyton[plots]'") from None
     names = list(dict.fromkeys(name for found in errors.values() for name, one in found.items() if one is not None))
     if not names:
         raise BadInput("no algorithm here has an error in closed form: there is nothing to draw.")
-    with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "adyton", "text.parse_math": False}):
-        figure = Figure(figsize=(7, 4.2), facecolor="white", layout="constrained")
+    with drawing({"font.size": 9}) as new_figure:
+        figure = new_figure(figsize=(7, 4.2), facecolor="white", layout="constrained")
         axes = figure.subplots()
         for place, name in enumerate(names):
             points = [(float(budget), found[name]) for budget, found in errors.items()]
@@ -44,7 +39,4 @@ def draw(
         axes.set_title(title, loc="left")
         axes.grid(True, which="major", color="#DDDDDD", linewidth=0.6)
         axes.legend(frameon=False)
-        try:
-            figure.savefig(path, metadata={"Date": None} if Path(path).suffix == ".svg" else None)
-        except OSError as error:
-            raise BadInput(f"{path} cannot be written ({error.strerror}). Name another file.") from None
+        write(figure, path)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adyton import odds
+from adyton.errors import BadInput
+from adyton.exact import display
+from adyton.plans.registry import plan_named
 from adyton.release.explanation import error_in_words
-from adyton.report import receipt
+from adyton.release.tables import MOST_TABLES
 from adyton.report.charts import caption, draw
 from adyton.report.lines import apart
 from adyton.report.promise import factor
@@ -24,11 +30,16 @@ if TYPE_CHECKING:
 WIDE, NARROW = 720, 358
 """The pixels of a picture on a screen and on a telephone; the page shows the one that fits."""
 _CANDIDATES = 8
+_YEAR = re.compile(r"\b(19|20)\d\d\b")
 
 
 def render(release: Release) -> str:
     """The whole page."""
     from markupsafe import Markup
+
+    def price(epsilon: Fraction) -> str:
+        """What it costs a person's budget."""
+        return display(epsilon * release.rows_per_unit)
 
     summary = summarise(release)
     pictures = [
@@ -40,8 +51,9 @@ def render(release: Release) -> str:
         }
         for panel in summary.panels
     ]
-    candidates = receipt.candidates(release)
-    about, source = receipt.about_algorithm(release.algorithm)
+    choice = release.choice
+    candidates = [] if choice is None else choice.ranked()
+    about, source = _about_algorithm(release.algorithm)
     return (
         templates()
         .get_template("page.html.j2")
@@ -50,11 +62,13 @@ def render(release: Release) -> str:
             pictures=pictures,
             error=error_in_words(release.known_error),
             typical=figure(release.known_error.per_query) if release.known_error else None,
-            looks=receipt.looks(release),
-            looks_price=receipt.looks_price(release),
+            looks=[] if choice is None else choice.bought,
+            looks_price=None if choice is None else price(choice.spent),
             candidates=candidates[:_CANDIDATES],
             more_candidates=candidates[_CANDIDATES:],
-            entries=receipt.entries(release),
+            display=display,
+            figure=figure,
+            price=price,
             about=about,
             source=source,
             schema=release.schema.to_toml().strip(),
@@ -67,22 +81,48 @@ def facts(release: Release, summary: Summary) -> dict[str, Any]:
     task = str(release.task)
     return {
         "release": release,
-        "record": release.record,
+        "receipt": release.receipt,
         "task": task,
         "heading": task[:1].upper() + task[1:],
         "by": _in_a_row(list(release.axes)),
         "summary": summary,
         "table": lines(summary),
-        "budget": receipt.budget(release),
+        "budget": _budget(release),
         "misses": f"{100 - 100 * summary.interval.confidence:.0f}" if summary.interval else None,
         "more_tables": _more_tables(release, summary),
         "factor": factor(release.epsilon),
         "sure": odds.chance(release.epsilon),
-        "meaning": odds.in_words(release.epsilon, str(release.record["unit"])),
+        "meaning": odds.in_words(release.epsilon, release.receipt.unit),
         "number": number,
-        "made": release.record["created"],
+        "made": release.receipt.created,
         **_protected(release),
     }
+
+
+def _budget(release: Release) -> dict[str, Any]:
+    """The budget of the data set after this release: exact decimals, and parts of the whole."""
+    total, remaining = release.receipt.total, release.receipt.remaining
+    this = min(release.epsilon, total)
+    before = max(Fraction(0), total - remaining - this)
+    return {
+        "this": display(release.epsilon),
+        "before": display(before),
+        "remaining": display(remaining),
+        "total": display(total),
+        "this_share": float(this / total),
+        "before_share": float(before / total),
+    }
+
+
+def _about_algorithm(name: str) -> tuple[str, str]:
+    """What an algorithm does and where it was published, from its own description; empty where there is none."""
+    try:
+        paragraphs = (inspect.getdoc(type(plan_named(name))) or "").split("\n\n")
+    except BadInput:
+        return "", ""
+    texts = [" ".join(paragraph.split()) for paragraph in paragraphs if not paragraph.lstrip().startswith(">>>")]
+    source = next((text for text in reversed(texts[1:]) if _YEAR.search(text)), "")
+    return texts[0], source
 
 
 def _more_tables(release: Release, summary: Summary) -> str | None:
@@ -91,17 +131,20 @@ def _more_tables(release: Release, summary: Summary) -> str | None:
         return None
     assert isinstance(release.task, Marginals)
     every = math.comb(len(release.axes), release.task.way)
+    kept = min(every, MOST_TABLES)
+    more = f" Of the {every - kept:,} others, release.to_frame(attributes) makes each." if every > kept else ""
     if release.task.way > 2:
+        told = f"{kept:,} of the {every:,}" if more else f"The {every:,}"
         return (
-            f"The {every:,} tables that were asked for are in the files beside this page. Here is each attribute alone."
+            f"{told} tables that were asked for are in the files beside this page.{more} Here is each attribute alone."
         )
-    left = every - len(summary.panels)
-    return f"{left:,} more tables are in the files beside this page." if left else None
+    left = kept - len(summary.panels)
+    return f"{left:,} more tables are in the files beside this page.{more}" if left else None
 
 
 def _protected(release: Release) -> dict[str, str]:
     """What one privacy unit is, in words; a unit without a name of its own tells its rows already."""
-    unit, most = str(release.record["unit"]), release.rows_per_unit
+    unit, most = release.receipt.unit, release.rows_per_unit
     rows = f"{most} row{'s' * (most > 1)}"
     named = unit != "row" and not unit.endswith(rows)
     return {"rows": rows, "protected": f"{unit} (at most {rows})" if named else unit}

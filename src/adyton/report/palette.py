@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from adyton.selection.drawing import COLOURS
-
+COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D55E00", "#BBBBBB")
+"""Eight that people of every kind of colour vision tell apart, grey in the place of black."""
 SKY, ORANGE, BLUE, VERMILION = (COLOURS[place] for place in (0, 1, 5, 6))
 DATA = f"var(--adyton-data,{BLUE})"
 """The colour of what was estimated; a page may set another one for a dark background."""

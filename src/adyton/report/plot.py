@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,10 +11,10 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.report.charts import oriented
 from adyton.report.palette import BLUE, heat
+from adyton.report.pictures import check_ending, drawing, write
 from adyton.report.scales import spread
 from adyton.report.shown import Panel
 from adyton.report.summary import summarise
-from adyton.selection.drawing import check_ending
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +26,6 @@ _INK, _QUIET = "#1D2329", "#55606B"
 _SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
-    "svg.hashsalt": "adyton",
-    "text.parse_math": False,
     "axes.edgecolor": _QUIET,
     "axes.labelcolor": _QUIET,
     "xtick.color": _INK,
@@ -42,38 +39,25 @@ def plot(release: Release, path: str | os.PathLike[str] | None = None) -> Figure
     """The pictures of a release below one another; written to a file if a path is given."""
     if path is not None:
         check_ending(path)
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise BadInput("pictures need matplotlib. Install it: pip install 'adyton[plots]'") from None
     panels = summarise(release, rows=1).panels
     if not panels:
         raise BadInput("there is no picture for so many queries. Ask for to_frame(), or answer fewer at a time.")
-    with matplotlib.rc_context(_SETTINGS):
+    with drawing(_SETTINGS) as new_figure:
         heights = [_BAR * len(panel.labels) + 0.9 if panel.kind == "bars" else 3.0 for panel in panels]
-        figure = Figure(figsize=(_WIDTH, sum(heights) + 0.4), facecolor="white", layout="constrained")
+        figure = new_figure(figsize=(_WIDTH, sum(heights) + 0.4), facecolor="white", layout="constrained")
         figure.suptitle(_title(release), fontsize=11, color=_INK)
         rows = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for axes, panel in zip(rows, panels, strict=True):
             _DRAW[panel.kind](axes, panel)
             axes.set_title(panel.title, loc="left", fontsize=9.5, color=_INK)
         if path is not None:
-            _write(figure, path)
+            write(figure, path)
     return figure
 
 
 def _title(release: Release) -> str:
     where = f" where {release.where}" if release.where else ""
     return f"{release.task}{where}: ε = {display(release.epsilon)}, by {release.algorithm}"
-
-
-def _write(figure: Figure, path: str | os.PathLike[str]) -> None:
-    undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    try:
-        figure.savefig(path, dpi=150, metadata=undated.get(Path(path).suffix.lower(), {}))
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
 def _draw_bars(axes: Axes, panel: Panel) -> None:

@@ -81,4 +81,4 @@ def _interval(release: Release, queries: Queries, confidence: float | None) -> t
     except Exception as error:
         known = isinstance(error, AdytonError)
         return None, str(error) if known else f"they could not be computed ({type(error).__name__})."
-    return (found, None) if found.bounded else (None, found.note.removeprefix("No bounds: "))
+    return (None, found.missing.removeprefix("No bounds: ")) if found.missing else (found, None)

@@ -31,6 +31,7 @@ class Chosen(Plan):
     """Whether the selector changes the estimate afterwards."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "simulates_many", self.plan.simulates_many)
 
     @classmethod
@@ -53,9 +54,17 @@ class Chosen(Plan):
         super().check(workload)
         self.inner.check(self.merging(workload).workload)
 
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """Refuse what is too much for the algorithm."""
+        self.inner.check_size(self.inner.merging(workload).workload, epsilon)
+
+    def predicts_soon(self, workload: Queries) -> bool:
+        """As the algorithm does."""
+        return self.plan.predicts_soon(workload)
+
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """As it would run by itself."""
-        cells = self.inner.estimate(x, workload, epsilon)
+        cells = self.inner.carry_out(x, workload, epsilon).estimate
         return cells.reshape(*cells.shape[: cells.ndim - len(x.shape)], -1)
 
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
@@ -65,8 +74,14 @@ class Chosen(Plan):
         found = self.inner.expected_error(merging.workload, epsilon, seen)
         return found if self.linear or found.kind == "noise only" else replace(found, kind="upper mark")
 
-    def one_law(self, workload: Queries, epsilon: Rational, queries: Queries) -> bool:
+    def one_law(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Where it is so for the algorithm, and nothing follows."""
         merging = self.merging(workload)
         asked = merging.on_groups(queries) if self.linear else None
         return asked is not None and self.inner.one_law(merging.workload, epsilon, asked)
+
+    def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
+        """Where the algorithm does, on the merged cells."""
+        merging = self.merging(workload)
+        asked = merging.on_groups(queries)
+        return asked is not None and self.inner.determines(merging.workload, epsilon, asked)

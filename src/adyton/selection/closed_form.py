@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -11,18 +12,12 @@ from adyton import __version__
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
-from adyton.plans.registry import algorithms, plan_named
-from adyton.queries import Marginals, Queries
+from adyton.plans.registry import algorithms, plan_named, plan_type
+from adyton.queries import Queries
 from adyton.selection.selector import Choice, Selector, Training
 from adyton.selection.ties import FEW_CELLS
 from adyton.selection.workload_kinds import reach
 
-_MOST_CELLS, _LARGEST = 1 << 14, 1 << 24
-"""Optimised strategies are tried up to this many cells: beyond, they take too long to find. Beyond so many coefficients
-only errors that need no table are computed."""
-_MOST_CELLS_OF_MARGINALS = 1 << 21
-_CHEAP = ("identity", "privelet")
-_SLOW, _DENSE = "hdmm", "workload"
 _PLAIN, _DENOISED = "identity", "denoised-cells"
 """Where every query asks about a single cell and plain noise is best, the noise can be taken out again in part. Of few
 cells that is not worth the exact errors."""
@@ -40,11 +35,10 @@ class ClosedForm(Selector):
     @classmethod
     def of(cls, dimensions: int) -> ClosedForm:
         """For domains of so many dimensions."""
-        independent = (name for name in algorithms(dimensions) if not plan_named(name).serves.data_dependent)
-        names = [name for name in independent if name != _DENSE]
+        plans = map(plan_type, algorithms(dimensions))
         about = Training(
             dimensions=dimensions,
-            algorithms=tuple(names),
+            algorithms=tuple(one.name for one in plans if not one.serves.data_dependent and one.effort != "dense"),
             workloads=(),
             corpus=(),
             epsilons=(),
@@ -59,15 +53,21 @@ class ClosedForm(Selector):
         self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
     ) -> Choice:
         """The least expected error."""
-        epsilon = self.check(workload, epsilon)
+        self.check(workload, epsilon)
         usable, notes = self.available(workload, ordered=ordered)
         errors = _errors(workload, epsilon, tuple(usable))
         name = min(errors, key=lambda one: (errors[one], one))
         least = max(errors[name], 1e-300)
         regrets = {one: error / least for one, error in errors.items()}
-        if reach(workload) == 0 and regrets.get(_PLAIN, 2.0) < 1 + 1e-9:
+        if reach(workload) == 0 and errors.get(_PLAIN, 2 * least) < (1 + 1e-9) * least:
             name = _DENOISED if _DENOISED in usable and workload.cells > FEW_CELLS else _PLAIN
+            regrets.setdefault(name, math.inf)  # it depends on the data
         return Choice(name, epsilon, (), regrets, errors, notes)
+
+    def candidates(self, workload: Queries, *, ordered: bool = True) -> list[str]:
+        """Without those that take too long to compute, which are passed over."""
+        names = super().candidates(workload, ordered=ordered)
+        return [name for name in names if plan_named(name).predicts_soon(workload)]
 
     def learnt(self) -> dict[str, Any]:
         """Nothing."""
@@ -83,22 +83,15 @@ class ClosedForm(Selector):
         return "The algorithm whose error on the workload, computed beforehand, is least. The choice costs nothing."
 
 
-def affordable(name: str, workload: Queries) -> bool:
-    """Whether the error of an algorithm can be computed in a short time."""
-    if name == _SLOW and isinstance(workload, Marginals):
-        return workload.cells <= _MOST_CELLS_OF_MARGINALS  # their weights are found on sets of axes, not on cells
-    large = workload.cells * workload.count > _LARGEST
-    return not ((name == _SLOW and workload.cells > _MOST_CELLS) or (name not in _CHEAP and large))
-
-
 @lru_cache(maxsize=16)
 def _errors(workload: Queries, epsilon: Fraction, names: tuple[str, ...]) -> dict[str, float]:
     """The exact errors, of those algorithms that have one."""
     found = {}
     for name in names:
-        if not affordable(name, workload):
+        plan = plan_named(name)
+        if not plan.predicts_soon(workload):
             continue
-        expected = plan_named(name).expected_error(workload, epsilon)
+        expected = plan.expected_error(workload, epsilon)
         if expected.kind in ("exact", "estimate"):
             found[name] = expected.total
     if not found:

@@ -22,7 +22,7 @@ from adyton.kernel.mechanisms import NonZeros, Partitionality, Statistic, TotalV
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.messages import no_such
-from adyton.plans.dawa import along_curve
+from adyton.plans.steps import along_curve
 from adyton.queries import Measurement, Reduction, Total
 
 CELLS = "cells"
@@ -75,10 +75,10 @@ class Feature:
         if self.statistic is None:
             total = x.measure(Total(x.shape), spent)
             deviation = float(total.standard_deviations[0])
-            return Bought(self.name, unit * float(total.value), unit * deviation, spent, total)
+            return Bought(self.name, self.words, unit * float(total.value), unit * deviation, spent, total)
         source = x.reduce(along_curve(x.shape)) if self.along and len(x.shape) > 1 else x
         found = source.statistic(self.statistic(epsilon), spent)
-        return Bought(self.name, unit * found.value, unit * found.deviation, spent)
+        return Bought(self.name, self.words, unit * found.value, unit * found.deviation, spent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +86,8 @@ class Bought:
     """A feature that was bought: its noisy value, the standard deviation of the noise, and its price."""
 
     name: str
+    words: str
+    """What it is."""
     value: float
     deviation: float
     spent: Fraction

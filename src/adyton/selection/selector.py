@@ -7,31 +7,23 @@ import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.exact import Rational, as_number, positive
+from adyton.exact import Rational, as_number, display
 from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, shorten
-from adyton.plans.base import SMALLEST_EPSILON
-from adyton.plans.registry import PLANS, algorithms, plan_named
+from adyton.plans.limits import SMALLEST_EPSILON
+from adyton.plans.registry import algorithms, plan_named, plan_type
 from adyton.queries import Measurement, Queries, Total
 from adyton.remembered import cached_property
 from adyton.selection import selector_file
 from adyton.selection.features import Bought, feature_named
 from adyton.selection.workload_kinds import reach
 from adyton.whole import whole
-
-if TYPE_CHECKING:
-    from adyton.selection.measured import Measured
-    from adyton.selection.replay import Replay
-
-
-CHOOSER = "pythia"
-"""The plan that chooses: it cannot be chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +52,9 @@ class Training:
                 raise BadInput(f"{name} of a selector must be names, given {shorten(values)}.")
         for name, least in (("dimensions", 1), ("inputs", 0), ("trials", 0)):
             whole(getattr(self, name), name, least)
-        if CHOOSER in self.algorithms:
-            raise BadInput(f"a selector chooses among algorithms that estimate, and {CHOOSER!r} chooses itself.")
+        for name in set(self.algorithms).intersection(algorithms()):
+            if plan_type(name).chooses:
+                raise BadInput(f"a selector chooses among algorithms that estimate, and {name!r} chooses itself.")
         if not (isinstance(self.date, str) and isinstance(self.adyton, str) and self.algorithms):
             raise BadInput("a selector must know algorithms, and say when and by which version it was trained.")
 
@@ -89,12 +82,22 @@ class Choice:
         """The noisy number of rows, if it was bought: the chosen algorithm need not buy it again."""
         return next((one.total for one in self.bought if one.total is not None), None)
 
+    @property
+    def spent(self) -> Fraction:
+        """What was spent on features."""
+        return sum((one.spent for one in self.bought), Fraction(0))
+
+    def ranked(self) -> list[tuple[str, str]]:
+        """The algorithms that could be chosen with their regrets as they are shown, the most promising first."""
+        pairs = sorted(self.regrets.items(), key=lambda pair: pair[1])
+        return [(name, f"{regret:.2f}" if math.isfinite(regret) else "unknown") for name, regret in pairs]
+
     def to_plain(self) -> dict[str, Any]:
         """The choice as plain values, for JSON: budgets as exact fractions, and as floats for programs."""
         bought = [
             {
                 "name": one.name,
-                "words": feature_named(one.name).words,
+                "words": one.words,
                 "value": one.value,
                 "deviation": one.deviation,
                 "epsilon": as_number(one.spent),
@@ -136,10 +139,6 @@ class Selector(ABC):
         A public number of rows, *total*, is not bought. Of cells that are not *ordered* along any axis, nothing is
         expected of their neighbours.
         """
-
-    def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
-        """What would be chosen on public inputs, from their true features and simulated noise."""
-        raise BadInput(f"a {self.kind} selector cannot be replayed.")
 
     @abstractmethod
     def learnt(self) -> dict[str, Any]:
@@ -189,9 +188,9 @@ class Selector(ABC):
                 "Name an algorithm, or train again."
             )
         if not ordered:
-            usable = [name for name in usable if not PLANS[name].serves.ordered] or usable
+            usable = [name for name in usable if not plan_type(name).serves.ordered] or usable
         if workload is not None and reach(workload) == 0:
-            usable = [name for name in usable if not PLANS[name].serves.sums] or usable
+            usable = [name for name in usable if not plan_type(name).serves.sums] or usable
         missing = [name for name in known if name not in here]
         newer = sorted(here - set(known) - set(self.training.library)) if self.training.library else []
         notes = []
@@ -203,18 +202,20 @@ class Selector(ABC):
             notes.append(f"the selector does not know {listing(newer)}: train again to have the choice of all.")
         return usable, tuple(notes)
 
-    def check(self, workload: Queries, epsilon: Rational = 1) -> Fraction:
-        """Refuse a domain of another dimension, and budgets that no feature can be bought with; return the budget."""
-        amount = positive(epsilon, "epsilon", computed=True)
-        if not amount >= SMALLEST_EPSILON:
-            raise BadInput(f"epsilon must be at least 2^-40 to choose an algorithm, given {shorten(epsilon)}.")
+    def candidates(self, workload: Queries, *, ordered: bool = True) -> list[str]:
+        """The algorithms that could be chosen."""
+        return self.available(workload, ordered=ordered)[0]
+
+    def check(self, workload: Queries, epsilon: Fraction = Fraction(1)) -> None:
+        """Refuse a domain of another dimension, and budgets that no feature can be bought with."""
+        if not epsilon >= SMALLEST_EPSILON:
+            raise BadInput(f"epsilon must be at least 2^-40 to choose an algorithm, given {display(epsilon)}.")
         ndim = len(workload.domain)
         if ndim != self.training.dimensions:
             raise BadInput(
                 f"this selector was trained for {self.training.dimensions} dimensions, the domain {workload.domain} "
                 f"has {ndim}. Leave the selector out to use the one that fits."
             )
-        return amount
 
     def with_share(self, part: Rational) -> Selector:
         """The same selector with another share of the budget for features."""
@@ -245,6 +246,11 @@ class Selector(ABC):
     def __repr__(self) -> str:
         about = self.training
         return f"<{self.kind} selector among {len(about.algorithms)} algorithms, from {about.inputs} inputs>"
+
+
+def uses_rows(algorithm: str) -> bool:
+    """Whether an algorithm buys a noisy number of rows, and need not if there is one."""
+    return plan_type(algorithm).buys_total
 
 
 def _can_run(name: str, workload: Queries) -> bool:

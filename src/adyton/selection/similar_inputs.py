@@ -16,15 +16,11 @@ from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.exact import share as part_of_budget
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import DenoisingPlan
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
 from adyton.selection.features import Bought, feature_named
-from adyton.selection.inputs import workload_named
-from adyton.selection.measured import Measured
-from adyton.selection.replay import Replay, uses_rows
-from adyton.selection.selector import Choice, Selector, Training
-from adyton.selection.ties import TIE, best, cheapest, tie_of
+from adyton.selection.selector import Choice, Selector, Training, uses_rows
+from adyton.selection.ties import cheapest, tie_of
 from adyton.selection.votes import Votes
 from adyton.selection.workload_kinds import reach
 
@@ -40,10 +36,10 @@ as eight inputs, or as a fifth of all if they are few, because data sets differ,
 noise. If all come from one data set, it does not count. Regrets above 2 count as 2, because it is between good
 algorithms that the choice is hard."""
 _HARDLY = 1e-9
-_PLAIN = "identity"
+PLAIN = "identity"
 _DIGITS = 5
 _LARGEST = 1 << 24
-_COLUMNS = ("sizes", "reaches", "epsilons", "signals", "sources", "least", "logs")
+COLUMNS = ("sizes", "reaches", "epsilons", "signals", "sources", "least", "logs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,49 +72,24 @@ class SimilarInputs(Selector):
     logs: Reals
     """inputs × algorithms: the logarithm of the error, in units of that of plain noise on every cell."""
 
-    @classmethod
-    def trained(cls, training: Training, share: Fraction, measured: Measured) -> SimilarInputs:
-        """From measured errors: one row for each input and workload."""
-        plain = plan_named(_PLAIN)
-        parts: list[tuple[Reals, ...]] = []
-        for name in measured.errors:
-            asked = [workload_named(name, one.domain) for one in measured.inputs]
-            unit = [
-                float(plain.expected_error(workload, one.epsilon))
-                for workload, one in zip(asked, measured.inputs, strict=True)
-            ]
-            means = measured.mean_errors(name)
-            if _PLAIN in measured.algorithms and max(reach(workload) for workload in asked) == 0:
-                unit = means[:, measured.algorithms.index(_PLAIN)].tolist()  # of the same noise: its chance cancels out
-            logs = np.log(means) - np.log(unit)[:, None]
-            sizes = np.log2([workload.cells for workload in asked])
-            signals = np.array([float(one.epsilon * one.scale) for one in measured.inputs])
-            sources = np.array([measured.sources.index(one.shape.source) for one in measured.inputs], dtype=np.float64)
-            reaches = np.array([reach(workload) for workload in asked])
-            budgets = np.log2([float(one.epsilon) for one in measured.inputs])
-            least = np.log(measured.best_errors(name)) - np.log(unit)
-            parts.append((sizes, reaches, budgets, signals, sources, least, logs))
-        columns = dict(zip(_COLUMNS, map(np.concatenate, zip(*parts, strict=True)), strict=True))
-        return cls.from_learnt(training, share, columns)
-
     def choose(
         self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
     ) -> Choice:
         """Count the votes; buy the noisy count first, if it pays."""
-        epsilon = self.check(workload, epsilon)
+        self.check(workload, epsilon)
         usable, notes = self.available(workload, ordered=ordered)
-        plain, votes, logs = self._votes(workload, epsilon, tuple(usable))
+        plain, votes, logs = counted(self, workload, epsilon, tuple(usable))
         bought: tuple[Bought, ...] = ()
         shares = None
         if total is not None:
             shares = votes.shares(float(epsilon) * total, 0.0)
-        elif self._pays(votes, usable):
+        elif self.pays(votes, usable):
             bought = (feature_named("scale").buy(x, epsilon, self.share * epsilon),)
             shares = votes.shares(bought[0].value, float(1 / self.share))
         regrets = dict(zip(usable, votes.expected(shares).tolist(), strict=True))
         errors = dict(zip(usable, (plain * np.exp(logs.expected(shares))).tolist(), strict=True))
         left = epsilon - sum((one.spent for one in bought), Fraction(0))
-        exact = [name for name in usable if _known(name, workload, epsilon) is not None]
+        exact = [name for name in usable if known_error(name, workload, epsilon) is not None]
         name = cheapest(regrets.items(), usable, exact, tie_of(workload, ordered))
         if regrets[name] > min(regrets.values()):
             notes += (f"{name} is taken because its errors are exact, and no other promises much less.",)
@@ -128,48 +99,24 @@ class SimilarInputs(Selector):
         """The noisy number of rows."""
         return frozenset(["scale"])
 
-    def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
-        """Buy a noisy count where it pays, as often as asked, and count the votes by it."""
-        chosen = np.empty((draws, len(measured.inputs)), dtype=np.int64)
-        left = np.ones(chosen.shape)
-        random = np.random.default_rng(seed)
-        for column, one in enumerate(measured.inputs):
-            asked = workload_named(workload, one.domain)
-            names = tuple(self.available(asked)[0])
-            places = np.array([measured.algorithms.index(name) for name in names])
-            _, votes, _ = self._votes(asked, one.epsilon, names)
-            exact = np.array([_known(name, asked, one.epsilon) is not None for name in names])
-            if self._pays(votes, names):
-                noise = float(1 / self.share)
-                noisy = float(one.epsilon * one.scale) + noise * random.laplace(0, 1, draws)
-                picked = best(votes.expected(votes.shares(noisy, noise)), exact, TIE)
-                left[:, column] = 1 / self._prices(names)[picked]
-            else:
-                picked = best(votes.expected(), exact, TIE)
-            chosen[:, column] = places[picked]
-        return Replay(chosen, left)
+    def pays(self, votes: Votes, usable: Sequence[str]) -> bool:
+        """Whether the votes are for buying the noisy count."""
+        return votes.pays(float(1 / self.share), self.prices(usable))
 
-    def _votes(self, workload: Queries, epsilon: Fraction, usable: tuple[str, ...]) -> tuple[float, Votes, Votes]:
-        """The error of plain noise, and what similar inputs say of regrets, and of errors as logarithms."""
-        return _counted(self, workload, epsilon, usable)
-
-    def _pays(self, votes: Votes, usable: Sequence[str]) -> bool:
-        return votes.pays(float(1 / self.share), self._prices(usable))
-
-    def _prices(self, usable: Sequence[str]) -> Reals:
+    def prices(self, usable: Sequence[str]) -> Reals:
         """What the error of each algorithm is multiplied by if the count is bought, which some would buy anyway."""
         return np.array([1.0 if uses_rows(name) else 1 / (1 - float(self.share)) for name in usable])
 
     def learnt(self) -> dict[str, Any]:
         """The table of training inputs."""
-        return {name: _rounded(getattr(self, name)).tolist() for name in _COLUMNS}
+        return {name: _rounded(getattr(self, name)).tolist() for name in COLUMNS}
 
     @classmethod
     def from_learnt(cls, training: Training, share: Rational, learnt: Any) -> SimilarInputs:
         """The selector with this table."""
         logs = np.asarray(learnt["logs"], dtype=np.float64)
         given = {"least": logs.min(axis=-1), **learnt}  # not in files of former versions
-        ones = [np.asarray(given[name], dtype=np.float64) for name in _COLUMNS[:-1]]
+        ones = [np.asarray(given[name], dtype=np.float64) for name in COLUMNS[:-1]]
         rows = logs.shape[0] if logs.ndim == 2 else 0
         if not rows or logs.shape[1] != len(training.algorithms) or any(one.shape != (rows,) for one in ones):
             raise BadInput("this is not a selector by similar inputs: its columns are not of one length.")
@@ -200,14 +147,14 @@ def _nearness(distances: Reals) -> Reals:
 
 
 @lru_cache(maxsize=64)
-def _counted(
+def counted(
     selector: SimilarInputs, workload: Queries, epsilon: Fraction, usable: tuple[str, ...]
 ) -> tuple[float, Votes, Votes]:
-    """Public, and the same in every run."""
-    plain = float(plan_named(_PLAIN).expected_error(workload, epsilon))
+    """The error of plain noise, and what similar inputs say of regrets, and of errors as logarithms: all public."""
+    plain = float(plan_named(PLAIN).expected_error(workload, epsilon))
     logs = selector.logs[:, [selector.training.algorithms.index(name) for name in usable]].copy()
     for column, name in enumerate(usable):
-        if (closed := _known(name, workload, epsilon)) is not None:
+        if (closed := known_error(name, workload, epsilon)) is not None:
             logs[:, column] = np.log(closed / plain)
     alike = _nearness((selector.reaches - reach(workload)) / _REACH_WIDTH)
     budget = math.log2(epsilon.numerator) - math.log2(epsilon.denominator)
@@ -226,10 +173,10 @@ def _counted(
 
 
 @lru_cache(maxsize=256)
-def _known(name: str, workload: Queries, epsilon: Fraction) -> float | None:
+def known_error(name: str, workload: Queries, epsilon: Fraction) -> float | None:
     """The exact error, if the plan knows it; least squares alone says little about a plan that denoises."""
     plan = plan_named(name)
-    if isinstance(plan, DenoisingPlan) or plan.serves.data_dependent:
+    if not plan.linear or plan.serves.data_dependent:
         return None
     try:
         found = plan.expected_error(workload, epsilon)

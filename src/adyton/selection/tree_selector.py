@@ -15,9 +15,7 @@ from adyton.exact import share as part_of_budget
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Queries
 from adyton.selection.decision_tree import Leaf, Split, Tree, all_features, from_plain, most_features, to_plain, walk
-from adyton.selection.features import CELLS, FEATURES, Bought, feature_named
-from adyton.selection.measured import Measured
-from adyton.selection.replay import Replay, uses_rows
+from adyton.selection.features import CELLS, Bought, feature_named
 from adyton.selection.selector import Choice, Selector, Training
 from adyton.selection.ties import cheapest
 from adyton.selection.workload_kinds import kind_of
@@ -47,7 +45,7 @@ class TreeSelector(Selector):
         self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
     ) -> Choice:
         """Walk down the tree of the workload's kind."""
-        epsilon = self.check(workload, epsilon)
+        self.check(workload, epsilon)
         usable, notes = self.available(workload, ordered=ordered)
         tree = self.trees[kind_of(workload, self.trees)]
         public = {CELLS: float(x.cells)} | ({} if total is None else {"scale": float(epsilon) * total})
@@ -69,20 +67,6 @@ class TreeSelector(Selector):
     def features(self) -> frozenset[str]:
         """All that some tree asks for."""
         return frozenset[str]().union(*map(all_features, self.trees.values())) - {CELLS}
-
-    def replay(self, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
-        """Walk down the tree with noisy features, as often as asked."""
-        tree = self.trees[workload]
-        price = self.share / max(1, most_features(tree, frozenset([CELLS])))
-        names = (CELLS, *(feature.name for feature in FEATURES))
-        rows = measured.noisy_features(price, draws, seed)
-        chosen, left = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
-        for number, row in enumerate(rows):
-            leaf, seen = walk(tree, dict(zip(names, row.tolist(), strict=True)).__getitem__)
-            paid = seen.keys() - {CELLS} - ({"scale"} if uses_rows(leaf.algorithm) else set())
-            chosen[number] = measured.algorithms.index(leaf.algorithm)
-            left[number] = 1 - float(price) * len(paid)
-        return Replay(chosen.reshape(draws, -1), left.reshape(draws, -1))
 
     def finish(self, cells: Reals, choice: Choice, workload: Queries) -> Reals:
         """On a line, where single cells are asked about: the nearest estimate whose cells add up, without their signs,

@@ -1,18 +1,41 @@
-"""What is public about a workload and matters to the choice: how large a part of the domain its queries ask about."""
+"""Workloads that stand for all others, and what matters of one to the choice: how much of the domain it asks about."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.queries import Queries, Ranges
+from adyton.errors import BadInput
+from adyton.messages import no_such
+from adyton.queries import Identity, Prefix, Queries, RandomRanges, Ranges
 from adyton.queries.random_ranges import LENGTHS
 
+_RANGES = 1000
 _SHORT, _LONG = 1 / 16, 1 / 4
+
+
+def _ranges(kind: str) -> Callable[[tuple[int, ...]], Queries]:
+    return lambda domain: RandomRanges(domain, _RANGES, seed=0, kind=kind)
+
+
+WORKLOADS: dict[str, Callable[[tuple[int, ...]], Queries]] = {
+    "identity": Identity,
+    "prefix": Prefix,
+    **{kind: _ranges(kind) for kind in ("short", "medium", "long", "mixed")},
+}
+"""The workloads that stand for all others: each cell; each prefix of a line; a thousand boxes of a kind."""
+
+
+@lru_cache(maxsize=64)
+def workload_named(name: str, domain: tuple[int, ...]) -> Queries:
+    """The workload of this name on a domain."""
+    if name not in WORKLOADS:
+        raise BadInput(no_such("workload", name, WORKLOADS))
+    return WORKLOADS[name](domain)
 
 
 @lru_cache(maxsize=64)

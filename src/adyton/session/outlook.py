@@ -16,16 +16,13 @@ from adyton.exact import Rational, positive
 from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import listing, shorten
 from adyton.plans.base import ExpectedError, Plan
-from adyton.plans.registry import plan_named
+from adyton.plans.registry import plan_named, plan_type
 from adyton.queries import Queries
 from adyton.schema import Schema
-from adyton.selection.chosen import Chosen
-from adyton.selection.closed_form import ClosedForm, affordable
-from adyton.selection.pythia import Pythia
 from adyton.session.preview import promised
 from adyton.tasks import Task, as_task
 
-AUTO = "auto"
+AUTO, _CHOOSER = "auto", "pythia"
 LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)
 _DIGITS = 4
 _KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
@@ -38,17 +35,19 @@ def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, An
     """
     if not isinstance(algorithm, str):
         raise BadInput(f'algorithm is "{AUTO}" or a name, with options beside it, given {shorten(algorithm)}.')
-    if algorithm not in (AUTO, Pythia.name):
+    name = _CHOOSER if algorithm == AUTO else algorithm
+    if not plan_type(name).chooses:
         if "rows" in options:
             raise BadInput("rows is for plans that run inside other plans. Leave it out, or give a public total.")
-        return plan_named(algorithm, **options), dict(options)
+        return plan_named(name, **options), dict(options)
     allowed = ("selector", "share", *_KEPT_WHEN_CHOSEN)
-    for name in options:
-        if name not in allowed:
-            raise BadInput(f"a choice has the options {listing(allowed)}, not {name!r}. Name an algorithm to set its.")
+    for one in options:
+        if one not in allowed:
+            raise BadInput(f"a choice has the options {listing(allowed)}, not {one!r}. Name an algorithm to set its.")
     options = {"reduce": True, **options} if task.merges else options
     ordered = any(attribute.ordered for attribute in schema.attributes.values())
-    return Pythia(**options, ordered=ordered), {name: options[name] for name in _KEPT_WHEN_CHOSEN if name in options}
+    kept = {one: options[one] for one in _KEPT_WHEN_CHOSEN if one in options}
+    return plan_named(name, **options, ordered=ordered), kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +60,8 @@ class Outlook:
     workload: Queries
     plans: Mapping[str, Plan]
     """The algorithms that could run, as they would be run."""
+    chooses: bool = False
+    """Whether one of them is chosen privately."""
     share: Fraction = Fraction(0)
     """The part of the budget that choosing among them may cost."""
     misfits: Fraction = Fraction(0)
@@ -78,34 +79,26 @@ class Outlook:
         """For a task on a table with this schema."""
         selected = as_task(task).select(schema)
         workload = task.workload(selected)
-        plan, kept = plan_of(task, selected, algorithm, options or {})
+        plan, _ = plan_of(task, selected, algorithm, options or {})
         plan.check(workload)
-        if not isinstance(plan, Pythia):
-            return cls(task, selected, workload, {algorithm: plan}, misfits=misfits)
-        seen = plan.merging(workload).workload
-        selector = plan.selector_for(seen)
-        names = selector.available(seen, ordered=plan.ordered)[0]
-        if isinstance(selector, ClosedForm):  # it passes over what takes too long to compute
-            names = [name for name in names if affordable(name, seen)]
-        plans = {name: Chosen.named(name, **kept) for name in names}
-        return cls(task, selected, workload, plans, selector.share, misfits)
+        plans, share = plan.candidates(workload), plan.choice_share(workload)
+        return cls(task, selected, workload, plans, plan.chooses, share, misfits)
 
     @property
     def names(self) -> tuple[str, ...]:
         """What they are called."""
         return tuple(self.plans)
 
-    def errors(self, epsilon: Rational) -> dict[str, ExpectedError | None]:
+    def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
         """The error to expect of each algorithm where it has a closed form that can be computed soon; else None.
 
         Where a choice comes first, it is the error with what the choice leaves of the budget at least.
         """
         found: dict[str, ExpectedError | None] = {}
-        counting = positive(epsilon, "epsilon", computed=True) * (1 - self.misfits)
-        row_epsilon = counting / self.schema.rows_per_unit * (1 - self.share)
+        row_epsilon = epsilon * (1 - self.misfits) / self.schema.rows_per_unit * (1 - self.share)
         for name, plan in self.plans.items():
             found[name] = None
-            if len(self.plans) == 1 or affordable(name, plan.merging(self.workload).workload):
+            if len(self.plans) == 1 or plan.predicts_soon(plan.merging(self.workload).workload):
                 try:
                     error = plan.expected_error(self.workload, row_epsilon)
                 except BadInput:
@@ -116,7 +109,7 @@ class Outlook:
     def epsilon_for(self, error: Rational) -> Fraction:
         """The least ε, to four digits, with which an algorithm has at most this root mean square error of an answer."""
         target = float(positive(error, "error", computed=True))
-        best = promised(self.errors(1))
+        best = promised(self.errors(Fraction(1)))
         if best is None:
             raise BadInput(
                 f"the error of {', '.join(self.names)} depends on the data and has no closed form. Name an algorithm "

@@ -8,17 +8,9 @@ from fractions import Fraction
 from html import escape
 
 from adyton.exact import display
-from adyton.plans.base import ExpectedError
+from adyton.plans.base import MEANINGS, ExpectedError
 from adyton.plans.registry import what_it_does
 
-MEANINGS = {
-    "exact": "certain, whatever the data",
-    "estimate": "certain, whatever the data, up to rounding",
-    "upper mark": "about this or less",
-    "noise only": "from noise; the data add to it",
-    "resampled": "from what was published",
-}
-"""What the kinds of :class:`~adyton.plans.base.ExpectedError` mean, in plain words."""
 UNKNOWN = "depends on the data"
 
 

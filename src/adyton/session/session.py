@@ -9,30 +9,27 @@ from types import TracebackType
 from typing import Any
 
 from adyton import odds
-from adyton.arrays import Reals
 from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
-from adyton.kernel.refusals import beyond
-from adyton.kernel.sources import TableSource, VectorSource
+from adyton.kernel.ledger.records import Account, Budgeted, refusal
+from adyton.kernel.sources import TableSource
 from adyton.noise.source import NoiseSource
-from adyton.plans.base import Plan
-from adyton.queries import Measurement, Queries
+from adyton.queries import Measurement
 from adyton.release import Release
+from adyton.release.receipt import Receipt
 from adyton.schema import Schema
-from adyton.selection.pythia import Pythia
 from adyton.session.epsilon import Epsilon
 from adyton.session.misfits import MisfitCount
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
-from adyton.session.receipt import OpenReceipt
 from adyton.tasks import Task, as_task
 from adyton.whole import whole
 
 
-class Session:
+class Session(Budgeted):
     """A private table with a budget. Releases come out of it, and what they cost is written into a ledger.
 
     *data* is a CSV, Parquet or DuckDB file, a pandas, polars or Arrow table, or an Ibis table; *schema* says what is
@@ -92,19 +89,9 @@ class Session:
     # ---- the budget -------------------------------------------------------------------------------------------------
 
     @property
-    def total(self) -> Fraction:
-        """All that may ever be spent."""
-        return self._kernel.total
-
-    @property
-    def spent(self) -> Fraction:
-        """What has been spent, by everybody who shares the ledger."""
-        return self._kernel.spent
-
-    @property
-    def remaining(self) -> Fraction:
-        """What is left."""
-        return self._kernel.remaining
+    def budget(self) -> Account:
+        """The account as it is now: what everybody who shares the ledger has spent of the total."""
+        return self._kernel.budget
 
     @property
     def ledger(self) -> Ledger | Tally:
@@ -124,15 +111,15 @@ class Session:
         **options: Any,
     ) -> Preview:
         """What a release would cost, which algorithms could run, and the error to expect. Spends nothing."""
-        outlook = self._outlook(task, algorithm, where, misfits, options)
+        outlook, amount = self._outlook(task, algorithm, where, misfits, options), budget(epsilon, "epsilon")
         return Preview(
             task=str(task),
             cells=outlook.schema.cells,
             queries=outlook.workload.count,
-            epsilon=budget(epsilon, "epsilon"),
+            epsilon=amount,
             remaining=self.remaining,
-            candidates=outlook.errors(epsilon),
-            chosen=algorithm in (AUTO, Pythia.name),
+            candidates=outlook.errors(amount),
+            chosen=outlook.chooses,
             misfits=outlook.misfits,
         )
 
@@ -185,28 +172,31 @@ class Session:
         row_epsilon = amount * (1 - planned.share) / x.stability
         plan.admit(x, workload, row_epsilon)
         odds.warn(amount, "a release", self.unit)
-        receipt = OpenReceipt.of(self._kernel)
+        receipt = Receipt.opened(self._kernel)
         self.last = None
         with self._kernel.receipts() as debits:
             counted = planned.measure(amount)
-            name, choice, estimate = _run(plan, x, workload, row_epsilon)
+            outcome = plan.carry_out(x, workload, row_epsilon)
         with deferred():
             self.last = release = Release(
                 schema=schema,
                 task=task,
                 where=where,
-                algorithm=name,
+                algorithm=outcome.algorithm,
                 options=kept,
                 epsilon=amount,
-                estimate=estimate,
-                choice=choice,
-                record=receipt.complete(self.unit, self.schema.rows_per_unit, debits),
+                estimate=outcome.estimate,
+                choice=outcome.choice,
+                receipt=receipt.paid(self._kernel.ledger, debits),
                 misfits=counted,
             )
         return release
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
-        """A noisy number of rows, spending *epsilon*."""
+        """A noisy number of rows, spending *epsilon*.
+
+        Misfits are not counted: a row whose value *where* cannot read satisfies no comparison and is missing silently.
+        """
         source, amount = self._source(where), budget(epsilon, "epsilon")
         self._afford(amount)
         odds.warn(amount, "a count", self.unit)
@@ -227,8 +217,9 @@ class Session:
 
     def _afford(self, amount: Fraction) -> None:
         """Refuse what is more than is left, in the person's own terms and not in those of a row."""
-        if amount > self.remaining:
-            raise beyond(amount, self.remaining, self.total, path=self.ledger.path)
+        budget = self.budget
+        if amount > budget.remaining:
+            raise refusal(amount, budget.remaining, budget.total, self.ledger.path)
 
     def _source(self, where: str | None) -> TableSource:
         return self._kernel.root if where is None else self._kernel.root.where(where)
@@ -276,11 +267,3 @@ def _total(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | N
             "say what may be spent in all, for example epsilon=1; only a ledger that exists knows it already."
         )
     return Ledger.read(ledger).total
-
-
-def _run(plan: Plan, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[str, dict[str, Any] | None, Reals]:
-    """The algorithm that was run, the choice that led to it, if any, and the estimate."""
-    if not isinstance(plan, Pythia):
-        return plan.name, None, plan.estimate(x, workload, epsilon)
-    choice = plan.choose(x, workload, epsilon)
-    return choice.algorithm, choice.to_plain(), plan.follow(x, workload, choice)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Reals
 from adyton.solving.nonnegative import nonnegative_least_squares
+from adyton.solving.replayed_sets import replay_sets
 
 PULL = 0.05
 """How strongly exponents are drawn to 0, in standard deviations of the noise per unit of exponent."""
@@ -105,10 +106,8 @@ class DisjointSums:
         replays do what hundreds did. An exponent λ is drawn back by *pull* standard deviations of the noise: the
         replays end where y − q·x = pull·σ·λ for every answer, the least relative entropy plus a fine on misfits.
         """
-        from adyton.solving.disjoint_sums_compiled import replay_sets
-
         total = self.total
-        answers, starts, labels = [], [0], self._labels.astype(np.int32)
+        answers, starts, labels = [], [0], self._labels.astype(np.int32, order="C")
         for own, values, covers in zip(labels, self._answers, self._covers, strict=True):
             goals = values
             if covers:  # what is known of the total improves each answer, and makes the last one superfluous
@@ -122,7 +121,7 @@ class DisjointSums:
         mass = self._mass * (total / self._mass.sum())
         replay_sets(
             labels,
-            self._coefficients,
+            np.ascontiguousarray(self._coefficients),
             np.array(self._plain),
             np.array(starts),
             np.concatenate(answers),
@@ -132,6 +131,7 @@ class DisjointSums:
             exponents,
             max(_LEAST_SWEEPS, min(sweeps, _WORK // labels.size)),
             tolerance,
+            np.empty((4, max(1, int(np.diff(starts).max())))),
         )
         self._exponents = np.split(exponents, starts[1:-1])
         if np.isfinite(mass).all() and mass.sum() > 0:

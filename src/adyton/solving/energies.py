@@ -7,17 +7,17 @@ time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 
 import numpy as np
-import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Places, Reals
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
-from adyton.queries.hierarchy import block_sums, spread
+from adyton.queries.block_tree import BlockTree, block_sums, spread
 
-Levels = list[npt.NDArray[np.int64]]
-Order = npt.NDArray[np.int64] | None
+Levels = Sequence[Places]
+Order = Places | None
 _EVEN = 1e-9
 
 
@@ -37,6 +37,17 @@ def tree_energies(workload: Queries, levels: Levels, profile: Reals, order: Orde
     in_order = order is None or isinstance(workload, Identity | Total | Stack)
     method = _energies if in_order else _energies_by_rows
     return method(workload, levels, profile, order)
+
+
+def held_energies(workload: Queries, tree: BlockTree) -> Reals:
+    """What the vectors that are constant on the blocks of a level hold of the trace of WᵀW, for each level of a tree
+    from the finest upwards: Σ_blocks (cells of the block)·Σ_q α_q², α_q the mean of q over the block.
+
+    >>> held_energies(Identity(4), BlockTree.of_halves(4))
+    array([4., 2., 1.])
+    """
+    energies = tree_energies(workload, tree.boundaries, np.ones(workload.cells), tree.order)
+    return np.array([energy @ np.diff(level) for energy, level in zip(energies, tree.boundaries, strict=True)][::-1])
 
 
 def _energies_of_boxes(workload: Ranges, levels: Levels, profile: Reals, order: Order) -> list[Reals] | None:
@@ -153,7 +164,7 @@ def _(workload: Ranges, levels: Levels, profile: Reals, order: Order) -> list[Re
     return results
 
 
-def _cumulative(profile: Reals, level: npt.NDArray[np.int64]) -> Reals:
+def _cumulative(profile: Reals, level: Places) -> Reals:
     """For each cell, which part of its block (by profile) lies in it or before it inside the block."""
     running = profile.cumsum()
     start = np.concatenate([[0.0], running])[level[:-1]]

@@ -54,8 +54,6 @@ def _nonnegative(queries: Queries, variances: Reals, answers: Array) -> Reals:
         return np.maximum(0.0, answers.astype(np.float64))
     tree = as_tree(queries)
     if tree is not None:
-        every, precisions = np.zeros((*answers.shape[:-1], tree.blocks)), np.zeros(tree.blocks)
-        measured = slice(None) if tree.measured is None else tree.measured
-        every[..., measured], precisions[measured] = answers, 1 / variances
-        return tree.unordered(nonnegative_tree_least_squares(tree.boundaries, every, precisions))
+        every, precisions = tree.for_every_block(answers), tree.for_every_block(1 / variances)
+        return tree.unordered(nonnegative_tree_least_squares(tree, every, precisions))
     return nonnegative_least_squares(queries.__matmul__, queries.transpose, answers.astype(np.float64), 1 / variances)

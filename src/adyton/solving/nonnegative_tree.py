@@ -17,55 +17,41 @@ O(cells · height) without iterating. One pass of least squares on it, O(cells),
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
+from adyton.queries.block_tree import BlockTree
+from adyton.solving.active_leaves import active_leaves
+from adyton.solving.block_passes import BlockFit
 
 
-def nonnegative_tree_least_squares(
-    boundaries: Sequence[npt.ArrayLike], answers: npt.ArrayLike, precisions: npt.ArrayLike
-) -> Reals:
-    """The cells x ≥ 0 that fit noisy sums of the blocks of a tree best.
+def nonnegative_tree_least_squares(tree: BlockTree, answers: npt.ArrayLike, precisions: npt.ArrayLike) -> Reals:
+    """The cells x ≥ 0, in the order of the tree, that fit noisy sums of its blocks best.
 
-    ``boundaries`` lists for each level, from the coarsest to the finest, where its blocks start, and at the end the
-    number of cells. Blocks are numbered level by level; the last axis of ``answers`` and ``precisions`` runs over them,
-    leading axes over trials. A precision is 1/variance, 0 for a block that was not measured; at the coarsest level it
-    may be infinite: such a sum, at least 0, is met exactly. Where several solutions fit alike, the one with the least
-    sum of squares is returned: what is known only of a group of cells is spread evenly over them.
+    The last axis of ``answers`` and ``precisions`` runs over the blocks, leading axes over trials. A precision is
+    1/variance, 0 for a block that was not measured; at the coarsest level it may be infinite: such a sum, at least 0,
+    is met exactly. Where several solutions fit alike, the one with the least sum of squares is returned: what is known
+    only of a group of cells is spread evenly over them.
 
-    >>> nonnegative_tree_least_squares([[0, 2], [0, 1, 2]], [3, 5, -2], [1, 1, 1])
+    >>> nonnegative_tree_least_squares(BlockTree(2, [[0, 2], [0, 1, 2]]), [3, 5, -2], [1, 1, 1])
     array([4., 0.])
-    >>> nonnegative_tree_least_squares([[0, 4], [0, 1, 4]], [10, 4, 0], [np.inf, 1, 0])
+    >>> nonnegative_tree_least_squares(BlockTree(4, [[0, 4], [0, 1, 4]]), [10, 4, 0], [np.inf, 1, 0])
     array([4., 2., 2., 2.])
     """
-    from adyton.solving.nonnegative_tree_compiled import solve_trials
-
-    levels = [np.asarray(level, dtype=np.int64) for level in boundaries]
     values, weights = np.asarray(answers, dtype=np.float64), np.asarray(precisions, dtype=np.float64)
-    top, blocks, leaves = levels[0].size - 1, sum(level.size - 1 for level in levels), levels[-1].size - 1
+    top, blocks, sizes = tree.boundaries[0].size - 1, tree.blocks, np.diff(tree.boundaries[-1])
     _check(values, weights, top, blocks)
-    starts = np.cumsum([top] + [level.size - 1 for level in levels[1:]])
-    children = [
-        start + np.searchsorted(fine, coarse[:-1])
-        for start, coarse, fine in zip(starts, levels[:-1], levels[1:], strict=False)
-    ]
+    offsets, inner = tree.offsets, blocks - sizes.size
     leading = np.broadcast_shapes(values.shape[:-1], weights.shape[:-1])
-    rows = np.ascontiguousarray(np.broadcast_to(values, (*leading, blocks)).reshape(-1, blocks))
-    row_weights = weights if weights.ndim == 1 else np.broadcast_to(weights, (*leading, blocks))
-    sizes = np.diff(levels[-1])
-    sums = np.empty((rows.shape[0], leaves))
-    solve_trials(
-        rows,
-        np.ascontiguousarray(row_weights.reshape(-1, blocks)),
-        np.concatenate([*children, [blocks]]).astype(np.int64),
-        sizes,
-        top,
-        sums,
-    )
+    rows, row_weights = (np.broadcast_to(part, (*leading, blocks)).reshape(-1, blocks) for part in (values, weights))
+    sums = np.empty((len(rows), sizes.size))
+    for row, weight, found in zip(rows, row_weights, sums, strict=True):
+        given, own = row.copy(), weight.copy()
+        rest = ~active_leaves(given, own, offsets, top, sizes.size)
+        given[inner:][rest], own[inner:][rest] = 0.0, np.inf  # the other leaves are held at zero
+        found[:] = np.maximum(0.0, BlockFit.of(offsets, own, sizes).estimates(given)[inner:])
     cells = sums if sizes.max() == 1 else np.repeat(sums / sizes, sizes, axis=-1)
     return cells.reshape(*leading, -1)
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Reals
 from adyton.queries import Grid, Haar, Hierarchy, Identity, Kronecker, Queries, Reduction, Total
-from adyton.queries.hierarchy import block_boundaries
+from adyton.queries.block_tree import BlockTree
 from adyton.solving.augmented import AugmentedSolver
 from adyton.solving.energies import tree_energies
 from adyton.solving.general_solvers import LARGEST_DENSE, DenseSolver, IterativeSolver
@@ -161,8 +161,7 @@ class HaarSolver:
     def total_variance(self, workload: Queries) -> float:
         """Σ_j ‖W·h_j‖²·σ_j² / ‖h_j‖⁴; for h = left − right, ‖W·h‖² = 2‖W·left‖² + 2‖W·right‖² − ‖W·(left + right)‖²."""
         queries = self._queries
-        sizes = [1 << power for power in range(queries.levels, -1, -1)]
-        levels = block_boundaries(queries.cells, sizes, root=False)
+        levels = BlockTree.of_halves(queries.cells).boundaries
         means = tree_energies(workload, levels, np.ones(queries.cells), None)
         sums = [mean * np.square(np.diff(level)) for mean, level in zip(means, levels, strict=True)]
         norms = [sums[0]]

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.exact import Rational, positive
+from adyton.kernel.mechanisms import VectorLaplace
+from adyton.kernel.sources import VectorSource
 from adyton.queries import Measurement, Queries
-
-if TYPE_CHECKING:
-    from adyton.kernel.sources import VectorSource
-    from adyton.solving.solvers import Solver
+from adyton.solving.determined import among, determined
+from adyton.solving.solvers import Solver, solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,41 +23,33 @@ class Strategy:
     queries: Queries
     weights: Reals | None = None
 
-    def measure(self, x: VectorSource, epsilon: Rational) -> Measurement:
+    def measure(self, x: VectorSource, epsilon: Fraction) -> Measurement:
         """Noisy answers from a source, for *epsilon* in all."""
         return x.measure(self.queries, epsilon, self.weights)
 
-    def variances(self, epsilon: Rational) -> Reals:
+    def variances(self, epsilon: Fraction) -> Reals:
         """The variance of the noise in each answer, as the kernel will draw it."""
-        from adyton.kernel.mechanisms import VectorLaplace
-
         noise = VectorLaplace.weighted(self.queries, self.weights)
-        return np.asarray(noise.variances(positive(epsilon, "epsilon", computed=True)))
+        return np.asarray(noise.variances(epsilon))
 
-    def solver(self, epsilon: Rational) -> Solver:
+    def solver(self, epsilon: Fraction) -> Solver:
         """Least squares for such answers, prepared once for each epsilon."""
-        return _prepare(self, positive(epsilon, "epsilon", computed=True))
+        return _prepare(self, epsilon)
 
-    def determines(self, queries: Queries, epsilon: Rational) -> bool:
+    def determines(self, queries: Queries, epsilon: Fraction) -> bool:
         """Whether least squares leave nothing but noise in the answers to these queries."""
-        return _determines(self, positive(epsilon, "epsilon", computed=True), queries)
+        return _determines(self, epsilon, queries)
 
     def measures(self, queries: Queries) -> bool:
         """Whether it shows that they are among the measured ones, or sums of them."""
-        from adyton.solving.determined import among
-
         return among(self.queries, queries)
 
 
 @lru_cache(maxsize=64)
 def _prepare(strategy: Strategy, epsilon: Fraction) -> Solver:
-    from adyton.solving.solvers import solver
-
     return solver(strategy.queries, strategy.variances(epsilon))
 
 
 @lru_cache(maxsize=64)
 def _determines(strategy: Strategy, epsilon: Fraction, queries: Queries) -> bool:
-    from adyton.solving.determined import determined
-
     return determined(strategy.queries, strategy.solver(epsilon), queries)

@@ -31,17 +31,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.queries import Hierarchy, Queries
+from adyton.queries import Queries
 from adyton.strategies.base import Strategy
 from adyton.strategies.leaves import Leaves
-from adyton.strategies.overlaps import Overlap, overlap_of
+from adyton.strategies.weighted_tree import WeightedTree
 from adyton.whole import freeze, whole
 
 SWEEPS = 10
-_HASTY = 2
-"""The last sweeps take each best λ at once; those before go half the way, which ends in better optima."""
 
 
 def greedy_h(
@@ -71,98 +68,6 @@ def greedy_h(
     tree = WeightedTree(workload, leaves)
     tree.improve(whole(sweeps, "sweeps", 0))
     return tree.strategy(workload.domain)
-
-
-class WeightedTree:
-    """The shares λ of all blocks, level by level, and the error that they lead to; at first those of equation 9."""
-
-    def __init__(self, workload: Queries, leaves: Leaves, overlap: Overlap | None = None) -> None:
-        self.leaves, self.depth = leaves, leaves.depth
-        self.overlap = overlap = overlap_of(workload, leaves) if overlap is None else overlap
-        filled = leaves.filled(self.depth)
-        self.shares = [np.zeros(1 << depth) for depth in range(self.depth)]
-        self.states = [np.zeros((3, 1 << depth)) for depth in range(self.depth + 1)]  # V, u and e
-        self.states[-1][1] = filled
-        self.states[-1][2, filled] = overlap.energies()
-        self.crosses = self.shares.copy()
-        self._rise([2.0 ** (-depth / 2) for depth in range(self.depth)], [np.zeros((2, 0))] * self.depth, 1.0)
-
-    def improve(self, sweeps: int) -> None:
-        """Choose every λ again, this many times, as long as the workload has a way back; keep the best."""
-        best, least = self.shares, self.error
-        for sweep in range(sweeps if self.overlap.sweeps else 0):
-            before = self.shares
-            self.sweep(0.5 if sweep < sweeps - _HASTY else 1.0)
-            if self.error < least:
-                best, least = self.shares, self.error
-            if all(np.array_equal(old, new) for old, new in zip(before, self.shares, strict=True)):
-                break
-        if self.error > least:
-            contexts = self._fall()
-            self.shares = best
-            self._rise([-1.0] * self.depth, contexts, 0.0)
-
-    def sweep(self, step: float) -> None:
-        """Choose every λ in the present context, and go this part of the way to it."""
-        self._rise([-1.0] * self.depth, self._fall(), step)
-
-    def _rise(self, decays: list[float], contexts: list[Reals], step: float) -> None:
-        from adyton.strategies.greedy_h_compiled import rise
-
-        shares = [share.copy() for share in self.shares]
-        for depth in range(self.depth - 1, -1, -1):
-            self.crosses[depth] = cross = self.overlap.cross()
-            parts = np.empty((2, cross.size))
-            below, above = self.states[depth + 1], self.states[depth]
-            rise(below, cross, decays[depth], contexts[depth], step, shares[depth], parts, above)
-            self.overlap.merge(parts[0], parts[1])
-        self.shares = shares
-        inside, variance, energy = self.states[0][:, 0]
-        self.error = float(inside + variance * energy)
-
-    def _fall(self) -> list[Reals]:
-        """For each level, k and π of every block."""
-        from adyton.strategies.greedy_h_compiled import fall
-
-        _, variance, energy = self.states[0]
-        by_own = np.stack([np.ones(1), energy, variance])  # the derivatives of V + u·e by V, u and e
-        frame = np.array([[0.0], [1.0]])
-        contexts = []
-        for depth in range(self.depth):
-            own, below, cross = self.states[depth], self.states[depth + 1], self.crosses[depth]
-            context, crossed = np.empty_like(frame), np.empty(cross.size)
-            by_below, frame_below = np.empty_like(below), np.empty((2, 2 * cross.size))
-            fall(below, cross, self.shares[depth], own, by_own, frame, context, crossed, by_below, frame_below)
-            left, right = below[1, 0::2], below[1, 1::2]
-            pull = self.overlap.back(crossed) / (left + right) ** 2  # ∂w_1/∂u_1 = u_2/s², ∂w_1/∂u_2 = −u_1/s²
-            by_below[1, 0::2] += right * pull
-            by_below[1, 1::2] -= left * pull
-            by_own, frame = by_below, frame_below
-            contexts.append(context)
-        return contexts
-
-    def blocks(self, depth: int = 0) -> tuple[list[npt.NDArray[np.int64]], Reals]:
-        """The boundaries of the levels that are measured, and the weights of their blocks, some of them 0.
-
-        From a *depth* on, each block there has the weight 1 to distribute.
-        """
-        levels, kept = [], []
-        rest = np.ones(1 << depth)
-        for level in range(depth, self.depth + 1):
-            share = self.shares[level] if level < self.depth else np.ones(rest.size)
-            weights = (rest * share)[self.leaves.filled(level)]
-            rest = np.repeat(rest * (1 - share), 2)
-            if weights.any():
-                levels.append(self.leaves.level(level))
-                kept.append(weights)
-        return levels, np.concatenate(kept)
-
-    def strategy(self, domain: tuple[int, ...]) -> Strategy:
-        """The hierarchy of all blocks that have a weight."""
-        levels, weights = self.blocks()
-        measured = np.flatnonzero(weights)
-        numbers = None if measured.size == weights.size else measured
-        return Strategy(Hierarchy(domain, levels, self.leaves.order, numbers), weights[measured])
 
 
 def _check_order(order: npt.ArrayLike | None, cells: int) -> npt.NDArray[np.int64] | None:

@@ -15,8 +15,10 @@ import numpy as np
 from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.queries import Cells, Grid, Identity, Kronecker, Marginals, Queries, Ranges, Reduction, Total, Weighted
+from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.one_order import BITS, BITS_IN_PRODUCTS, one_order, weighted_tree
+from adyton.strategies.weighted_marginals import weighted_marginals
 
 _ROUNDS = 3
 _LARGEST_COMPARISON = 1 << 23
@@ -60,8 +62,6 @@ def _choose(workload: Queries, bits: int) -> Strategy:
         case Kronecker():
             return _product([_choose(factor, BITS_IN_PRODUCTS) for factor in workload.factors])
         case Marginals():
-            from adyton.strategies.weighted_marginals import weighted_marginals
-
             return weighted_marginals(workload)
         case Ranges() if len(workload.domain) > 1:
             return _boxes(workload)
@@ -114,11 +114,7 @@ def _weighted_sides(side: Ranges, weights: Reals) -> tuple[Places, Weighted]:
 
 def _variances(strategy: Strategy, queries: Queries) -> Reals:
     """The variance of the answer to each query, with variance 1 at weight 1 and sensitivity 1."""
-    from adyton.solving.augmented import AugmentedSolver
-    from adyton.solving.solvers import solver
-
     weights = np.ones(strategy.queries.count) if strategy.weights is None else strategy.weights
     scale = float(strategy.queries._absolute_transpose(weights).max())
-    prepare = AugmentedSolver if AugmentedSolver.suits(strategy.queries) else solver
-    prepared = prepare(strategy.queries, np.square(scale / weights))
+    prepared = solver(strategy.queries, np.square(scale / weights))
     return np.concatenate([prepared.variances(rows) for rows in queries.rows()])

@@ -7,11 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from adyton.queries import AllRange, Grid, Haar, Hierarchy, Identity, Kronecker, Total
-from adyton.queries.orders import block_tree
+from adyton.queries import AllRange, Haar, Hierarchy, Identity, Kronecker, Total
+from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.solving.energies import tree_energies
 from adyton.strategies.base import Strategy
-from adyton.strategies.optimal_levels import LevelWeights
 
 _TALLEST_QUADTREE = 10
 _REMEMBERED = 32
@@ -30,23 +30,18 @@ def total(domain: tuple[int, ...]) -> Strategy:
     return Strategy(Total(domain))
 
 
-def uniform_grid(domain: tuple[int, ...], blocks: tuple[int, ...]) -> Strategy:
-    """The boxes of a grid with this many blocks along each axis."""
-    return Strategy(Grid.of_blocks(domain, blocks))
-
-
 @lru_cache(maxsize=_REMEMBERED)
 def h2(domain: tuple[int, ...]) -> Strategy:
     """A binary tree with all of its levels (Hay et al., "Boosting the accuracy of differentially private histograms
     through consistency", PVLDB 2010), but for the root, which its two halves tell well enough."""
-    return Strategy(_without_root(_tree(domain, 2)))
+    return Strategy(_without_root(boxes_in_boxes(domain)))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def hb(domain: tuple[int, ...]) -> Strategy:
     """A tree without its root, with the branching that suits the domain (Qardaji et al., "Understanding hierarchical
     methods for differentially private histograms", PVLDB 2013)."""
-    return Strategy(_without_root(_tree(domain, branching(domain))))
+    return Strategy(_without_root(boxes_in_boxes(domain, branching(domain))))
 
 
 @lru_cache(maxsize=256)
@@ -101,21 +96,12 @@ def _mean_energy(side: int, parts: int) -> float:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def level_strategy(cells: int, levels: LevelWeights) -> Strategy:
-    """The blocks of some sizes, with a weight for each size."""
-    tree = Hierarchy.of_blocks(cells, levels.block_sizes[::-1], root=False)
-    return Strategy(tree, np.array(levels.weights[::-1])[tree.query_levels()])
-
-
-@lru_cache(maxsize=_REMEMBERED)
 def quadtree(domain: tuple[int, ...]) -> Strategy:
     """Every axis is halved, down to cells or ten times; the budget grows by 2^(1/3) from each level to the next
     (Cormode et al., "Differentially private spatial decompositions", ICDE 2012)."""
-    tree = _tree(domain, 2)
-    levels = tree.boundaries[: _TALLEST_QUADTREE + 1]
-    weights = np.exp2(np.arange(len(levels)) / 3)
-    kept = Hierarchy(domain, levels, tree.order)
-    return Strategy(kept, weights[kept.query_levels()])
+    tree = boxes_in_boxes(domain)
+    kept = Hierarchy(domain, tree.boundaries[: _TALLEST_QUADTREE + 1], tree.order)
+    return Strategy(kept, np.exp2(kept.query_levels() / 3))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -125,10 +111,5 @@ def privelet(domain: tuple[int, ...]) -> Strategy:
     return Strategy(waves[0] if len(waves) == 1 else Kronecker(waves))
 
 
-def _without_root(tree: Hierarchy) -> Hierarchy:
-    return tree if len(tree.boundaries) == 1 else Hierarchy(tree.domain, tree.boundaries[1:], tree.order)
-
-
-def _tree(domain: tuple[int, ...], b: int) -> Hierarchy:
-    order, levels = block_tree(domain, b)
-    return Hierarchy(domain, levels, None if len(domain) == 1 else order)
+def _without_root(tree: BlockTree) -> Hierarchy:
+    return Hierarchy(tree.domain, tree.boundaries[1:] or tree.boundaries, tree.order)

@@ -9,11 +9,12 @@ import numpy as np
 from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.queries import Explicit, Hierarchy, Identity, Partition, Product, Queries, Reduction, Stack, Weighted
-from adyton.queries.orders import block_tree
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.strategies.base import Strategy
-from adyton.strategies.greedy_h import SWEEPS, WeightedTree
+from adyton.strategies.greedy_h import SWEEPS
 from adyton.strategies.leaves import Leaves
 from adyton.strategies.p_identity import Problem, optimise
+from adyton.strategies.weighted_tree import WeightedTree
 
 _DEEPEST = 10
 """Θ is constant on blocks if there are more than 2^10 cells."""
@@ -117,7 +118,7 @@ def _direct_error(workload: Queries) -> float:
 
 def weighted_tree(workload: Queries) -> WeightedTree:
     """Greedy-H over the cells as they stand, in several dimensions in Morton order."""
-    order = None if len(workload.domain) == 1 else block_tree(workload.domain)[0]
+    order = boxes_in_boxes(workload.domain).order
     tree = WeightedTree(workload, Leaves(workload.cells, order, np.arange(workload.cells + 1)))
     tree.improve(SWEEPS)
     return tree

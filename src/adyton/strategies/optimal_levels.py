@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -24,7 +22,9 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.queries import Prefix, Queries
-from adyton.solving.energies import tree_energies
+from adyton.queries.block_tree import BlockTree, halvings
+from adyton.solving.energies import held_energies
+from adyton.strategies.level_weights import LevelWeights
 from adyton.whole import whole
 
 _NOTHING = 1e-12
@@ -37,57 +37,10 @@ _LEAST = 1e-3
 """Levels of less weight than this are left out."""
 
 
-@dataclass(frozen=True)
-class LevelWeights:
-    """Block sizes to measure, from the smallest to the largest, and the share of ε for each; the shares add up to 1."""
-
-    block_sizes: tuple[int, ...]
-    weights: tuple[float, ...]
-
-    def variances(self, epsilon: float) -> tuple[float, ...]:
-        """The variance 2/(w·ε)² of the noise in a block's answer, for each size.
-
-        >>> LevelWeights((1, 4), (0.5, 0.5)).variances(2.0)
-        (2.0, 2.0)
-        """
-        return tuple(2 / (weight * epsilon) ** 2 for weight in self.weights)
-
-
-def tree_height(cells: int) -> int:
-    """The height of the smallest binary tree with this many leaves or more.
-
-    >>> tree_height(1), tree_height(5)
-    (0, 3)
-    """
-    return (whole(cells, "cells", 1) - 1).bit_length()
-
-
-def energies_from_blocks(block_energies: Sequence[npt.ArrayLike], cells: int) -> Reals:
-    """T_l from the energies Σ_q α_q² of the blocks of 1, 2, 4, … cells, where α_q is the mean of q over the block.
-
-    The vectors that are constant on blocks of the level l hold Σ_blocks (cells of the block)·Σ_q α_q² of the trace of
-    WᵀW; T_l is what they hold more than the next level. The last block of a level may be cut where the domain ends.
-
-    >>> energies_from_blocks([[1.0, 1.0], [0.5]], 2)  # both cells
-    array([1., 1.])
-    """
-    height = tree_height(cells)
-    if len(block_energies) != height + 1:
-        raise BadInput(f"a tree on {cells} cells has {height + 1} levels, given the energies of {len(block_energies)}.")
-    held = np.zeros(height + 2)
-    for level, given in enumerate(block_energies):
-        energies = np.asarray(given, dtype=np.float64).reshape(-1)
-        starts = np.arange(0, cells, 1 << level)
-        if energies.size != starts.size:
-            raise BadInput(f"level {level} has {starts.size} blocks, given {energies.size} energies.")
-        held[level] = np.minimum(1 << level, cells - starts) @ energies
-    return np.maximum(0.0, held[:-1] - held[1:])
-
-
 @lru_cache(maxsize=64)
 def _prefix_energy(cells: int) -> tuple[float, ...]:
     held = []
-    for level in range(tree_height(cells) + 1):
+    for level in range(halvings(cells) + 1):
         size = 1 << level
         blocks, rest = divmod(cells, size)
         inside = blocks * (size + 1) * (2 * size + 1) / 6  # Σ_{k≤B} k²/B for the prefixes that end in a block of B
@@ -112,12 +65,10 @@ def level_energy_of(workload: Queries) -> tuple[float, ...]:
     >>> level_energy_of(Prefix(2))
     (0.5, 2.5)
     """
-    cells = workload.cells
     if isinstance(workload, Prefix):
-        return _prefix_energy(cells)
-    levels = [np.append(np.arange(0, cells, 1 << level), cells) for level in range(tree_height(cells), -1, -1)]
-    energies = tree_energies(workload, levels, np.ones(cells), None)[::-1]
-    return tuple(energies_from_blocks(energies, cells).tolist())
+        return _prefix_energy(workload.cells)
+    held = held_energies(workload, BlockTree.of_halves(workload.cells))
+    return tuple(np.maximum(0.0, held - np.append(held[1:], 0.0)).tolist())
 
 
 def squared_error(levels: LevelWeights, level_energy: npt.ArrayLike) -> float:
@@ -150,7 +101,7 @@ def optimal_levels(cells: int, level_energy: npt.ArrayLike, most: int = 5) -> Le
     ((1, 16, 128, 1024), [0.311, 0.222, 0.218, 0.249])
     """
     energy = np.asarray(level_energy, dtype=np.float64).reshape(-1)
-    height = tree_height(cells)
+    height = halvings(cells)
     if energy.size != height + 1 or not np.isfinite(energy).all() or (energy < 0).any():
         raise BadInput(f"level_energy must be {height + 1} finite numbers of at least 0, one per level of the tree.")
     return _optimal_levels(tuple(energy.tolist()), whole(most, "most", 1))

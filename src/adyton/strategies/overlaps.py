@@ -15,6 +15,8 @@ from adyton.arrays import Reals
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
 from adyton.solving.energies import tree_energies
 from adyton.strategies.leaves import Leaves
+from adyton.strategies.overlaps_of_ranges import RangesOverlap
+from adyton.strategies.overlaps_of_rows import LARGEST_TABLE, MeansOverlap, TableOverlap
 
 
 class Overlap(Protocol):
@@ -50,11 +52,9 @@ def overlap_of(workload: Queries, leaves: Leaves) -> Overlap:
         return ConstantOverlap(workload, leaves)
     if leaves.order is None and isinstance(workload, Prefix | AllRange):
         return IntervalOverlap(workload, leaves)
-    from adyton.strategies.overlaps_of_rows import RangesOverlap, rows_overlap
-
     if leaves.order is None and isinstance(workload, Ranges) and len(workload.domain) == 1:
         return RangesOverlap(workload, leaves)
-    return rows_overlap(workload, leaves)
+    return (MeansOverlap if workload.count << leaves.depth <= LARGEST_TABLE else TableOverlap)(workload, leaves)
 
 
 class StackOverlap:

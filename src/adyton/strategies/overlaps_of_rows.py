@@ -1,4 +1,4 @@
-"""Overlaps of ranges, and of workloads of any kind, from their rows."""
+"""Overlaps of workloads of any kind, from their rows."""
 
 from __future__ import annotations
 
@@ -6,97 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from adyton.arrays import Places, Reals
+from adyton.arrays import Reals
 from adyton.errors import AdytonError
-from adyton.queries import Queries, Ranges
-from adyton.queries.hierarchy import block_sums
-from adyton.solving.energies import tree_energies
+from adyton.queries import Queries
+from adyton.queries.block_tree import block_sums
 from adyton.strategies.leaves import Leaves
-from adyton.strategies.overlaps import Overlap
 
-_CHUNK_BITS = 22
-_LARGEST_TABLE = 1 << 23
+LARGEST_TABLE = 1 << 23
+"""So many means of queries over blocks can be held; more are read again and again."""
 _GROUP = 64
-
-
-class RangesOverlap:
-    """Each range begins in one block and ends in another, with a part of each, and covers those between."""
-
-    sweeps = True
-
-    def __init__(self, workload: Ranges, leaves: Leaves) -> None:
-        lower, upper = workload.lower[:, 0], workload.upper[:, 0]
-        self.energy = tree_energies(workload, [leaves.bounds], np.ones(leaves.cells), None)[0]
-        first = np.searchsorted(leaves.bounds, lower, side="right") - 1
-        last = np.searchsorted(leaves.bounds, upper, side="right") - 1
-        head = (leaves.bounds[first + 1] - lower) / leaves.sizes[first]
-        tail = (upper + 1 - leaves.bounds[last]) / leaves.sizes[last]
-        self.parts = [(head, tail)]
-        self.shares: list[tuple[Reals, Reals]] = []
-        slots = np.flatnonzero(leaves.filled(leaves.depth))
-        self.ends = [(slots[first] >> level, slots[last] >> level) for level in range(leaves.depth + 1)]
-        self.covered = [
-            _covered(begin, end, 1 << max(0, leaves.depth - level)) for level, (begin, end) in enumerate(self.ends)
-        ]
-        self.by_parts = (np.zeros(head.size), np.zeros(head.size))
-
-    def energies(self) -> Reals:
-        """As for any tree."""
-        return self.energy
-
-    def cross(self) -> Reals:
-        """Ranges that begin or end in a pair, and those that cover it."""
-        from adyton.strategies.greedy_h_compiled import cross_ranges
-
-        covered = self.covered[len(self.shares) + 1]
-        return covered + cross_ranges(*self.ends[len(self.shares)], *self.parts[-1], covered.size)
-
-    def merge(self, left: Reals, right: Reals) -> None:
-        """What a range holds of the block in which it begins, and of that in which it ends."""
-        from adyton.strategies.greedy_h_compiled import merge_ranges
-
-        self.parts.append(merge_ranges(*self.ends[len(self.shares)], *self.parts[-1], left, right))
-        self.shares.append((left, right))
-        self.by_parts = (np.zeros_like(self.by_parts[0]), np.zeros_like(self.by_parts[1]))
-
-    def back(self, crossed: Reals) -> Reals:
-        """Through these parts."""
-        from adyton.strategies.greedy_h_compiled import back_ranges
-
-        shares = self.shares.pop()
-        self.parts.pop()
-        *by_parts, pull = back_ranges(*self.ends[len(self.shares)], *self.parts[-1], *shares, crossed, *self.by_parts)
-        self.by_parts = (by_parts[0], by_parts[1])
-        return pull
-
-    def gram(self, depth: int) -> Reals:
-        """Each range has a head, ones and a tail."""
-        level = len(self.ends) - 1 - depth
-        (first, last), (head, tail) = self.ends[level], self.parts[level]
-        apart = np.flatnonzero(first != last)
-        result = np.zeros((1 << depth, 1 << depth))
-        places = np.arange(1 << depth)
-        for chunk in np.array_split(apart, max(1, apart.size >> (_CHUNK_BITS - depth))):
-            between = (places > first[chunk, None]) & (places < last[chunk, None])
-            means = between.astype(np.float64)
-            rows = np.arange(chunk.size)
-            means[rows, first[chunk]], means[rows, last[chunk]] = head[chunk], tail[chunk]
-            result += means.T @ means
-        return result
-
-
-def _covered(first: Places, last: Places, blocks: int) -> Reals:
-    """How many ranges cover each block and do not begin or end in it."""
-    apart = first != last
-    begins, ends = np.bincount(first[apart] + 1, minlength=blocks + 1), np.bincount(last[apart], minlength=blocks + 1)
-    return np.asarray((begins - ends).cumsum()[:blocks], dtype=np.float64)
-
-
-def rows_overlap(workload: Queries, leaves: Leaves) -> Overlap:
-    """The means of all queries over all blocks, if they can be held; else read them again and again."""
-    if workload.count << leaves.depth <= _LARGEST_TABLE:
-        return MeansOverlap(workload, leaves)
-    return TableOverlap(workload, leaves)
 
 
 def slot_means(workload: Queries, leaves: Leaves) -> Iterator[Reals]:
@@ -168,7 +86,7 @@ class TableOverlap:
         self._read()
 
     def _read(self) -> None:
-        size = min(_GROUP, self.blocks, max(2, 1 << ((_LARGEST_TABLE // self.blocks).bit_length() - 1)))
+        size = min(_GROUP, self.blocks, max(2, 1 << ((LARGEST_TABLE // self.blocks).bit_length() - 1)))
         self.table = np.zeros((self.blocks // size, size, size))
         for slots in slot_means(self.workload, self.leaves):
             means = (slots * self.profile).reshape(len(slots), self.blocks, -1).sum(axis=-1)

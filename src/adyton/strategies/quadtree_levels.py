@@ -26,12 +26,11 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.queries import AllRange, Hierarchy, Queries, Ranges
-from adyton.queries.orders import block_tree
-from adyton.solving.dyadic_tree_of_domain import tree_order
-from adyton.solving.energies import tree_energies
-from adyton.strategies.base import Strategy
-from adyton.strategies.optimal_levels import LevelWeights
+from adyton.queries import AllRange, Queries, Ranges
+from adyton.queries.block_tree import halvings
+from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes
+from adyton.solving.energies import held_energies, tree_energies
+from adyton.strategies.level_weights import LevelWeights
 from adyton.whole import as_shape
 
 _MOST = 4
@@ -58,7 +57,7 @@ def quadtree_levels(
     array([0.49, 0.  , 0.31, 0.  , 0.21, 0.  , 0.  , 0.  ])
     """
     sides = as_shape(domain)
-    depth = _depth(sides)
+    depth = halvings(max(sides))
     asked = _all_boxes(sides) if energies is None else np.asarray(energies, dtype=np.float64)
     if asked.shape != (depth + 1,) or not np.isfinite(asked).all() or (asked < 0).any() or not asked.any():
         raise BadInput(f"energies must be {depth + 1} numbers of at least 0, one per level and not all 0.")
@@ -91,18 +90,15 @@ def rectangle_energies(domain: int | Sequence[int], lower: npt.ArrayLike, upper:
     array([1., 5.])
     """
     boxes = Ranges(as_shape(domain), lower, upper)
-    halvings = [(level,) * len(boxes.domain) for level in range(_depth(boxes.domain) + 1)]
-    return _differences(np.array([_within(boxes, level) for level in halvings]))
+    halved = [(level,) * len(boxes.domain) for level in range(halvings(max(boxes.domain)) + 1)]
+    return _differences(np.array([_within(boxes, often) for often in halved]))
 
 
 def workload_energies(workload: Queries) -> Reals:
     """T_l of any workload."""
     if isinstance(workload, Ranges):
         return rectangle_energies(workload.domain, workload.lower, workload.upper)
-    order, levels = block_tree(workload.domain)
-    energies = tree_energies(workload, levels, np.ones(workload.cells), None if len(workload.domain) == 1 else order)
-    within = [float(energy @ np.diff(level)) for energy, level in zip(energies, levels, strict=True)]
-    return _differences(np.array(within[::-1]))
+    return _differences(held_energies(workload, boxes_in_boxes(workload.domain)))
 
 
 @lru_cache(maxsize=16)
@@ -112,15 +108,11 @@ def halving_energies(workload: Queries) -> tuple[float, ...]:
     >>> halving_energies(Ranges((2, 2), [[0, 0]], [[1, 1]]))
     (0.0, 0.0, 4.0)
     """
-    line = tree_order(workload.domain)
-    levels = range(len(line.axes) + 1)
-    if isinstance(workload, Ranges):
-        within = [_within(workload, line.halvings(level)) for level in levels]
-    else:
-        bounds = [line.boundaries(level) for level in levels]
-        energies = tree_energies(workload, bounds[::-1], np.ones(workload.cells), line.order)[::-1]
-        within = [float(energy @ np.diff(level)) for energy, level in zip(energies, bounds, strict=True)]
-    return tuple(_differences(np.array(within)).tolist())
+    if not isinstance(workload, Ranges):
+        return tuple(_differences(held_energies(workload, halved_boxes(workload.domain))).tolist())
+    axes = halving_axes(workload.domain)
+    halved = [[axes[:level].count(axis) for axis in range(len(workload.domain))] for level in range(len(axes) + 1)]
+    return tuple(_differences(np.array([_within(workload, often) for often in halved])).tolist())
 
 
 def quadtree_stages(workload: Queries, signal: float) -> LevelWeights:
@@ -155,36 +147,10 @@ def denoised_levels(workload: Queries) -> LevelWeights:
 
 
 def _by_halvings(domain: tuple[int, ...], weights: Reals) -> LevelWeights:
-    depths = [_depth((side,)) for side in domain]
+    depths = [halvings(side) for side in domain]
     levels = np.flatnonzero(weights)
     sizes = [1 << sum(min(int(level), depth) for depth in depths) for level in levels]
     return LevelWeights(tuple(sizes), tuple((weights[levels] / weights.sum()).tolist()))
-
-
-def level_strategy(domain: int | Sequence[int], weights: npt.ArrayLike) -> Strategy:
-    """All blocks of the levels with a positive weight (0 = cells), each level with its weight.
-
-    >>> print(level_strategy((4, 4), [0.6, 0, 0.4]).queries)
-    hierarchy of 17 blocks of 16 cells
-    """
-    sides = as_shape(domain)
-    order, levels = _tree(sides)
-    given = np.asarray(weights, dtype=np.float64)
-    if given.shape != (len(levels),) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
-        raise BadInput(f"weights must be {len(levels)} numbers of at least 0, one per level and not all 0.")
-    from_root = given[::-1]
-    tree = Hierarchy(sides, levels, None if len(sides) == 1 else order).of_levels(np.flatnonzero(from_root).tolist())
-    return Strategy(tree, from_root[tree.query_levels()])
-
-
-@lru_cache(maxsize=32)
-def _tree(sides: tuple[int, ...]) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
-    return block_tree(sides)
-
-
-def _depth(sides: tuple[int, ...]) -> int:
-    """How often the longest axis is halved until single cells are left."""
-    return (max(sides) - 1).bit_length()
 
 
 def _shares(weights: Reals, sizes: Reals, energies: Reals) -> tuple[Reals, Reals]:
@@ -196,9 +162,8 @@ def _shares(weights: Reals, sizes: Reals, energies: Reals) -> tuple[Reals, Reals
 
 
 def _starts(side: int, level: int) -> npt.NDArray[np.int64]:
-    """Where the blocks of a level start along an axis that is halved as in :func:`adyton.queries.orders.block_tree`,
-    and where the last one ends."""
-    parts = 1 << max(0, (side - 1).bit_length() - level)
+    """Where the blocks of a level of :func:`.boxes_in_boxes` start along an axis, and where the last one ends."""
+    parts = 1 << max(0, halvings(side) - level)
     return np.unique(-(-np.arange(parts + 1) * side // parts))
 
 
@@ -211,10 +176,10 @@ def _covered(lower: npt.NDArray[np.int64], upper: npt.NDArray[np.int64], starts:
     return np.asarray(np.where(first == last, alone, ends + starts[last] - starts[first + 1]))
 
 
-def _within(boxes: Ranges, halvings: Sequence[int]) -> float:
+def _within(boxes: Ranges, halved: Sequence[int]) -> float:
     """tr(W·P·Wᵀ) for blocks whose axes are halved so often until one cell is left."""
     covered = np.ones(boxes.count)
-    for axis, (side, level) in enumerate(zip(boxes.domain, halvings, strict=True)):
+    for axis, (side, level) in enumerate(zip(boxes.domain, halved, strict=True)):
         covered *= _covered(boxes.lower[:, axis], boxes.upper[:, axis], _starts(side, level))
     return float(covered.sum())
 
@@ -222,7 +187,7 @@ def _within(boxes: Ranges, halvings: Sequence[int]) -> float:
 @lru_cache(maxsize=32)
 def _all_boxes(sides: tuple[int, ...]) -> Reals:
     """T_l of all boxes."""
-    within = np.ones(_depth(sides) + 1)
+    within = np.ones(halvings(max(sides)) + 1)
     for side in sides:
         for level in range(within.size):
             starts = _starts(side, level)

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
-from adyton.strategies.optimal_levels import LevelWeights, optimal_levels, prefix_energy, tree_height
+from adyton.queries.block_tree import halvings
+from adyton.strategies.level_weights import LevelWeights
+from adyton.strategies.optimal_levels import optimal_levels, prefix_energy
 
 _SIGNALS = (25.0, 100.0, 400.0, 1600.0, 6400.0, 25600.0, 102400.0)
 """ε·rows."""
@@ -45,7 +47,7 @@ def signal_levels(cells: int, signal: float, level_energy: npt.ArrayLike | None 
     if not math.isfinite(signal):
         raise BadInput(f"signal must be a finite number, ε times the number of rows, given {signal}.")
     best = optimal_levels(cells, prefix_energy(cells) if level_energy is None else level_energy)
-    height = tree_height(cells)
+    height = halvings(cells)
     factors = [_factor(height + 1 - size.bit_length(), signal) for size in best.block_sizes]
     weights = np.array(best.weights) * factors
     weights /= weights.sum()

@@ -14,33 +14,28 @@ fewer of them hold ``CROWDING``/2 of its rows each, and the others nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Places, Reals
-from adyton.errors import BadInput
-from adyton.queries import Identity, Measurement, Partition
-from adyton.solving.dyadic_tree import DyadicTree
-from adyton.strategies.optimal_levels import LevelWeights, optimal_levels, tree_height
-
-if TYPE_CHECKING:
-    from adyton.kernel.sources import VectorSource
-
+from adyton.arrays import Flags, Places, Reals
+from adyton.queries import Measurement, Partition
+from adyton.queries.block_tree import BlockTree
+from adyton.solving.block_answers import BlockAnswers
+from adyton.strategies.level_weights import LevelWeights
+from adyton.strategies.next_cuts import cheapest
+from adyton.strategies.optimal_levels import optimal_levels
 
 CROWDING = 1.5
 SPREADS = ((0.0, 0.1), (0.1, 0.2), (0.3, 0.4), (1.0, 0.3))
 """τ, and how common it is."""
+_MODEL = np.concatenate([[CROWDING], *((tau**2, weight) for tau, weight in SPREADS)])
 _COARSER, _FINER = 1.45, 0.6
 """For scarce data, the factors on the shares of the first and the last stage."""
 _SCARCE, _PLENTY = 0.75, 60.0
 """ε·rows per cell at which data are scarce, and from which on they are not."""
-_DIGITS = 10_000
-"""Shares are rounded to this denominator."""
 _NEAR = 2
 """An error of a block's sum is felt up to blocks this many levels above the one that it was cut from."""
 
@@ -62,19 +57,17 @@ def stage_levels(cells: int, level_energy: npt.ArrayLike, signal: float) -> Leve
     return LevelWeights(best.block_sizes, tuple((weights / weights.sum()).tolist()))
 
 
-def level_costs(tree: DyadicTree, level_energy: npt.ArrayLike) -> Reals:
+def level_costs(tree: BlockTree, level_energy: npt.ArrayLike) -> Reals:
     """What a squared error of 1 costs the workload: in the difference of two blocks of 2^l cells; last, in the total.
 
-    >>> level_costs(DyadicTree.of(2), [0.5, 2.5])
+    >>> level_costs(BlockTree.of_halves(2), [0.5, 2.5])
     array([0.25, 1.25])
     """
-    energy = np.asarray(level_energy, dtype=np.float64)
-    held = np.empty(energy.size)
-    held[-1] = tree.cells
-    for level in range(tree.height):
-        halves = tree.sizes[tree.sizes.size >> (level + 1) : tree.sizes.size >> level].reshape(-1, 2)
-        held[level] = max(1, halves[(halves > 0).all(axis=1)].sum())  # the cells of blocks that have two halves
-    return np.asarray(energy / held)
+    halved = [tree.cells]  # the cells of blocks that have two halves, level by level
+    for level, children in zip(tree.boundaries[-2::-1], tree.children[-2::-1], strict=True):
+        every = children[-1] == 2 * (children.size - 1)
+        halved.insert(-1, tree.cells if every else max(1, int(np.diff(level)[np.diff(children) == 2].sum())))
+    return np.asarray(np.asarray(level_energy, dtype=np.float64) / np.array(halved))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +88,7 @@ class Step:
 class StagedBlocks:
     """The blocks that are still open at the beginning of a stage, and what is known about all blocks."""
 
-    tree: DyadicTree
+    known: BlockAnswers
     stages: LevelWeights
     costs: Reals
     epsilon: float
@@ -108,109 +101,102 @@ class StagedBlocks:
     """The level of the block that each open block was cut from."""
 
     @classmethod
-    def begin(cls, tree: DyadicTree, stages: LevelWeights, level_energy: npt.ArrayLike, epsilon: float) -> StagedBlocks:
+    def begin(
+        cls, known: BlockAnswers, stages: LevelWeights, level_energy: npt.ArrayLike, epsilon: float
+    ) -> StagedBlocks:
         """All cells are open, as one block."""
-        costs = level_costs(tree, level_energy)
-        root = np.ones(1, dtype=np.int64)
-        return cls(tree, stages, costs, epsilon, 0, Fraction(1), root, np.array([tree.height]))
+        costs = level_costs(known.tree, level_energy)
+        root = np.zeros(1, dtype=np.int64)
+        return cls(known, stages, costs, epsilon, 0, Fraction(1), root, np.array([costs.size - 1]))
+
+    def levels(self, blocks: Places) -> Places:
+        """How often each block is halved until single cells are left."""
+        return self.costs.size - 1 - self.known.tree.levels_of(blocks)
 
     def step(self) -> Step:
         """The blocks to measure now."""
         last = self.stage == len(self.stages.weights) - 1
-        share = Fraction(round(self.stages.weights[-1 - self.stage] * _DIGITS), _DIGITS)
-        levels = self.tree.levels(self.blocks)
+        share = self.stages.share(-1 - self.stage)
+        levels = self.levels(self.blocks)
         if self.stage:
             finished, cuts = self._choose(levels, share)
         else:
-            finest = min(self.tree.height, self.stages.block_sizes[-1].bit_length() - 1)
+            finest = min(self.costs.size, self.stages.block_sizes[-1].bit_length()) - 1
             finished, cuts = np.full(1, last), np.full(1, finest)
-        sizes = self.tree.sizes[self.blocks]
-        parts = [self._cut(levels, cuts, which) for which in (finished, ~finished)]
-        split = (
-            None if finished.all() or not finished.any() else Partition(np.repeat(~finished, sizes).astype(np.int64))
-        )
-        groups = [self._groups(part) for part in parts]
+        sizes = self.known.tree.sizes
+        parts = [self._cut(self.blocks[which], cuts[which]) for which in (finished, ~finished)]
+        mixed = finished.any() and not finished.all()
+        split = Partition(np.repeat(~finished, sizes[self.blocks]).astype(np.int64)) if mixed else None
+        groups = [Partition(np.repeat(np.arange(part.size), sizes[part])) if part.size else None for part in parts]
         return Step(parts[0], parts[1], share, split, (groups[0], groups[1]))
 
-    def _choose(self, levels: Places, share: Fraction) -> tuple[npt.NDArray[np.bool_], Places]:
-        from adyton.strategies.staged_blocks_compiled import choose
-
-        estimates, variances = self.tree.estimates()
-        finest = np.array([size.bit_length() - 1 for size in self.stages.block_sizes[::-1]][self.stage :])
+    def _choose(self, levels: Places, share: Fraction) -> tuple[Flags, Places]:
+        """For each open block: whether it is finished, and into blocks of which level it is cut now."""
+        estimates, variances = self.known.estimates()
         after = max(0.0, float(self.left - share))
-        following = self.stages.weights[-2 - self.stage] if finest.size > 1 else 0.0
+        following = self.stages.weights[-2 - self.stage] if self.stage < len(self.stages.weights) - 1 else 0.0
         shares = np.array([float(self.left), float(share), after, following, max(0.0, after - following)])
         felt = np.concatenate([[0.0], np.cumsum(self.costs)])[np.minimum(self.cut_from + _NEAR, self.costs.size)]
-        model = np.concatenate([[CROWDING], *((tau**2, weight) for tau, weight in SPREADS)])
-        precisions = np.square(shares * self.epsilon) / 2
-        return choose(self.blocks, levels, felt, estimates, variances, finest, precisions, model, self.costs[:-1])
+        rows, known = np.maximum(0.0, estimates[self.blocks]), 1 / variances[self.blocks]
+        finished, cuts = np.ones(levels.size, dtype=np.bool_), np.empty(levels.size, dtype=np.int64)
+        for level in np.unique(levels).tolist():
+            some = levels == level
+            at_once, going_on, now = self._ways(level, np.square(shares * self.epsilon) / 2)
+            least, best = self._cheapest(level, at_once, rows[some], known[some], felt[some])
+            cuts[some] = best
+            if going_on.size:
+                finished[some] = self._cheapest(level, going_on, rows[some], known[some], felt[some])[0] >= least
+                some &= ~finished
+                cuts[some] = self._cheapest(level, now, rows[some], known[some], felt[some])[1] + level + 1 - len(now)
+        return finished, cuts
+
+    def _ways(self, level: int, precisions: Reals) -> tuple[Reals, Reals, Reals]:
+        """The precisions that the blocks of each level inside one of this level can get: in one last answer; in answers
+        of this stage and of one or two later ones; and in this stage alone, if more follow.
+
+        *precisions* are those of an answer with: all that is left; this stage's share; all that is left after it; the
+        next stage's share; all that is left after that.
+        """
+        last, now, rest, following, end = precisions
+        units = np.eye(level + 1)
+        finest = [min(size.bit_length() - 1, level) for size in self.stages.block_sizes[::-1]][self.stage :]
+        if len(finest) == 1:
+            return last * units, np.empty((0, level + 1)), np.empty((0, level + 1))
+        first, final = np.tril_indices(level + 1)
+        first, final = first[first >= finest[0]], final[first >= finest[0]]
+        ways = now * units[first] + rest * units[final]
+        if len(finest) > 2:
+            first, final = first[final <= finest[1]], final[final <= finest[1]]
+            between = now * units[first] + following * units[np.minimum(finest[1], first)]
+            ways = np.concatenate([ways, between + end * units[final]])
+        return last * units, ways, now * units[finest[0] :]
+
+    def _cheapest(self, level: int, ways: Reals, rows: Reals, known: Reals, felt: Reals) -> tuple[Reals, Places]:
+        """The least expected error of each block of a level, and the way to it."""
+        least, best = np.empty(rows.size), np.empty(rows.size, dtype=np.int64)
+        cheapest(rows, level, ways, known, felt, _MODEL, self.costs[:-1], least, best)
+        return least, best
 
     def after(self, step: Step, finished: Measurement | None, going_on: Measurement | None) -> StagedBlocks:
         """What is open, and known, after the answers of a step."""
-        tree = self.tree
+        known, starts = self.known, self.known.tree.starts
         for blocks, answered in ((step.finished, finished), (step.going_on, going_on)):
             if answered is not None:
-                tree = tree.with_answers(blocks, answered.answers.astype(np.float64), answered.variances)
-        levels = tree.levels(step.going_on)
-        owners = np.searchsorted(tree.starts(self.blocks), tree.starts(step.going_on), side="right") - 1
-        origin = tree.levels(self.blocks)[owners] if self.stage else np.full(levels.shape, tree.height)
-        cut_from = np.where(origin > levels, origin, self.cut_from[owners])
-        return replace(
-            self, tree=tree, stage=self.stage + 1, left=self.left - step.share, blocks=step.going_on, cut_from=cut_from
-        )
+                known = known.with_answers(blocks, answered.answers.astype(np.float64), answered.variances)
+        owners = np.searchsorted(starts[self.blocks], starts[step.going_on], side="right") - 1
+        origin = self.levels(self.blocks)[owners]
+        cut_from = np.where(origin > self.levels(step.going_on), origin, self.cut_from[owners])
+        left = self.left - step.share
+        return replace(self, known=known, stage=self.stage + 1, left=left, blocks=step.going_on, cut_from=cut_from)
 
-    def _cut(self, levels: Places, cuts: Places, which: npt.NDArray[np.bool_]) -> Places:
-        """Some of the open blocks, cut into blocks of these levels, without those that have no cells."""
-        parts = np.int64(1) << (levels - cuts)[which]
-        firsts = self.blocks[which] * parts
-        blocks = np.repeat(firsts - np.concatenate([[0], np.cumsum(parts)[:-1]]), parts) + np.arange(parts.sum())
-        return np.asarray(blocks[self.tree.sizes[blocks] > 0])
-
-    def _groups(self, blocks: Places) -> Partition | None:
-        return Partition(np.repeat(np.arange(blocks.size), self.tree.sizes[blocks])) if blocks.size else None
-
-
-def measure_in_stages(
-    x: VectorSource,
-    level_energy: npt.ArrayLike,
-    epsilon: Fraction,
-    rows: float,
-    measured: Sequence[Measurement] = (),
-) -> DyadicTree:
-    """Measure a vector of about so many *rows* in stages for exactly *epsilon*; *measured* are totals known already."""
-    energy = np.asarray(level_energy, dtype=np.float64)
-    if energy.shape != (tree_height(x.cells) + 1,):
-        raise BadInput(f"level_energy must be {tree_height(x.cells) + 1} numbers, given an array of {energy.shape}.")
-    tree = DyadicTree.of(x.cells)
-    for total in measured:
-        tree = tree.with_answers([1], total.answers, total.variances)
-    return run_stages(x, tree, stage_levels(x.cells, energy, float(epsilon) * rows), energy, epsilon)
-
-
-def run_stages(
-    x: VectorSource, tree: DyadicTree, stages: LevelWeights, level_energy: npt.ArrayLike, epsilon: Fraction
-) -> DyadicTree:
-    """Measure a vector in these stages for exactly *epsilon*; its cells are in the order of the *tree*."""
-    state, source = StagedBlocks.begin(tree, stages, level_energy, float(epsilon)), x
-    while state.blocks.size:
-        step = state.step()
-        parts = source.split(step.split) if step.split is not None else (source, source)
-        left = (state.left * epsilon, step.share * epsilon)
-        answered = [
-            part.reduce(groups).measure(Identity(groups.groups), amount) if groups is not None else None
-            for part, groups, amount in zip(parts, step.groups, left, strict=True)
-        ]
-        state, source = state.after(step, *answered), parts[1]
-    return state.tree
-
-
-def measure_levels(x: VectorSource, tree: DyadicTree, levels: LevelWeights, epsilon: Fraction) -> DyadicTree:
-    """Measure all blocks of these sizes for exactly *epsilon*; the cells are in the order of the *tree*."""
-    cells = np.flatnonzero(tree.sizes[tree.sizes.size // 2 :]) + tree.sizes.size // 2
-    left = Fraction(1)
-    for number, (size, weight) in enumerate(zip(levels.block_sizes, levels.weights, strict=True)):
-        share = left if number == len(levels.weights) - 1 else Fraction(round(weight * _DIGITS), _DIGITS)
-        blocks, groups = np.unique(cells >> (size.bit_length() - 1), return_inverse=True)
-        answered = x.reduce(Partition(groups)).measure(Identity(blocks.size), share * epsilon)
-        tree, left = tree.with_answers(blocks, answered.answers.astype(np.float64), answered.variances), left - share
-    return tree
+    def _cut(self, blocks: Places, cuts: Places) -> Places:
+        """Some of the open blocks, cut into blocks of these levels."""
+        tree = self.known.tree
+        first, last = tree.starts[blocks], tree.starts[blocks] + tree.sizes[blocks] - 1
+        for level in np.unique(cuts).tolist():
+            some, depth = cuts == level, self.costs.size - 1 - level
+            ends = np.stack([first[some], last[some]])
+            holders = np.searchsorted(tree.boundaries[depth], ends, side="right") - 1
+            first[some], last[some] = tree.level_starts[depth] + holders  # places become numbers of blocks
+        counts = last - first + 1
+        return np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())

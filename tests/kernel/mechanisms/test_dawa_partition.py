@@ -13,8 +13,9 @@ from adyton.audit.mechanisms import audit_mechanism
 from adyton.audit.pairs import vector_pairs
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import DawaPartition, dawa_costs, dawa_partition
-from adyton.kernel.mechanisms.dawa_costs import LeastCost, rows_in, window_costs
+from adyton.kernel.mechanisms import DawaPartition, dawa_partition, window_means
+from adyton.kernel.mechanisms.least_cost import LeastCost
+from adyton.kernel.mechanisms.window_means import mean_costs
 from adyton.kernel.mechanisms.window_medians import median_costs
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.vectors import PrivateVector
@@ -66,7 +67,7 @@ def test_deviations_are_exact(cells, lengths):
     sizes = selection.sizes(cells)
     for name, x in data(cells):
         expected = costs_in_fractions(x, sizes.tolist(), selection.grid(sizes))
-        assert (window_costs(x, sizes, selection.grid(sizes)) == expected).all(), name
+        assert (mean_costs(x, sizes, selection.grid(sizes)) == expected).all(), name
         if lengths == "powers":
             exact = [selection.grid(sizes) * deviation(x, 0, int(size)) for size in sizes]
             assert all(cost.denominator == 1 for cost in exact)
@@ -80,15 +81,15 @@ def test_distances_from_the_median_are_exact(cells):
         for length, end in itertools.combinations_with_replacement(range(1, cells + 1), 2):
             window = sorted(int(value) for value in x[end - length : end])
             expected[length - 1, end - 1] = 7 * sum(abs(value - window[length // 2]) for value in window)
-        assert (median_costs(x, sizes, 7, rows_in(x)) == expected).all(), name
+        assert (median_costs(x, sizes, 7) == expected).all(), name
 
 
 def test_many_distinct_counts_and_long_jumps_of_the_mean():
     random = np.random.default_rng(0)
     for x in (random.permutation(3000), np.where(np.arange(3000) % 97, random.integers(0, 9, 3000), 10**6)):
         sizes = np.array([64, 256, 1000])
-        expected = [dawa_costs._excesses(x.tolist(), size) for size in sizes.tolist()]
-        found = window_costs(x, sizes, 1 << 10)
+        expected = [window_means._excesses(x.tolist(), size) for size in sizes.tolist()]
+        found = mean_costs(x, sizes, 1 << 10)
         for size, row, excesses in zip(sizes.tolist(), found, expected, strict=True):
             assert row[size - 1 :].tolist() == [(1 << 11) * excess // size for excess in excesses]
 

@@ -15,8 +15,7 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, DyadicPartition, dyadic_partition
 from adyton.kernel.mechanisms.dyadic_partition import GRID, deviations
-from adyton.kernel.mechanisms.partition_weights import SLACK, PartitionWeights
-from adyton.kernel.mechanisms.partition_weights_compiled import enclose_level
+from adyton.kernel.mechanisms.partition_weights import SLACK, PartitionWeights, enclose_level
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise

@@ -10,8 +10,7 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.grid import rounded_up
 from adyton.kernel.ledger.records import fits
-
-WORDS = ("total", "dataset")
+from adyton.messages import listing, shorten
 
 
 def amount(amount: object) -> Fraction:
@@ -54,8 +53,10 @@ def file_name(path: object) -> str:
     return name
 
 
-def accepted(accept: object) -> frozenset[str]:
-    """The words that allow a change of terms."""
-    if isinstance(accept, str) or not isinstance(accept, Collection) or not all(word in WORDS for word in accept):
-        raise BadInput(f'accept may hold the words "total" and "dataset", given {accept!r}. Write accept={{"total"}}.')
+def accepted(accept: object, words: Sequence[str]) -> frozenset[str]:
+    """Those of the *words* that allow a change of what a ledger was made for."""
+    if isinstance(accept, str) or not isinstance(accept, Collection) or not all(word in words for word in accept):
+        raise BadInput(
+            f"accept may hold the words {listing(words)}, given {shorten(accept)}. Write accept={{{words[0]!r}}}."
+        )
     return frozenset(accept)

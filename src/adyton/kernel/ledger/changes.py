@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
 import sqlite3
 from dataclasses import replace
@@ -12,9 +10,9 @@ from fractions import Fraction
 from adyton.errors import LedgerMismatch
 from adyton.exact import display
 from adyton.grid import rounded_down
-from adyton.kernel.ledger.records import Account, now, read_account, to_text
+from adyton.kernel.ledger.records import Account, read_account, to_text
 from adyton.kernel.ledger.terms import Terms, differences, given_terms, read_terms, refuse, refuse_unknown, write_terms
-from adyton.kernel.ledger.writing import write, write_event
+from adyton.kernel.ledger.writing import write, write_debit, write_event
 
 
 def reconcile(
@@ -104,24 +102,8 @@ def _count_again(connection: sqlite3.Connection, name: str, old: int, new: int) 
             f"that is {display(spent)}, and the total is {display(account.total)}. Raise the total first: "
             f"adyton ledger raise {shlex.quote(name)} --total …"
         )
-    write(
-        connection,
-        "INSERT INTO entries (time, amount, spent_after, lineage, operator, status, process)"
-        " VALUES (?, ?, ?, ?, ?, 'answered', ?)",
-        (
-            now(),
-            to_text(more),
-            to_text(spent),
-            json.dumps([account.dataset]),
-            f"earlier answers, for units of up to {new} rows instead of {old}",
-            os.getpid(),
-        ),
-    )
-    write(
-        connection,
-        "UPDATE ledger SET spent = ? WHERE spent = ? AND total = ?",
-        (to_text(spent), to_text(account.spent), to_text(account.total)),
-    )
+    operator = f"earlier answers, for units of up to {new} rows instead of {old}"
+    write_debit(connection, account, more, [account.dataset], operator, "answered")
 
 
 def _refuse_below_spent(name: str, total: Fraction, found: Account) -> None:

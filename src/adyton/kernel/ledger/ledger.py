@@ -7,7 +7,6 @@ lose an answer, never a debit. Sums and comparisons are exact, so twenty debits 
 from __future__ import annotations
 
 import html
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
@@ -21,10 +20,21 @@ from adyton.kernel.ledger import arguments
 from adyton.kernel.ledger.changes import accept_terms, raise_total, reconcile
 from adyton.kernel.ledger.creation import bring_up_to_date
 from adyton.kernel.ledger.file import ChangedError, LedgerFile
-from adyton.kernel.ledger.records import Account, Entry, Event, Settled, now, read_account, read_entries, to_text
+from adyton.kernel.ledger.records import (
+    Account,
+    Budgeted,
+    Entry,
+    Event,
+    Settled,
+    now,
+    read_account,
+    read_entries,
+    refusal,
+    to_text,
+)
 from adyton.kernel.ledger.report import LedgerReport, read_report
-from adyton.kernel.ledger.terms import Terms, accepted_parts, differences, given_terms, read_terms, take_on
-from adyton.kernel.ledger.writing import write
+from adyton.kernel.ledger.terms import WORDS, Terms, differences, given_terms, read_terms, take_on
+from adyton.kernel.ledger.writing import write, write_debit
 from adyton.kernel.opening import checked_total
 
 __all__ = ["Entry", "Event", "Ledger", "LedgerReport", "Terms"]
@@ -33,7 +43,7 @@ _ATTEMPTS = 100
 _T = TypeVar("_T")
 
 
-class Ledger:
+class Ledger(Budgeted):
     """An open ledger; make one with :meth:`open`. Threads and processes may use the same ledger at once.
 
     >>> ledger = Ledger.open(None, total=1, dataset="visits")
@@ -62,7 +72,7 @@ class Ledger:
         is raised more plainly with :meth:`raise_total`.
         """
         terms = Account(arguments.text(dataset, "dataset"), budget(total, "total"), Fraction(0))
-        words = arguments.accepted(accept)
+        words = arguments.accepted(accept, ("total", "dataset"))
         file = LedgerFile(None if path is None else arguments.file_name(path))
         file.open(lambda connection: _write_account(connection, terms))
         try:
@@ -96,22 +106,12 @@ class Ledger:
     @property
     def dataset(self) -> str:
         """The data set that the ledger belongs to."""
-        return self._account().dataset
+        return self.budget.dataset
 
     @property
-    def total(self) -> Fraction:
-        """All that may ever be spent."""
-        return self._account().total
-
-    @property
-    def spent(self) -> Fraction:
-        """The sum of all debits so far, by this process and every other."""
-        return self._account().spent
-
-    @property
-    def remaining(self) -> Fraction:
-        """What may still be spent."""
-        return self._account().remaining
+    def budget(self) -> Account:
+        """The account as it is now: what every process has spent of the total."""
+        return self._read(read_account)
 
     @property
     def terms(self) -> Terms | None:
@@ -126,27 +126,16 @@ class Ledger:
         the ledger's are refused.
         """
         asked = arguments.amount(amount)
-        names = json.dumps(arguments.lineage(lineage))
+        names = arguments.lineage(lineage)
         operator = arguments.text(operator, "operator")
         with self._file.transaction(write=True) as connection:
             account = read_account(connection)
-            spent = account.spent + asked
-            if spent > account.total:
-                account.refuse(asked, None if self.path is None else os.path.basename(self.path))
-            number = write(
-                connection,
-                "INSERT INTO entries (time, amount, spent_after, lineage, operator, status, process)"
-                " VALUES (?, ?, ?, ?, ?, 'debited', ?)",
-                (now(), to_text(asked), to_text(spent), names, operator, os.getpid()),
-            )
+            if asked > account.remaining:
+                place = "the ledger in memory" if self.path is None else os.path.basename(self.path)
+                raise refusal(asked, account.remaining, account.total, self.path, place=place)
+            number = write_debit(connection, account, asked, names, operator)
             if terms is not None:
                 take_on(connection, self._file.name, terms, used=account.spent > 0)
-            write(
-                connection,
-                "UPDATE ledger SET spent = ? WHERE spent = ? AND total = ?",
-                (to_text(spent), to_text(account.spent), to_text(account.total)),
-            )
-        assert number is not None
         return number
 
     def agree(self, terms: Terms, accept: Collection[str] = ()) -> Terms:
@@ -154,7 +143,7 @@ class Ledger:
 
         A ledger that has none takes them on with its first debit.
         """
-        words = accepted_parts(accept)
+        words = arguments.accepted(accept, WORDS)
         kept = self.terms
         if self.spent if kept is None else any(differences(kept, terms)):
             with self._file.transaction(write=True) as connection:
@@ -211,7 +200,7 @@ class Ledger:
         if self._file.closed:
             return f"Ledger({name}, closed)"
         try:
-            account = self._account()
+            account = self.budget
         except LedgerError:
             return f"Ledger({name}, not readable)"
         spent, total = display(account.spent), display(account.total)
@@ -226,9 +215,6 @@ class Ledger:
     def _read(self, what: Callable[[sqlite3.Connection], _T]) -> _T:
         with self._file.transaction(write=False) as connection:
             return what(connection)
-
-    def _account(self) -> Account:
-        return self._read(read_account)
 
 
 def _write_account(connection: sqlite3.Connection, terms: Account) -> None:

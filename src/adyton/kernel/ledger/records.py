@@ -6,13 +6,15 @@ Budgets are written as text "a/b", so that one third stays one third in the file
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sqlite3
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Literal, NoReturn, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from adyton.errors import BudgetExceeded
 from adyton.exact import display
@@ -44,14 +46,6 @@ MIGRATION = ("ALTER TABLE events ADD COLUMN consent TEXT", TABLES[-1])
 _FRACTION = re.compile(r"([0-9]{1,2700})/([0-9]{1,2700})", re.ASCII)
 
 
-def what_to_do(left: Fraction, file: str | None, here: str = "") -> str:
-    """The advice for a request that does not fit into what is left in a ledger's *file*, or in memory."""
-    way = "open the data with a larger total, with the data owner's consent"
-    if file is not None:
-        way = f"raise the total with the data owner's consent (adyton ledger raise {shlex.quote(file)} --total …)"
-    return f"Ask for at most {display(left)}{here}, or {way}." if left else f"{way[0].upper()}{way[1:]}."
-
-
 @dataclass(frozen=True)
 class Account:
     """The one line that a debit reads and rewrites."""
@@ -65,16 +59,52 @@ class Account:
         """What may still be spent."""
         return self.total - self.spent
 
-    def refuse(self, asked: Fraction, file: str | None, name: str = "the ledger in memory") -> NoReturn:
-        """The error for a debit that does not fit."""
-        left = f"{display(self.remaining)} of {display(self.total)}"
-        raise BudgetExceeded(
-            f"this request asks for ε = {display(asked)}, but {left} is left in {file or name}. "
-            f"{what_to_do(self.remaining, file)}",
-            asked=asked,
-            left=self.remaining,
-            total=self.total,
-        )
+
+class Budgeted(ABC):
+    """What has a budget, and says how it stands."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def budget(self) -> Account:
+        """The account as it is now, by this process and every other."""
+
+    @property
+    def total(self) -> Fraction:
+        """All that may ever be spent."""
+        return self.budget.total
+
+    @property
+    def spent(self) -> Fraction:
+        """The sum of all debits so far, by everybody who shares the ledger."""
+        return self.budget.spent
+
+    @property
+    def remaining(self) -> Fraction:
+        """What may still be spent."""
+        return self.budget.remaining
+
+
+def refusal(
+    asked: Fraction, left: Fraction, total: Fraction, path: str | None, *, place: str | None = None, stability: int = 1
+) -> BudgetExceeded:
+    """The error for a request that would debit more than is left, at a source of this stability.
+
+    *path* is that of the ledger, if it has a file. *place*, if it is known, says where so little is left.
+    """
+    dearer, here = (f", up to {stability} times what it asks for at this source", " here") * (stability > 1) or ("", "")
+    costs = f"costs ε = {display(asked)}{dearer}, but {display(left)} of {display(total)} is left"
+    if place is not None:
+        costs = f"asks for ε = {display(asked)}, but {display(left)} of {display(total)} is left in {place}"
+    way = "open the data with a larger total, with the data owner's consent"
+    if path is not None:
+        file = shlex.quote(os.path.basename(path))
+        way = f"raise the total with the data owner's consent (adyton ledger raise {file} --total …)"
+    advice = f"{way[0].upper()}{way[1:]}."
+    if left:
+        advice = f"Ask for at most {display(left / max(1, stability))}{here}, or {way}."
+    return BudgetExceeded(f"this request {costs}. {advice}", asked=asked, left=left, total=total)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -138,13 +138,3 @@ def refuse_unknown(name: str) -> None:
         "it has spent. Use another ledger. (With the data owner's consent, if the earlier answers were for what is "
         "asked for now, accept={'terms'} in Python or --accept terms on the command line says so and records it.)"
     )
-
-
-def accepted_parts(accept: object) -> frozenset[str]:
-    """The words that allow a change of terms."""
-    if isinstance(accept, str) or not isinstance(accept, Collection) or not all(word in WORDS for word in accept):
-        raise BadInput(
-            f"accept may hold the words 'unit', 'rows_per_unit', 'schema' and 'terms', given {shorten(accept)}. "
-            "Write accept={'schema'}."
-        )
-    return frozenset(accept)

@@ -6,11 +6,13 @@ there is no transaction, means that somebody else has been here since the writer
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Sequence
+from fractions import Fraction
 
-from adyton.kernel.ledger.records import DisturbedError, now
+from adyton.kernel.ledger.records import Account, DisturbedError, Status, now, to_text
 
 
 def write(connection: sqlite3.Connection, statement: str, values: Sequence[object] = ()) -> int | None:
@@ -21,6 +23,31 @@ def write(connection: sqlite3.Connection, statement: str, values: Sequence[objec
     if cursor.rowcount != 1:
         raise DisturbedError
     return cursor.lastrowid
+
+
+def write_debit(
+    connection: sqlite3.Connection,
+    account: Account,
+    amount: Fraction,
+    lineage: Sequence[str],
+    operator: str,
+    status: Status = "debited",
+) -> int:
+    """Add an entry to an account that is as the writer believes; returns its number."""
+    spent = account.spent + amount
+    number = write(
+        connection,
+        "INSERT INTO entries (time, amount, spent_after, lineage, operator, status, process)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (now(), to_text(amount), to_text(spent), json.dumps(lineage), operator, status, os.getpid()),
+    )
+    write(
+        connection,
+        "UPDATE ledger SET spent = ? WHERE spent = ? AND total = ?",
+        (to_text(spent), to_text(account.spent), to_text(account.total)),
+    )
+    assert number is not None
+    return number
 
 
 def write_event(connection: sqlite3.Connection, changed: str, old: str, new: str, consent: str | None = None) -> None:

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from adyton.arrays import Reals
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
+from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
 from adyton.queries.size import Size
 from adyton.whole import IntegerArray
 
-Statistic = Callable[[IntegerArray, IntegerArray, IntegerArray, Fraction], npt.NDArray[np.float64]]
+Statistic = Callable[[IntegerArray, IntegerArray, IntegerArray, Fraction], Reals]
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class AuditCase:
     name: str
     mechanism: Mechanism
     domain: tuple[int, ...]
-    prepare: Callable[[Any], Any]
+    prepare: Callable[[Any], Any] = PrivateVector.of
     statistic: Statistic | None = None
     reaches_epsilon: bool = True
     """Whether some pair loses all of ε, so that an audit which certifies much less has no power."""

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Places
+from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.exact import positive, share
 from adyton.kernel.mechanisms.base import AuditCase
-from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
+from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries import Partition
 from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, narrow, whole
 
@@ -30,14 +29,14 @@ GRID = 64
 class Candidate(NamedTuple):
     """A partition of the line into clusters of neighbours."""
 
-    boundaries: npt.NDArray[np.int64]
+    boundaries: Places
     """Where the clusters start, and at the end the number of cells."""
     deviation: int
     """Σ over clusters of the deviation, in grid steps."""
 
 
 @dataclass(frozen=True)
-class Bisections(Selection):
+class Bisections(PartitionSelection):
     """Clusters of neighbouring cells: cut every cluster in two, level by level, then choose one of the partitions.
 
     The deviation of a cluster b is dev(b) = ½ Σ_{i∈b} |x_i − mean| = Σ_{i∈b} max(0, x_i − mean): how many rows would
@@ -90,9 +89,7 @@ class Bisections(Selection):
     def _level_budget(self, epsilon: Fraction) -> Fraction:
         return (1 - self.pick_share) * epsilon / self.levels
 
-    def _cut(
-        self, counts: IntegerArray, boundaries: npt.NDArray[np.int64], budget: Fraction, noise: NoiseSource
-    ) -> Candidate:
+    def _cut(self, counts: IntegerArray, boundaries: Places, budget: Fraction, noise: NoiseSource) -> Candidate:
         """Every cluster cut in two, for *budget* in all."""
         cuts, deviation = [], 0
         for start, end in itertools.pairwise(boundaries.tolist()):
@@ -108,31 +105,30 @@ class Bisections(Selection):
         scores = [-(one.deviation + GRID * self.price * (one.boundaries.size - 1)) for one in candidates]
         return noise.permute_and_flip(scores, self.pick_share * epsilon / (2 * GRID))
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
-        """The clusters."""
-        return Partition(output)
-
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """One level that takes most of the budget, a last pick that does, and two levels."""
-        instances = {
-            "one level": (cls(1, Fraction(2), Fraction(1, 10)), 6),
-            "last pick": (cls(1, Fraction(2), Fraction(9, 10)), 6),
-            "two levels": (cls(2, Fraction(1, 3), Fraction(1, 4)), 5),
-        }
         return [
-            AuditCase(f"bisections, {name}", one, (cells,), PrivateVector.of, reaches_epsilon=False, enumerable=True)
-            for name, (one, cells) in instances.items()
+            cls(1, Fraction(2), Fraction(1, 10)).case("bisections, one level", (6,)),
+            cls(1, Fraction(2), Fraction(9, 10)).case("bisections, last pick", (6,)),
+            cls(2, Fraction(1, 3), Fraction(1, 4)).case("bisections, two levels", (5,)),
         ]
 
     def __str__(self) -> str:
         return f"clusters by {self.levels} levels of bisections"
 
 
-def running_deviations(
-    counts: Any, ordered: Any, ranks: Any, numbers: Any, sums: Any, grid: int, deviations: Any
+@compiled
+def _running_deviations(
+    counts: IntegerArray,
+    ordered: IntegerArray,
+    ranks: Places,
+    numbers: IntegerArray,
+    sums: IntegerArray,
+    grid: int,
+    deviations: IntegerArray,
 ) -> None:
-    """Add ⌊grid·dev(counts[: i + 1])⌋ to every deviations[i]; compiled for 64-bit arrays, else as it stands.
+    """Put ⌊grid·dev(counts[: i + 1])⌋ into every deviations[i]; compiled for 64-bit arrays, else as it stands.
 
     *numbers* and *sums* are Fenwick trees, at first zero, over the places *ranks* of the counts in their sorted list
     *ordered*: how many of the counts so far have a rank above some rank, and their sum. With S the sum of all m counts
@@ -162,7 +158,7 @@ def running_deviations(
             number += numbers[node]
             above += sums[node]
             node -= node & -node
-        deviations[place] += grid * (cells * above - number * everything) // cells
+        deviations[place] = grid * (cells * above - number * everything) // cells
 
 
 def _cut_deviations(counts: IntegerArray) -> IntegerArray:
@@ -170,21 +166,27 @@ def _cut_deviations(counts: IntegerArray) -> IntegerArray:
     order = np.argsort(counts, kind="stable")
     ordered, ranks = counts[order], np.empty(counts.size, dtype=np.int64)
     ranks[order] = np.arange(counts.size)
-    deviations = np.zeros(counts.size + 1, dtype=counts.dtype)
-    running = _running(counts.dtype == object)
-    for step, target in ((1, deviations[1:]), (-1, deviations[-2::-1])):
-        numbers, sums = np.zeros((2, counts.size + 1), dtype=counts.dtype)
-        running(counts[::step], ordered, ranks[::step], numbers, sums, GRID, target)
-    return deviations[1:-1]
+    left = _first_deviations(counts, ordered, ranks)
+    right = _first_deviations(counts[::-1].copy(), ordered, ranks[::-1].copy())
+    return left[:-1] + right[-2::-1]
 
 
-def _halved(counts: IntegerArray, boundaries: npt.NDArray[np.int64]) -> Candidate:
+def _first_deviations(counts: IntegerArray, ordered: IntegerArray, ranks: Places) -> IntegerArray:
+    """⌊g·dev⌋ of the first cell, of the first two, and so on."""
+    numbers, sums = np.zeros((2, counts.size + 1), dtype=counts.dtype)
+    deviations = np.zeros_like(counts)
+    running = _running_deviations.function if counts.dtype == object else _running_deviations
+    running(counts, ordered, ranks, numbers, sums, GRID, deviations)
+    return deviations
+
+
+def _halved(counts: IntegerArray, boundaries: Places) -> Candidate:
     """Every cluster halved in the middle."""
     ends = np.union1d(boundaries, (boundaries[:-1] + boundaries[1:]) // 2)
     return Candidate(ends, _deviation(counts, ends))
 
 
-def _deviation(counts: IntegerArray, boundaries: npt.NDArray[np.int64]) -> int:
+def _deviation(counts: IntegerArray, boundaries: Places) -> int:
     """Σ over clusters of ⌊g·dev⌋, where m·dev = Σ max(0, m·x − S)."""
     sizes = np.diff(boundaries)
     sums = np.repeat(np.add.reduceat(counts, boundaries[:-1]), sizes)
@@ -196,11 +198,3 @@ def _with_room(values: IntegerArray) -> IntegerArray:
     """The counts as 64-bit integers if 2g·n·Σ|x|, which bounds all that is computed from them, fits; else Python's."""
     boxed = values.astype(object)
     return narrow(boxed) if 2 * GRID * values.size * int(abs(boxed).sum()) < SAFE else boxed
-
-
-def _running(huge: bool) -> Callable[..., None]:
-    if huge:
-        return running_deviations
-    from adyton.kernel.mechanisms.bisections_compiled import running_deviations as compiled_deviations
-
-    return compiled_deviations

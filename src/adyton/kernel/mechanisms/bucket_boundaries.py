@@ -11,9 +11,8 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.bucket_weights import LARGEST_EXPONENT, BucketWeights, LastBucket
-from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.mechanisms.selection import PartitionSelection
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
@@ -33,7 +32,7 @@ POWER_WORK = 2
 
 
 @dataclass(frozen=True)
-class BucketBoundaries(Selection):
+class BucketBoundaries(PartitionSelection):
     """The boundaries of ``buckets`` buckets: one draw among all partitions, by the exponential mechanism.
 
     Counts are clipped to 0 … F, the public ``clip``. A bucket b of m cells with the sum S costs
@@ -69,8 +68,8 @@ class BucketBoundaries(Selection):
             if not most:
                 raise BadInput(f"{steps:,} places for boundaries are too many. Choose a larger step than {self.step}.")
             raise BadInput(f"buckets must be at most {most} for {steps} places, given {shorten(buckets)}.")
-        if cells * clip > LARGEST_SUM:
-            raise BadInput(f"clip must be at most {LARGEST_SUM // cells} for {cells} cells, given {shorten(clip)}.")
+        if clip > self.largest_clip(cells):
+            raise BadInput(f"clip must be at most {self.largest_clip(cells)} for {cells} cells, given {shorten(clip)}.")
         if whole(longest, "longest", 1) * buckets < steps or longest > steps:
             least = -(-steps // buckets)
             raise BadInput(f"longest must be from {least} to {steps} for {buckets} buckets, given {shorten(longest)}.")
@@ -80,6 +79,11 @@ class BucketBoundaries(Selection):
                 f"longest must be at most {LARGEST_WORK // work} for {buckets} buckets of {steps} places, "
                 f"given {shorten(longest)}. Choose fewer buckets, or a larger step."
             )
+
+    @staticmethod
+    def largest_clip(cells: int) -> int:
+        """The largest clip with which sums over so many cells fit."""
+        return LARGEST_SUM // cells
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
         """The table of the weights; :meth:`check` has its own limits on the work, which say what to choose instead."""
@@ -127,10 +131,7 @@ class BucketBoundaries(Selection):
             "five buckets": cls(5, 10, 6),
             "every other cell": cls(2, 30, 3, 2),
         }
-        return [
-            AuditCase(f"bucket boundaries, {name}", one, (6,), PrivateVector.of, reaches_epsilon=False, enumerable=True)
-            for name, one in instances.items()
-        ]
+        return [one.case(f"bucket boundaries, {name}", (6,)) for name, one in instances.items()]
 
     def __str__(self) -> str:
         return f"{self.buckets} buckets of similar counts"

@@ -26,7 +26,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Integers, Reals
+from adyton.arrays import Integers, Places, Reals
+from adyton.compiling import compiled
 from adyton.kernel.mechanisms.partition_weights import SLACK, on_grid
 from adyton.noise.coins import Bounds
 
@@ -40,6 +41,9 @@ _HALVINGS = 64
 _DIGIT_BITS = 8
 _LAST_DIGIT = (1 << _DIGIT_BITS) - 1
 
+Exponents = npt.NDArray[np.int32]
+"""Exponents of 2."""
+
 
 @dataclass(frozen=True, eq=False)
 class BucketWeights:
@@ -49,7 +53,7 @@ class BucketWeights:
     cells costs grid·Σx² − ⌊grid·(Σx)²/m⌋.
     """
 
-    places: Integers
+    places: Places
     sums: Integers
     squares: Integers
     grid: int
@@ -59,17 +63,15 @@ class BucketWeights:
     most: int
     """No partition costs more."""
     _mantissas: Reals = field(init=False)
-    _exponents: npt.NDArray[np.int32] = field(init=False)
+    _exponents: Exponents = field(init=False)
 
     def __post_init__(self) -> None:
-        from adyton.kernel.mechanisms.bucket_weights_compiled import add_up
-
         table = (self.places.size, self.buckets)
         mantissas, exponents = np.zeros(table), np.full(table, _UNREACHED, dtype=np.int32)
         mantissas[0, 0], exponents[0, 0] = 1.0, 0
         powers = np.append(0.5 ** np.arange(_HALVINGS - 1), 0.0)
         numbers = (self.places, self.sums, self.squares, self.grid)
-        add_up(*numbers, self._binary_rate, self.longest, powers, mantissas, exponents)
+        _add_up(*numbers, self._binary_rate, self.longest, powers, mantissas, exponents)
         object.__setattr__(self, "_mantissas", mantissas)
         object.__setattr__(self, "_exponents", exponents)
 
@@ -82,7 +84,7 @@ class BucketWeights:
         """A bound on the relative error of every weight in double precision."""
         return SLACK * (float(self.rate) * self.most + self.buckets * (1 + self.longest))
 
-    def costs(self, starts: Integers, end: int) -> Integers:
+    def costs(self, starts: Places, end: int) -> Integers:
         """C(q, end) of the buckets from *starts* to *end*."""
         sizes = self.places[end] - self.places[starts]
         sums, squares = self.sums[end] - self.sums[starts], self.squares[end] - self.squares[starts]
@@ -127,7 +129,7 @@ class LastBucket:
     weights: BucketWeights
     before: int
     end: int
-    starts: Integers
+    starts: Places
     mantissas: Reals
     exponents: Reals
     _known: dict[int, list[Decimal]] = field(init=False, default_factory=dict)
@@ -173,3 +175,73 @@ def _power(cost: int, table: list[list[Decimal]], context: decimal.Context) -> D
             break
         result = context.multiply(result, powers[cost & _LAST_DIGIT])
     return result
+
+
+@compiled
+def _add_up(
+    places: Places,
+    sums: Integers,
+    squares: Integers,
+    grid: int,
+    binary_rate: float,
+    longest: int,
+    powers: Reals,
+    mantissas: Reals,
+    exponents: Exponents,
+) -> None:
+    """Fill the table: Z_j(end) = Σ_start Z_{j−1}(start)·2^{−binary_rate·cost}, in row *end* and column j.
+
+    At first it holds 1 for no steps in no buckets, and elsewhere 0 with the lowest exponent. Only the states from which
+    the rest of the steps can still be cut are needed. ``powers`` holds 1, 1/2, 1/4, … and at last 0. Mantissas are
+    from 1/2 to 1. Exponents are settled first, so that whole rows are added without asking about each number.
+    """
+    steps, buckets = mantissas.shape[0] - 1, mantissas.shape[1]
+    for end in range(1, steps):
+        rest = steps - end
+        fewest = max(1, buckets - rest)
+        most = min(end, buckets - (rest + longest - 1) // longest)
+        for adding in range(2):
+            for start in range(max(0, end - longest), end):
+                first = max(fewest, (start + longest - 1) // longest + 1)
+                last = min(most, start + 1)
+                if first > last:
+                    continue
+                size, total = places[end] - places[start], sums[end] - sums[start]
+                exponent = binary_rate * (grid * (squares[end] - squares[start]) - grid * total * total // size)
+                halvings = int(exponent)
+                tops, before = exponents[end, first : last + 1], exponents[start, first - 1 : last]
+                if adding:
+                    factor = 2.0 ** (halvings - exponent)
+                    row, earlier = mantissas[end, first : last + 1], mantissas[start, first - 1 : last]
+                    _add_row(row, tops, earlier, before, factor, halvings, powers)
+                else:
+                    _raise_tops(tops, before, halvings)
+        for number in range(fewest, most + 1):
+            mantissa, shift = math.frexp(mantissas[end, number])
+            mantissas[end, number] = mantissa
+            exponents[end, number] += shift
+
+
+@compiled
+def _raise_tops(tops: Exponents, before: Exponents, halvings: int) -> None:
+    """The larger of the exponents *tops* and *before* − halvings, in place."""
+    kind = tops.dtype.type
+    step = kind(halvings)
+    for place in range(len(tops)):
+        tops[place] = max(tops[place], kind(before[place] - step))
+
+
+@compiled
+def _add_row(
+    row: Reals, tops: Exponents, earlier: Reals, before: Exponents, factor: float, halvings: int, powers: Reals
+) -> None:
+    """Add *earlier*·2^before·factor·2^(−halvings), number by number, to row·2^tops.
+
+    *earlier* and the factor are from 1/2 to 1: a term that is 2⁶³ times smaller than the largest is less than a
+    rounding of the sum, and left out.
+    """
+    kind = tops.dtype.type
+    step, smallest = kind(halvings), kind(len(powers) - 1)
+    for place in range(len(row)):
+        gap = min(smallest, kind(tops[place] + step - before[place]))
+        row[place] += earlier[place] * factor * powers[gap]

@@ -13,8 +13,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Cosines
@@ -81,26 +80,12 @@ class CoefficientCount(Selection):
         """ε/(⌈R⌉ + 1)."""
         return epsilon / (_spread(cells) + 1)
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> int:
-        """How many waves."""
-        return int(output[0])
-
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """Much and little budget for the coefficients."""
         return [
-            AuditCase(
-                f"coefficient count, {name}",
-                cls(remaining),
-                (cells,),
-                PrivateVector.of,
-                reaches_epsilon=False,
-                enumerable=True,
-            )
-            for name, remaining, cells in (
-                ("noisy coefficients", Fraction(1, 10), 6),
-                ("precise coefficients", Fraction(20), 7),
-            )
+            cls(Fraction(1, 10)).case("coefficient count, noisy coefficients", (6,)),
+            cls(Fraction(20)).case("coefficient count, precise coefficients", (7,)),
         ]
 
     def __str__(self) -> str:

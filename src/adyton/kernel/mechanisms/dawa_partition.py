@@ -7,21 +7,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
-from adyton.kernel.mechanisms.dawa_costs import LeastCost, rows_in, window_costs
-from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.mechanisms.least_cost import LeastCost
+from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.mechanisms.window_means import mean_costs
 from adyton.kernel.mechanisms.window_medians import median_costs
-from adyton.kernel.shapes import SourceShape, VectorShape
+from adyton.kernel.shapes import VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
-from adyton.noise.laplace import NUMERATOR_LIMIT, geometric
+from adyton.noise.exponential import NUMERATOR_LIMIT
+from adyton.noise.laplace import geometric
 from adyton.noise.source import NoiseSource, Ratio
-from adyton.queries import Partition
 from adyton.queries.size import SLOW_DRAW, Size
-from adyton.whole import IntegerArray, add, whole_array
+from adyton.whole import IntegerArray, absolute_sum, add, whole_array
 
 LENGTHS = ("powers", "all")
 CENTRES = ("mean", "median")
@@ -37,7 +38,7 @@ _LARGEST = 1 << 62
 
 
 @dataclass(frozen=True)
-class DawaPartition(Selection):
+class DawaPartition(PartitionSelection):
     """The partition into intervals with the least sum of noisy costs; a bucket costs its deviation plus a constant.
 
     Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy",
@@ -104,22 +105,22 @@ class DawaPartition(Selection):
         long = epsilon.denominator * 4 * self.grid(sizes) >= NUMERATOR_LIMIT
         return Size(3 * buckets, (SLOW_DRAW if long else 64) * buckets)
 
-    def sizes(self, cells: int) -> npt.NDArray[np.int64]:
+    def sizes(self, cells: int) -> Integers:
         """The numbers of cells that a bucket may have."""
         longest = min(cells, self.longest or cells)
         return 1 << np.arange(longest.bit_length()) if self.lengths == "powers" else np.arange(1, longest + 1)
 
-    def grid(self, sizes: npt.NDArray[np.int64]) -> int:
+    def grid(self, sizes: Integers) -> int:
         """G, the steps to a row: a power of two, of which 2G is a multiple of all powers of two among the sizes."""
         return max(_COARSEST, 1 << max(0, int(sizes[-1]).bit_length() - 2))
 
-    def sensitivities(self, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def sensitivities(self, sizes: Integers) -> Integers:
         """Δ_L, how far one row can move the cost of a bucket of L cells, in steps of the grid."""
         if self.centre == "median":
             return np.where(sizes > 1, self.grid(sizes), 0)
         return np.asarray(-(-2 * self.grid(sizes) * (sizes - 1) // sizes))
 
-    def scales(self, sizes: npt.NDArray[np.int64], epsilon: Fraction) -> Ratio:
+    def scales(self, sizes: Integers, epsilon: Fraction) -> Ratio:
         """s_L = (Δ_ℓ + Δ_L)/ε."""
         moves = self.sensitivities(sizes)
         moved = [epsilon.denominator * move for move in (moves[-1] + moves).tolist()]
@@ -139,7 +140,7 @@ class DawaPartition(Selection):
             return np.tile(np.arange(values.size), (trials, 1))
         grid, scales = self.grid(sizes), self.scales(sizes, epsilon)
         costs, extra = self._deviations(values, sizes, grid), round(self.bucket_cost * grid)
-        most = 2 * grid * rows_in(values)  # dev(b) ≤ 2·Σ |x_i| over the cells of b
+        most = 2 * grid * absolute_sum(values)  # dev(b) ≤ 2·Σ |x_i| over the cells of b
         labels = []
         for count in _parts(trials, max(1, _AT_ONCE // (values.size * sizes.size))):
             partitions, end = LeastCost(costs, most, extra, sizes, count), 0
@@ -152,15 +153,9 @@ class DawaPartition(Selection):
             labels.append(partitions.labels())
         return np.concatenate(labels)
 
-    def _deviations(self, values: IntegerArray, sizes: npt.NDArray[np.int64], grid: int) -> IntegerArray:
+    def _deviations(self, values: IntegerArray, sizes: Integers, grid: int) -> IntegerArray:
         """D(b) of the bucket of each size that ends at each cell."""
-        if self.centre == "median":
-            return median_costs(values, sizes, grid, rows_in(values))
-        return window_costs(values, sizes, grid)
-
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
-        """The buckets as groups, in order."""
-        return Partition(output)
+        return (median_costs if self.centre == "median" else mean_costs)(values, sizes, grid)
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
@@ -172,7 +167,7 @@ class DawaPartition(Selection):
             "medians": cls(Fraction(4, 3), centre="median"),
         }
         return [
-            AuditCase(f"DAWA's partition, {name}", mechanism, (4,), PrivateVector.of, reaches_epsilon=False)
+            AuditCase(f"DAWA's partition, {name}", mechanism, (4,), reaches_epsilon=False)
             for name, mechanism in instances.items()
         ]
 

@@ -10,17 +10,16 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from adyton.arrays import Places
+from adyton.arrays import Integers, Places
+from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.partition_weights import PartitionWeights
-from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
+from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries import Partition
-from adyton.queries.orders import block_tree
+from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, largest, widen
 
@@ -31,7 +30,7 @@ _LARGEST_COST = Fraction(1 << 40)
 
 
 @dataclass(frozen=True)
-class DyadicPartition(Selection):
+class DyadicPartition(PartitionSelection):
     """A partition of the cells into blocks: halves of halves on a line, quarters of quarters on a plane.
 
     With dev(b) = min_c Σ_{i∈b} |x_i − c|, the distance of a block from being even, and a public price c₀ of a block,
@@ -89,23 +88,12 @@ class DyadicPartition(Selection):
         labels[order] = np.cumsum(begins) - 1
         return labels
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
-        """The blocks, numbered along the tree."""
-        return Partition(output)
-
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """A line whose length is no power of two, and a plane."""
         return [
-            AuditCase(
-                f"dyadic partition, {name}",
-                cls(domain, cost, (10, 60)),
-                domain,
-                PrivateVector.of,
-                reaches_epsilon=False,
-                enumerable=True,
-            )
-            for name, domain, cost in (("line", (4,), Fraction(1)), ("plane", (2, 3), Fraction(0)))
+            cls((4,), Fraction(1), (10, 60)).case("dyadic partition, line", (4,)),
+            cls((2, 3), Fraction(0), (10, 60)).case("dyadic partition, plane", (2, 3)),
         ]
 
     def __str__(self) -> str:
@@ -121,16 +109,63 @@ def deviations(values: IntegerArray, boundaries: list[Places]) -> list[IntegerAr
     [[7], [3, 0]]
     """
     if largest(values) * values.size * GRID < SAFE:
-        from adyton.kernel.mechanisms.dyadic_partition_compiled import all_deviations
-
         sizes = np.array([level.size for level in boundaries])
-        flat = all_deviations(values.astype(np.int64), np.concatenate(boundaries), sizes)
+        flat = _all_deviations(values.astype(np.int64), np.concatenate(boundaries), sizes)
         return np.split(flat, np.cumsum(sizes - 1)[:-1])
     exactly = widen(values, values.size * 2 * GRID)
     return [
         np.array([_deviation(exactly[first:last]) for first, last in itertools.pairwise(level)], dtype=object)
         for level in boundaries
     ]
+
+
+@compiled
+def _all_deviations(values: Integers, boundaries: Places, sizes: Places) -> Integers:
+    """The sum of the upper half less that of the lower half of every block; levels one after the other.
+
+    Sorted blocks are merged into larger ones, level by level.
+    """
+    levels = sizes.size
+    results = np.empty(boundaries.size - levels, dtype=np.int64)
+    sorted_values, spare = values.copy(), np.empty_like(values)
+    boundary_end, result_end = boundaries.size, results.size
+    finer = np.arange(values.size + 1)
+    for level in range(levels - 1, -1, -1):
+        current = boundaries[boundary_end - sizes[level] : boundary_end]
+        boundary_end -= sizes[level]
+        result_end -= sizes[level] - 1
+        part = 0
+        for block in range(sizes[level] - 1):
+            first, last = current[block], current[block + 1]
+            while finer[part] < first:
+                part += 1
+            _sort_block(sorted_values, spare, finer, part, last)
+            half = (last - first) // 2
+            deviation = 0
+            for step in range(half):
+                deviation += sorted_values[last - 1 - step] - sorted_values[first + step]
+            results[result_end + block] = deviation
+        finer = current
+    return results
+
+
+@compiled
+def _sort_block(values: Integers, spare: Integers, finer: Places, part: int, last: int) -> None:
+    """Merge the sorted parts of a block into one, from the left."""
+    first, middle = finer[part], finer[part + 1]
+    while middle < last:
+        part += 1
+        end = finer[part + 1]
+        left, right = first, middle
+        for place in range(first, end):
+            if left < middle and (right >= end or values[left] <= values[right]):
+                spare[place] = values[left]
+                left += 1
+            else:
+                spare[place] = values[right]
+                right += 1
+        values[first:end] = spare[first:end]
+        middle = end
 
 
 def _deviation(values: IntegerArray) -> int:
@@ -168,6 +203,5 @@ def _all_parts(starts: Places, blocks: Places) -> Places:
 @lru_cache(maxsize=16)
 def _tree(domain: tuple[int, ...]) -> tuple[Places, list[Places], list[Places]]:
     """The order of the cells along the tree, the boundaries of its levels, and where each block's parts begin."""
-    order, boundaries = block_tree(domain)
-    parts = [np.searchsorted(finer, coarser) for coarser, finer in itertools.pairwise(boundaries)]
-    return order, boundaries, parts
+    tree = boxes_in_boxes(domain)
+    return tree.ordered(np.arange(tree.cells)), list(tree.boundaries), list(tree.children[:-1])

@@ -10,8 +10,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
+from adyton.kernel.shapes import VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.whole import IntegerArray, widen
 
@@ -42,14 +41,10 @@ class MedianCell(Selection):
         scores = -np.abs(2 * sums[:-1] - sums[-1])
         return np.array([1 + noise.permute_and_flip(scores, epsilon / 2)])
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> int:
-        """The number of cells before the cut."""
-        return int(output[0])
-
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """A short line."""
-        return [AuditCase("median cell", cls(), (5,), PrivateVector.of, reaches_epsilon=False, enumerable=True)]
+        return [cls().case("median cell", (5,))]
 
     def __str__(self) -> str:
         return "median cell"

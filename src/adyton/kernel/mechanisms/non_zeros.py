@@ -9,7 +9,6 @@ import numpy as np
 
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.statistic import Statistic
-from adyton.kernel.vectors import PrivateVector
 from adyton.whole import IntegerArray
 
 
@@ -37,7 +36,7 @@ class NonZeros(Statistic):
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """A short line."""
-        return [AuditCase("non-zeros", cls(), (4,), PrivateVector.of)]
+        return [AuditCase("non-zeros", cls(), (4,))]
 
     def __str__(self) -> str:
         return "number of cells that are not empty"

@@ -9,14 +9,14 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
-from adyton.kernel.mechanisms.dawa_costs import LeastCost, rows_in, window_costs
 from adyton.kernel.mechanisms.dawa_partition import DawaPartition
+from adyton.kernel.mechanisms.least_cost import LeastCost
 from adyton.kernel.mechanisms.statistic import Statistic
+from adyton.kernel.mechanisms.window_means import mean_costs
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.queries.size import Size
-from adyton.whole import IntegerArray
+from adyton.whole import IntegerArray, absolute_sum
 
 _LARGEST_COST = Fraction(1 << 40)
 
@@ -54,7 +54,7 @@ class Partitionality(Statistic):
         sizes = DawaPartition().sizes(values.size)
         grid = DawaPartition().grid(sizes)
         least = LeastCost(
-            window_costs(values, sizes, grid), 2 * grid * rows_in(values), round(self.bucket_cost * grid), sizes, 1
+            mean_costs(values, sizes, grid), 2 * grid * absolute_sum(values), round(self.bucket_cost * grid), sizes, 1
         )
         least.grow(np.zeros((1, values.size, sizes.size), dtype=np.int64))
         return least.total()
@@ -70,7 +70,7 @@ class Partitionality(Statistic):
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """A short line whose best partition is not always the same."""
-        return [AuditCase("partitionality", cls(Fraction(3, 2)), (4,), PrivateVector.of, reaches_epsilon=False)]
+        return [AuditCase("partitionality", cls(Fraction(3, 2)), (4,), reaches_epsilon=False)]
 
     def __str__(self) -> str:
         return "cost of the best intervals"

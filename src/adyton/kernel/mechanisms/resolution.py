@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -13,8 +13,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.whole import SAFE, IntegerArray, largest
@@ -47,6 +46,11 @@ class Resolution(Selection):
     costs: tuple[int, ...]
     """c_B for each of them, in steps of the grid."""
 
+    @classmethod
+    def at_costs(cls, costs: Mapping[int, Fraction]) -> Resolution:
+        """For these block sizes, and what each costs in rows: rounded down to the grid."""
+        return cls(tuple(costs), tuple(min(LARGEST_COST, int(GRID * cost)) for cost in costs.values()))
+
     def check(self, source: VectorShape) -> None:
         """One dimension, block sizes that make sense for it, and a cost for each."""
         if len(source.shape) != 1:
@@ -75,22 +79,11 @@ class Resolution(Selection):
         """ε/(⌈R⌉ + 1)."""
         return epsilon / (spread(cells, self.sizes) + 1)
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> int:
-        """The size of the blocks."""
-        return int(output[0])
-
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """Sizes that divide the domain and sizes that do not, up to the whole domain and only to parts of it."""
         return [
-            AuditCase(
-                f"resolution of {cells} cells",
-                cls(sizes, tuple(cost * GRID // 10 for cost in costs)),
-                (cells,),
-                PrivateVector.of,
-                reaches_epsilon=False,
-                enumerable=True,
-            )
+            cls(sizes, tuple(cost * GRID // 10 for cost in costs)).case(f"resolution of {cells} cells", (cells,))
             for cells, sizes, costs in (
                 (8, (1, 2, 4, 8), (30, 20, 10, 5)),
                 (7, (1, 4), (3, 1)),

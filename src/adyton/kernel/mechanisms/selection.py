@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.mechanisms.base import Mechanism, section
+from adyton.kernel.mechanisms.base import AuditCase, Mechanism, section
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
+from adyton.queries import Partition
 from adyton.whole import IntegerArray
 
 
@@ -53,6 +54,18 @@ class Selection(Mechanism):
         values = data.values()
         return np.stack([self.choose(values, epsilon, noise) for _ in range(trials)])
 
+    def case(self, name: str, domain: tuple[int, ...]) -> AuditCase:
+        """A case for the auditor, who can follow every choice; most choices never lose all of ε."""
+        return AuditCase(name, self, domain, reaches_epsilon=False, enumerable=True)
+
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
-        """The choice itself."""
-        return output
+        """The number of what was chosen."""
+        return int(output[0])
+
+
+class PartitionSelection(Selection):
+    """A choice among partitions: a label for every cell."""
+
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
+        """The partition."""
+        return Partition(output)

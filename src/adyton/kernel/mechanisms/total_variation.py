@@ -8,10 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.kernel.mechanisms.base import AuditCase
-from adyton.kernel.mechanisms.dawa_costs import rows_in
 from adyton.kernel.mechanisms.statistic import Statistic
-from adyton.kernel.vectors import PrivateVector
-from adyton.whole import IntegerArray, largest, widen
+from adyton.whole import IntegerArray, absolute_sum, largest, widen
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class TotalVariation(Statistic):
     def steps_in(self, values: IntegerArray) -> int:
         """Σ |d·x_i − N|."""
         most = max(1, largest(values))
-        roomy = widen(values, 2 * values.size * max(1, rows_in(values)) // most + 1)
+        roomy = widen(values, 2 * values.size * max(1, absolute_sum(values)) // most + 1)
         return int(np.abs(values.size * roomy - roomy.sum()).sum())
 
     def sensitivity(self, cells: int) -> int:
@@ -43,7 +41,7 @@ class TotalVariation(Statistic):
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """A short line."""
-        return [AuditCase("total variation", cls(), (4,), PrivateVector.of)]
+        return [AuditCase("total variation", cls(), (4,))]
 
     def __str__(self) -> str:
         return "total variation to even counts"

@@ -10,12 +10,13 @@ from functools import lru_cache, partial
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
 from adyton.kernel.limits import check_queries
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
-from adyton.noise.laplace import NUMERATOR_LIMIT
+from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Kronecker, Measurement, Prefix, Queries, Total
@@ -47,7 +48,7 @@ class VectorLaplace(Mechanism):
 
     takes = VectorShape
     queries: Queries
-    weights: npt.NDArray[np.int64] | None = None
+    weights: Integers | None = None
 
     def __post_init__(self) -> None:
         if self.weights is not None:
@@ -91,9 +92,9 @@ class VectorLaplace(Mechanism):
 
     def scales(self, epsilon: Fraction) -> Ratio:
         """1/ε_q for every query: exact where the numbers are small, else with ε_q rounded down to a fine grid."""
-        rate = epsilon / max(1, self.queries.sensitivity(self.weights))
+        rate = self._rate(epsilon)
         if self.weights is None:
-            return _one_scale(rate)
+            return Ratio(whole_array([rate.denominator], (1,)), whole_array([rate.numerator], (1,)))
         weights = self.weights
         small = max(rate.numerator * largest(weights), rate.denominator) <= 1 << _GRID_BITS
         on_grid = None if small else _scales_on_grid(rate, weights)
@@ -102,24 +103,27 @@ class VectorLaplace(Mechanism):
         numerator = whole_array([rate.denominator], (1,))
         return Ratio(numerator, widen(weights, rate.numerator) * rate.numerator)
 
+    def _rate(self, epsilon: Fraction) -> Fraction:
+        """ε/S; where no row changes any answer, as if one could."""
+        return epsilon / max(1, self.queries.sensitivity(self.weights))
+
     def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
         """Q·x + (DLap(1/ε_q))_q."""
-        return add(
-            self.queries @ data.values(), noise.discrete_laplace((trials, self.queries.count), self.scales(epsilon))
-        )
+        scales = self.scales(epsilon) if self.weights is not None else 1 / self._rate(epsilon)
+        return add(self.queries @ data.values(), noise.discrete_laplace((trials, self.queries.count), scales))
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Measurement:
         """The answers with their variances."""
         assert isinstance(source, VectorShape)
         return Measurement(self.queries, output, partial(self.variances, epsilon), epsilon, private, source.mapping)
 
-    def variances(self, epsilon: Fraction) -> npt.NDArray[np.float64]:
+    def variances(self, epsilon: Fraction) -> Reals:
         """The variance of the noise in each answer: public, known before anything is measured.
 
         Under a huge ε it would vanish from double precision; it is kept just above 0, so that weights stay finite.
         """
         if self.weights is None:
-            return np.broadcast_to(_one_variance(epsilon / max(1, self.queries.sensitivity())), (self.queries.count,))
+            return np.broadcast_to(_one_variance(1 / self._rate(epsilon)), (self.queries.count,))
         return np.maximum(discrete_laplace_variance(self.scales(epsilon)), _LEAST_VARIANCE)
 
     @classmethod
@@ -137,13 +141,13 @@ class VectorLaplace(Mechanism):
             "product": cls(Kronecker([Prefix(2), Haar(2)])),
         }
         return [
-            AuditCase(f"vector Laplace, {name}", mechanism, (4,), PrivateVector.of, mechanism._log_likelihood_ratio)
+            AuditCase(f"vector Laplace, {name}", mechanism, (4,), statistic=mechanism._log_likelihood_ratio)
             for name, mechanism in instances.items()
         ]
 
     def _log_likelihood_ratio(
         self, outputs: IntegerArray, left: IntegerArray, right: IntegerArray, epsilon: Fraction
-    ) -> npt.NDArray[np.float64]:
+    ) -> Reals:
         """ln P(output | left) − ln P(output | right), as the claim has it: Σ_q ε_q (|y − q·right| − |y − q·left|)."""
         scales = self.scales(epsilon)
         rates = np.asarray(scales.denominator / scales.numerator, dtype=np.float64)
@@ -155,18 +159,12 @@ class VectorLaplace(Mechanism):
 
 
 @lru_cache(maxsize=256)
-def _one_scale(rate: Fraction) -> Ratio:
-    """1/rate, for all queries alike."""
-    return Ratio(whole_array([rate.denominator], (1,)), whole_array([rate.numerator], (1,)))
-
-
-@lru_cache(maxsize=256)
-def _one_variance(rate: Fraction) -> float:
+def _one_variance(scale: Fraction) -> float:
     """The variance of the noise in each answer, for all queries alike."""
-    return max(float(discrete_laplace_variance(_one_scale(rate))[0]), _LEAST_VARIANCE)
+    return max(float(discrete_laplace_variance(scale)), _LEAST_VARIANCE)
 
 
-def _scales_on_grid(rate: Fraction, weights: npt.NDArray[np.int64]) -> Ratio | None:
+def _scales_on_grid(rate: Fraction, weights: Integers) -> Ratio | None:
     """2^k / n_q with n_q ≤ rate·w_q·2^k, in 64-bit arithmetic; None where that would be too coarse or too large."""
     bits = 36 - (rate.numerator.bit_length() - rate.denominator.bit_length())
     excess = max(0, bits - _GRID_BITS)

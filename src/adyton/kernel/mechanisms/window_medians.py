@@ -7,30 +7,36 @@ for an even L and S − m − 2ℓ for an odd one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from adyton.arrays import Integers
-from adyton.whole import SAFE, IntegerArray, narrow
+from adyton.arrays import Integers, Places
+from adyton.compiling import compiled
+from adyton.whole import SAFE, IntegerArray, absolute_sum, narrow
 
 
-def median_costs(values: IntegerArray, lengths: Integers, grid: int, rows: int) -> IntegerArray:
-    """*grid* times the distance from the median of the window of each length that ends at each cell; 0 where there is
-    none. *rows* is Σ |x_i|, which shows whether 64 bits suffice."""
-    roomy = values.astype(np.int64 if 2 * grid * rows < SAFE else object)
+def median_costs(values: IntegerArray, lengths: Integers, grid: int) -> IntegerArray:
+    """*grid* times the distance from the median of the window of each length that ends at each cell (lengths × cells);
+    0 where there is none."""
+    roomy = values.astype(np.int64 if 2 * grid * absolute_sum(values) < SAFE else object)
     distinct, ranks = np.unique(roomy, return_inverse=True)
     costs = np.zeros((lengths.size, values.size), dtype=roomy.dtype)
-    fill = _windows(roomy.dtype == object)
+    fill = _windows.function if roomy.dtype == object else _windows
     for row, length in zip(costs, lengths.tolist(), strict=True):
         numbers, sums = np.zeros((2, distinct.size + 1), dtype=roomy.dtype)
         fill(roomy, ranks.reshape(-1), distinct, length, grid, numbers, sums, row)
     return narrow(costs)
 
 
-def median_windows(
-    values: Any, ranks: Any, distinct: Any, length: int, grid: int, numbers: Any, sums: Any, costs: Any
+@compiled
+def _windows(
+    values: IntegerArray,
+    ranks: Places,
+    distinct: IntegerArray,
+    length: int,
+    grid: int,
+    numbers: IntegerArray,
+    sums: IntegerArray,
+    costs: IntegerArray,
 ) -> None:
     """Fill *costs* for one length; compiled for 64-bit arrays, else as it stands.
 
@@ -66,11 +72,3 @@ def median_windows(
         middle = distinct[place]
         lower += (half - below) * middle
         costs[end] = grid * (total - 2 * lower - (length - 2 * half) * middle)
-
-
-def _windows(huge: bool) -> Callable[..., None]:
-    if huge:
-        return median_windows
-    from adyton.kernel.mechanisms.window_medians_compiled import median_windows as compiled_windows
-
-    return compiled_windows

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.kernel.limits import check_queries
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
+from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
-from adyton.noise.laplace import NUMERATOR_LIMIT
+from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.source import NoiseSource
 from adyton.queries import Explicit, Haar, Identity, Prefix, Queries, RandomRanges
 from adyton.queries.size import SLOW_DRAW, Size
@@ -45,7 +44,7 @@ class WorstApproximated(Selection):
     """
 
     queries: Queries
-    guess: npt.NDArray[np.int64]
+    guess: Integers
     denominator: int = 1
 
     def __post_init__(self) -> None:
@@ -98,10 +97,6 @@ class WorstApproximated(Selection):
         """Permute-and-flip on the scores."""
         return np.array([noise.permute_and_flip(self.scores(values), epsilon / self.spread())])
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
-        """The number of the query."""
-        return int(output[0])
-
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """Plain queries, ranges, differences, coefficients up to 3, and a grid finer than whole rows."""
@@ -113,17 +108,7 @@ class WorstApproximated(Selection):
             "differences": cls(Haar(4), np.array([0, 7, 0, 0]), 3),
             "coefficients up to 3": cls(mixed, np.array([5, 5, 5, 5]), 2),
         }
-        return [
-            AuditCase(
-                f"worst approximated, {name}",
-                selection,
-                selection.queries.domain,
-                PrivateVector.of,
-                reaches_epsilon=False,
-                enumerable=True,
-            )
-            for name, selection in instances.items()
-        ]
+        return [one.case(f"worst approximated, {name}", one.queries.domain) for name, one in instances.items()]
 
     def __str__(self) -> str:
         return f"the worst approximated of {self.queries}"

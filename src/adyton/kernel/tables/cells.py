@@ -50,10 +50,12 @@ def cell_table(
     codes = []
     for name, attribute in schema.attributes.items():
         assert isinstance(attribute, CelledAttribute)
-        if name in levels:
-            codes.append(_level_code(table[columns[name]], table[levels[name]], attribute))
-        else:
-            codes.append(_code(table[columns[name]], attribute, tries))
+        column, cell = table[columns[name]], table[levels[name]] if name in levels else None
+        if cell is not None and attribute.outside == "drop" and attribute.nulls == "drop":
+            codes.append(CellCode(cell, attribute.size, None))  # the join has dropped them
+            continue
+        base = base_code(column, attribute, tries) if cell is None else CellCode(cell, attribute.size, cell.notnull())
+        codes.append(_with_policies(attribute, base, is_missing(column)))
     shape = schema.shape
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     fits = sum(code.magnitude * stride for code, stride in zip(codes, strides, strict=True)) < _SAFE
@@ -106,16 +108,6 @@ def _first_level(column: Any, levels: Sequence[Any]) -> Any:
 
     cases = [(column == level, ibis.literal(number, "int32")) for number, level in enumerate(levels)]
     return ibis.cases(*cases, else_=ibis.null("int32"))
-
-
-def _level_code(column: Any, cell: Any, attribute: CelledAttribute) -> CellCode:
-    if attribute.outside == "drop" and attribute.nulls == "drop":
-        return CellCode(cell, attribute.size, None)
-    return _with_policies(attribute, CellCode(cell, attribute.size, cell.notnull()), is_missing(column))
-
-
-def _code(column: Any, attribute: CelledAttribute, tries: bool) -> CellCode:
-    return _with_policies(attribute, base_code(column, attribute, tries), is_missing(column))
 
 
 def base_code(column: Any, attribute: CelledAttribute, tries: bool) -> CellCode:

@@ -10,12 +10,13 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from typing import IO, Any
 
 import numpy as np
 
+from adyton.arrays import Places
 from adyton.kernel.tables.csv_header import looks_like_data, open_bytes, read_header
 from adyton.kernel.tables.csv_records import cut_records
 from adyton.kernel.tables.engine import Stream
@@ -62,8 +63,8 @@ class CsvReader(Reader):
             file.readline()
             blocks = _blocks(file)
             first = next(blocks, b"")
-            loop = _compiled_loop() if len(first) > _WORTH_COMPILING else cut_records
-            cut = partial(_cut, multiline=self.multiline, delimiter=ord(self.delimiter), slots=slots, loop=loop)
+            swift = len(first) > _WORTH_COMPILING
+            cut = partial(_cut, multiline=self.multiline, delimiter=ord(self.delimiter), slots=slots, swift=swift)
             in_turn = _one_after_another if self.multiline else _side_by_side
             yield from in_turn(chain([first], blocks), cut)
 
@@ -114,17 +115,15 @@ def _one_after_another(blocks: Iterator[bytes], cut: Callable[[bytes, bool], tup
         yield cut(rest, True)[0]
 
 
-def _cut(
-    block: bytes, final: bool, *, multiline: bool, delimiter: int, slots: Any, loop: Callable[..., tuple[int, int]]
-) -> tuple[Any, int]:
-    """The records of a block as an Arrow batch, and how many of its bytes they are."""
+def _cut(block: bytes, final: bool, *, multiline: bool, delimiter: int, slots: Places, swift: bool) -> tuple[Any, int]:
+    """The records of a block as an Arrow batch, and how many of its bytes they are; *swift* compiles the loop first."""
     import pyarrow
 
     width, most = int(slots.max()) + 1, block.count(b"\n")
     data = np.empty((width, len(block)), np.uint8)
     ends = np.zeros((width, most + 1), np.int32)
     filled = np.zeros((width, most), np.uint8)
-    raw = block if loop is cut_records else np.frombuffer(block, np.uint8)
+    raw, loop = (np.frombuffer(block, np.uint8), cut_records) if swift else (block, cut_records.function)
     records, taken = loop(raw, final, multiline, LONGEST_LINE, delimiter, slots, data, ends, filled)
     columns = []
     for slot in range(width):
@@ -142,10 +141,3 @@ def _as_text(block: bytes) -> bytes:
     except UnicodeDecodeError:
         return block.decode("utf-8", "replace").encode()
     return block
-
-
-@cache
-def _compiled_loop() -> Callable[..., tuple[int, int]]:
-    from adyton.compiling import compiled
-
-    return compiled(cut_records)

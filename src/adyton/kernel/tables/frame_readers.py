@@ -121,11 +121,13 @@ class PandasReader(FrameReader):
     """A pandas frame. Columns of Python objects, which may hold anything, are read as text, like a CSV file."""
 
     def __init__(self, frame: Any) -> None:
+        import pyarrow
+
         self.frame = frame
         self.kinds, self.columns = [], []
         for index in range(frame.shape[1]):
             kind = _pandas_type(frame.iloc[:0, index])
-            self.kinds.append(_text_type() if kind is None else plain_type(kind))
+            self.kinds.append(pyarrow.large_string() if kind is None else plain_type(kind))
             shown = str(frame.dtypes.iloc[index])
             self.columns.append(_column(str(frame.columns[index]), kind, shown, objects=kind is None))
 
@@ -161,12 +163,6 @@ def _pandas_type(values: Any) -> Any | None:
 
 def _dense(values: Any) -> Any:
     return np.asarray(values) if hasattr(values, "sparse") and str(values.dtype).startswith("Sparse") else values
-
-
-def _text_type() -> Any:
-    import pyarrow
-
-    return pyarrow.large_string()
 
 
 def _column(name: str, kind: Any, shown: str, *, objects: bool = False) -> Column:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator as operators
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from adyton.errors import PredicateError
 from adyton.messages import listing, no_such, shorten, suggestion
@@ -78,23 +78,26 @@ class IsNull:
 
 
 @dataclass(frozen=True)
-class And:
+class _Joined:
+    """Parts that are joined by a word."""
+
+    word: ClassVar[str]
+    parts: tuple[Predicate, ...]
+
+    def __str__(self) -> str:
+        return f" {self.word} ".join(f"({part})" if isinstance(part, _Joined) else str(part) for part in self.parts)
+
+
+class And(_Joined):
     """All parts hold."""
 
-    parts: tuple[Predicate, ...]
-
-    def __str__(self) -> str:
-        return " and ".join(_inner(part) for part in self.parts)
+    word = "and"
 
 
-@dataclass(frozen=True)
-class Or:
+class Or(_Joined):
     """Some part holds."""
 
-    parts: tuple[Predicate, ...]
-
-    def __str__(self) -> str:
-        return " or ".join(_inner(part) for part in self.parts)
+    word = "or"
 
 
 @dataclass(frozen=True)
@@ -233,8 +236,3 @@ def _literal(value: Scalar) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return repr(value)
-
-
-def _inner(predicate: Predicate) -> str:
-    """A part of an and or an or: in parentheses if it is one itself."""
-    return f"({predicate})" if isinstance(predicate, And | Or) else str(predicate)

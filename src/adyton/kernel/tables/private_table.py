@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table, same_bytes
@@ -159,25 +159,25 @@ class PrivateTable(Sealed):
 
     def count(self) -> int:
         """The number of rows."""
-        return int(self._run(self._rows.aggregate(rows=self._rows.count())).column("rows")[0].as_py())
+        return int(self._run(self._rows.aggregate(rows=self._rows.count()))["rows"][0])
 
-    def vectorize(self) -> npt.NDArray[np.int64]:
+    def vectorize(self) -> Integers:
         """The number of rows in every cell of the domain: counted in the engine, in one pass over the rows."""
         check_domain(self._schema)
         shape, cells = self._schema.shape, self._schema.cells
         rows = cell_table(self._rows, self._schema, self._columns, tries=self._tries())
         return self._counted(rows, cells).reshape(shape)
 
-    def misfits(self, misfits: Sequence[Misfit]) -> npt.NDArray[np.int64]:
+    def misfits(self, misfits: Sequence[Misfit]) -> Integers:
         """How many rows fit, and how many do not for each of these reasons; every row is counted once."""
         rows = misfit_table(self._rows, self._schema, self._columns, self._texts, misfits, tries=self._tries())
         return self._counted(rows, len(misfits) + 1)
 
-    def _counted(self, rows: Any, cells: int) -> npt.NDArray[np.int64]:
+    def _counted(self, rows: Any, cells: int) -> Integers:
         """The number of rows for each value of the column ``cell``, in one pass."""
         counts = self._run(rows.group_by("cell").aggregate(rows=rows.count()))
         vector = np.zeros(cells, dtype=np.int64)
-        vector[counts.column("cell").to_numpy()] = counts.column("rows").to_numpy()
+        vector[counts["cell"]] = counts["rows"]
         return vector
 
     def _value(self, name: str) -> Any:
@@ -190,12 +190,12 @@ class PrivateTable(Sealed):
     def _tries(self) -> bool:
         return bool(self._backend().name == "duckdb")
 
-    def _run(self, expression: Any) -> Any:
+    def _run(self, expression: Any) -> dict[str, Integers]:
         """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
         backend = self._backend()
         stop = backend.con.interrupt if backend.name == "duckdb" else None
         with _one_at_a_time:
-            result = interruptible(lambda: backend.to_pyarrow(expression), stop)
+            result = interruptible(lambda: _fetched(backend, expression), stop)
         if result is None:
             raise KernelFailure
         return result
@@ -208,6 +208,15 @@ class PrivateTable(Sealed):
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError("a private table cannot be changed.")
+
+
+def _fetched(backend: Any, expression: Any) -> dict[str, Integers]:
+    """The columns of the result; from DuckDB directly, because Ibis and Arrow would load pandas on the way."""
+    relation = getattr(backend, "_to_duckdb_relation", None)
+    if relation is not None:
+        return {name: np.asarray(column) for name, column in relation(expression).fetchnumpy().items()}
+    found = backend.to_pyarrow(expression)
+    return {name: found.column(name).to_numpy() for name in found.column_names}
 
 
 def _among(cell: Any, cells: Sequence[int]) -> Any:

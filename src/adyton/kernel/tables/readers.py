@@ -6,6 +6,7 @@ A reader lists the columns with their types (public), and turns the wanted ones 
 
 from __future__ import annotations
 
+import glob
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -92,7 +93,7 @@ def _file_reader(text: str, multiline: bool) -> Reader:
             raise SchemaError(
                 f"the pattern {text!r} must end in one of {listing(_PARQUET)}: only Parquet takes patterns."
             )
-        return ParquetReader(_matching(text), text)
+        return ParquetReader(sorted(glob.glob(text, recursive=True)), text)
     path = Path(text)
     if not _exists(text):
         raise SchemaError(f"the file {text!r} does not exist. {_ADVICE}.")
@@ -120,12 +121,6 @@ def _exists(text: str) -> bool:
         return Path(text).exists()
     except (OSError, ValueError):
         return False
-
-
-def _matching(pattern: str) -> list[str]:
-    import glob
-
-    return sorted(glob.glob(pattern, recursive=True))
 
 
 class TableReader(Reader):

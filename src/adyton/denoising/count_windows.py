@@ -1,0 +1,133 @@
+"""Which counts each block of a tree can have, and how likely they make its own noisy count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from adyton.arrays import Flags, Integers, Places, Reals, Singles
+from adyton.compiling import compiled
+from adyton.denoising.halves import Halves
+from adyton.remembered import cached_property
+
+REACH = 4.5
+"""Windows reach this many standard deviations to both sides of the least-squares estimate,"""
+NEAR_ZERO = 9.0
+"""and down to zero from an estimate of fewer deviations than this."""
+DENSE = 24
+"""Where all the leaves below a node hold surely more than this, the prior says nothing that the noise leaves open."""
+
+
+class Generation(NamedTuple):
+    """Nodes of one level, none of them a leaf, and the two children of each."""
+
+    nodes: Places
+    left: Places
+    right: Places
+
+
+def generations(tree: Halves) -> list[Generation]:
+    """The nodes above the leaves, from the lowest level up: children come in an earlier generation."""
+    levels = tree.levels[tree.leaves :]
+    order = np.argsort(levels, kind="stable")
+    ends = np.flatnonzero(np.diff(levels[order])) + 1
+    return [Generation(own + tree.leaves, *tree.kids[own].T) for own in np.split(order, ends)]
+
+
+class Squares(NamedTuple):
+    """Each node's mean and variance by least squares, from what was measured inside it and from all answers."""
+
+    inside: Reals
+    noise: Reals
+    mean: Reals
+    variance: Reals
+
+    def scaled(self, step: float) -> Squares:
+        """The same in steps of a grid."""
+        return Squares(self.inside / step, self.noise / step**2, self.mean / step, self.variance / step**2)
+
+
+def least_squares(family: list[Generation], answers: Reals, precisions: Reals) -> Squares:
+    """Two passes, as in :mod:`adyton.solving.trees`; all leaves must have been measured."""
+    inside, noise = answers.copy(), np.zeros_like(answers)
+    np.divide(1, precisions, out=noise, where=precisions > 0)
+    for nodes, left, right in family:
+        within, variance = inside[left] + inside[right], noise[left] + noise[right]
+        gain = precisions[nodes] * variance / (precisions[nodes] * variance + 1)
+        inside[nodes] = within + gain * (answers[nodes] - within)
+        noise[nodes] = variance * (1 - gain)
+    means, variances = inside.copy(), noise.copy()
+    for nodes, left, right in reversed(family):
+        surplus = means[nodes] - inside[left] - inside[right]
+        for child in (left, right):
+            share = noise[child] / (noise[left] + noise[right])
+            means[child] = inside[child] + share * surplus
+            variances[child] = noise[child] * (1 - share) + share * share * variances[nodes]
+    return Squares(inside, noise, means, variances)
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """The counts low … high that each node can have."""
+
+    low: Integers
+    high: Integers
+    dense: Flags
+    """Whether all leaves below are dense."""
+    hidden: Flags
+    """Whether the parent is dense: such nodes have no window."""
+
+    @classmethod
+    def around(cls, squares: Squares, family: list[Generation]) -> Windows:
+        """The windows that least squares leaves."""
+        mean, deviation = squares.mean, np.sqrt(squares.variance)
+        low = np.where(mean >= NEAR_ZERO * deviation, np.floor(mean - REACH * deviation), 0).astype(np.int64)
+        high = np.ceil(np.maximum(mean + REACH * deviation, 2 * deviation + 1)).astype(np.int64)
+        dense, hidden = low >= DENSE, np.zeros(low.size, dtype=bool)
+        for nodes, left, right in family:
+            dense[nodes] = hidden[left] = hidden[right] = dense[left] & dense[right]
+        return cls(low, high, dense, hidden)
+
+    @cached_property
+    def widths(self) -> Integers:
+        """How many counts each window has."""
+        return np.where(self.hidden, 0, self.high - self.low + 1)
+
+    @cached_property
+    def starts(self) -> Places:
+        """Where each window starts in an array of the windows of all nodes, and where the last one ends."""
+        return np.concatenate([[0], np.cumsum(self.widths)])
+
+    def narrowed(self, coarse: Windows, ratio: int) -> Windows:
+        """What a fit on a grid *ratio* times as coarse found possible of each window, if that is any of it."""
+        low = np.maximum(self.low, np.where(coarse.low > 0, (coarse.low - 1) * ratio, 0))
+        high = np.minimum(self.high, (coarse.high + 1) * ratio - 1)
+        left = low <= high
+        return replace(self, low=np.where(left, low, self.low), high=np.where(left, high, self.high))
+
+
+def likelihoods(windows: Windows, answers: Reals, rates: Reals) -> Singles:
+    """exp(-rate·|count - answer|) over each window, relative to the best count in it: falling to both sides of the two
+    counts next to the answer."""
+    seen, starts = np.flatnonzero(~windows.hidden), windows.starts
+    own, width, rate, at = (answers - windows.low)[seen], windows.widths[seen], rates[seen], starts[:-1][seen]
+    best = np.clip(np.rint(own), 0, width - 1).astype(np.int64)
+    second = np.where(own >= best, best + 1, best - 1)
+    likelihood = np.ones(starts[-1], dtype=np.float32)
+    inside = (second >= 0) & (second < width)
+    farther = (np.abs(second - own) - np.abs(best - own))[inside]
+    likelihood[(at + second)[inside]] = np.exp(-rate[inside] * farther)
+    _fall(likelihood, at, at + np.minimum(best, second), at + np.maximum(best, second), at + width, np.exp(-rate))
+    return likelihood
+
+
+@compiled
+def _fall(likelihood: Singles, begin: Places, left: Places, right: Places, end: Places, factors: Reals) -> None:
+    """Let each window fall by its factor a count, from right + 1 to its end and from left - 1 to its begin."""
+    for v in range(len(factors)):
+        for i in range(right[v] + 1, end[v]):
+            likelihood[i] = likelihood[i - 1] * factors[v]
+        for i in range(left[v] - 1, begin[v] - 1, -1):
+            likelihood[i] = likelihood[i + 1] * factors[v]

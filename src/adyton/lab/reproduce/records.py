@@ -1,0 +1,50 @@
+"""What an evaluation yields: one record for each method on each input, kept as a file of JSON lines."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from adyton.errors import BadInput
+from adyton.lab.delphi import USUAL_WORKLOADS
+from adyton.messages import shorten
+
+GROUPS = tuple(f"{axes}-D {workload}" for axes, workloads in USUAL_WORKLOADS.items() for workload in workloads)
+"""The workloads of the Pythia paper, in its order."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """How a method did on an input."""
+
+    experiment: str
+    """Which algorithms could be chosen: ``paper``, those of the paper's Table 1, or ``library``, all contenders."""
+    epsilon: str
+    group: str
+    """The workload, one of :data:`GROUPS`."""
+    method: str
+    """An algorithm, used for every input, or a way to choose one."""
+    source: str
+    """The data set, which no selector of the record was trained on."""
+    cells: int
+    scale: int
+    regret: float
+    """The error to expect divided by that of the best algorithm at the full budget."""
+    error: float
+    """The error to expect: ‖W·x̂ − W·x‖₂."""
+
+    def __post_init__(self) -> None:
+        for name in ("regret", "error"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+                raise BadInput(f"the {name} of {self.method} on {self.source} must be finite, given {shorten(value)}.")
+
+
+def write_records(records: Iterable[Record], path: str | os.PathLike[str]) -> None:
+    """Write one JSON object a line."""
+    lines = (json.dumps(asdict(record), ensure_ascii=False, separators=(",", ":")) for record in records)
+    Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -1,0 +1,71 @@
+"""Measuring the blocks of a tree, in stages or level by level: the steps that spend the budget of staged plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import BadInput
+from adyton.kernel.sources import VectorSource
+from adyton.queries import Identity, Measurement, Partition
+from adyton.queries.block_tree import BlockTree, halvings
+from adyton.solving.block_answers import BlockAnswers
+from adyton.strategies.level_weights import LevelWeights
+from adyton.strategies.staged_blocks import StagedBlocks, stage_levels
+
+
+def measure_in_stages(
+    x: VectorSource,
+    level_energy: npt.ArrayLike,
+    epsilon: Fraction,
+    rows: float,
+    measured: Sequence[Measurement] = (),
+) -> BlockAnswers:
+    """Measure a vector of about so many *rows* in stages for exactly *epsilon*; *measured* are totals known already."""
+    energy, levels = np.asarray(level_energy, dtype=np.float64), halvings(x.cells) + 1
+    if energy.shape != (levels,):
+        raise BadInput(f"level_energy must be {levels} numbers, given an array of {energy.shape}.")
+    known = with_totals(BlockTree.of_halves(x.cells), measured)
+    return run_stages(x, known, stage_levels(x.cells, energy, float(epsilon) * rows), energy, epsilon)
+
+
+def with_totals(tree: BlockTree, measured: Sequence[Measurement]) -> BlockAnswers:
+    """A tree of which nothing is known but some totals."""
+    known = BlockAnswers.none(tree)
+    for total in measured:
+        known = known.with_answers([0], total.answers, total.variances)
+    return known
+
+
+def run_stages(
+    x: VectorSource, known: BlockAnswers, stages: LevelWeights, level_energy: npt.ArrayLike, epsilon: Fraction
+) -> BlockAnswers:
+    """Measure a vector in these stages for exactly *epsilon*; its cells are in the order of the tree."""
+    state, source = StagedBlocks.begin(known, stages, level_energy, float(epsilon)), x
+    while state.blocks.size:
+        step = state.step()
+        parts = source.split(step.split) if step.split is not None else (source, source)
+        left = (state.left * epsilon, step.share * epsilon)
+        answered = [
+            part.reduce(groups).measure(Identity(groups.groups), amount) if groups is not None else None
+            for part, groups, amount in zip(parts, step.groups, left, strict=True)
+        ]
+        state, source = state.after(step, *answered), parts[1]
+    return state.known
+
+
+def measure_levels(x: VectorSource, known: BlockAnswers, levels: LevelWeights, epsilon: Fraction) -> BlockAnswers:
+    """Measure all blocks of these sizes for exactly *epsilon*; the cells are in the order of the tree."""
+    left = Fraction(1)
+    for number, size in enumerate(levels.block_sizes):
+        share = left if number == len(levels.weights) - 1 else levels.share(number)
+        depth = len(known.tree.boundaries) - size.bit_length()
+        sizes, first = np.diff(known.tree.boundaries[depth]), known.tree.level_starts[depth]
+        blocks = np.arange(sizes.size)
+        answered = x.reduce(Partition(np.repeat(blocks, sizes))).measure(Identity(blocks.size), share * epsilon)
+        known = known.with_answers(first + blocks, answered.answers.astype(np.float64), answered.variances)
+        left -= share
+    return known

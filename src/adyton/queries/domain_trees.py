@@ -1,0 +1,100 @@
+"""Trees of blocks that cut the axes of a domain again and again: boxes inside boxes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from adyton.arrays import Places
+from adyton.queries.block_tree import BlockTree, halvings
+from adyton.whole import as_shape, whole
+
+
+def boxes_in_boxes(domain: int | Sequence[int], branching: int = 2) -> BlockTree:
+    """Cut every axis into *branching* nearly equal parts, and each part again, down to cells.
+
+    The order is the n-dimensional Morton order, for powers of two.
+
+    >>> tree = boxes_in_boxes((2, 4))
+    >>> tree.order.tolist(), [level.tolist() for level in tree.boundaries]
+    ([0, 1, 4, 5, 2, 3, 6, 7], [[0, 8], [0, 4, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8]])
+    """
+    return _boxes_in_boxes(as_shape(domain), whole(branching, "branching", 2))
+
+
+@lru_cache(maxsize=32)
+def _boxes_in_boxes(sides: tuple[int, ...], branching: int) -> BlockTree:
+    digits = [_digits(side, branching) for side in sides]
+    depth = max(len(own) for own in digits)
+    keys = []
+    for level in range(depth):
+        key: Places = np.zeros((1,) * len(sides), dtype=np.int64)
+        for axis, own in enumerate(digits):
+            missing = depth - len(own)
+            digit = own[level - missing] if level >= missing else np.zeros(sides[axis], dtype=np.int64)
+            key = key * branching + _along(digit, axis, len(sides))
+        keys.append(np.broadcast_to(key, sides).reshape(-1))
+    cells = math.prod(sides)
+    order = np.lexsort(keys[::-1]) if keys else np.arange(cells)
+    changed = np.zeros(cells, dtype=bool)
+    changed[0] = True
+    levels = [np.array([0, cells])]
+    for key in keys:
+        ordered = key[order]
+        changed[1:] |= ordered[1:] != ordered[:-1]
+        boundaries = np.append(np.flatnonzero(changed), cells)
+        if boundaries.size > levels[-1].size:
+            levels.append(boundaries)
+    return BlockTree(sides, levels, None if len(sides) == 1 else order)
+
+
+def halved_boxes(domain: int | Sequence[int]) -> BlockTree:
+    """The boxes of :func:`boxes_in_boxes`, halved along one axis at a time, as :func:`halving_axes` says.
+
+    >>> tree = halved_boxes((2, 3))
+    >>> tree.order.tolist(), [level.tolist() for level in tree.boundaries]
+    ([0, 1, 3, 4, 2, 5], [[0, 6], [0, 4, 6], [0, 2, 4, 5, 6], [0, 1, 2, 3, 4, 5, 6]])
+    """
+    return _halved_boxes(as_shape(domain))
+
+
+@lru_cache(maxsize=16)
+def _halved_boxes(sides: tuple[int, ...]) -> BlockTree:
+    digits = [iter(_digits(side, 2)[::-1]) for side in sides]
+    codes: Places = np.zeros(sides, dtype=np.int64)
+    axes = halving_axes(sides)
+    for level, axis in enumerate(axes):
+        codes = codes | _along(next(digits[axis]) << level, axis, len(sides))
+    flat = codes.reshape(-1)
+    order = np.argsort(flat)
+    levels = [np.flatnonzero(np.diff(flat[order] >> level, prepend=-1)) for level in range(len(axes), -1, -1)]
+    return BlockTree(sides, [np.append(level, flat.size) for level in levels], None if len(sides) == 1 else order)
+
+
+def halving_axes(domain: tuple[int, ...]) -> tuple[int, ...]:
+    """The axis along which the blocks of each level of :func:`halved_boxes` are halves, from the cells upwards.
+
+    >>> halving_axes((2, 8))
+    (1, 0, 1, 1)
+    """
+    depths = [halvings(side) for side in domain]
+    axes = range(len(domain) - 1, -1, -1)
+    return tuple(axis for done in range(max(depths)) for axis in axes if depths[axis] > done)
+
+
+def _digits(side: int, branching: int) -> Places:
+    """For each cut of an axis, from the first, which part each cell falls into (cuts × cells)."""
+    depth = 0
+    while branching**depth < side:
+        depth += 1
+    place = np.arange(side) * branching**depth // side if depth else np.zeros(side, dtype=np.int64)
+    powers = branching ** np.arange(depth - 1, -1, -1)
+    return np.asarray(place // powers[:, None] % branching)
+
+
+def _along(values: Places, axis: int, ndim: int) -> Places:
+    """Values along one axis, to be broadcast over the others."""
+    return values.reshape([-1 if other == axis else 1 for other in range(ndim)])

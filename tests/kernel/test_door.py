@@ -1,0 +1,107 @@
+"""Plans run through any door: here through one that turns all that passes into JSON text and back."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import adyton as ad
+from adyton.errors import BadInput, BudgetExceeded
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.sources import TableSource, VectorSource, handle
+from adyton.kernel.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
+from adyton.plans import plan_named
+from adyton.queries import AllRange, Partition, Prefix
+
+
+class TextDoor:
+    """A kernel elsewhere: only texts reach it, and only texts come back."""
+
+    def __init__(self, kernel):
+        self._kernel, self._sources, self.texts = kernel, {}, []
+        self.root = self._received(kernel.root)
+
+    @property
+    def budget(self):
+        return self._kernel.budget
+
+    def transform(self, source, operator):
+        sources = self._kernel.transform(self._sources[source.node], decode(self._sent(encode(operator))))
+        return tuple(self._received(one) for one in sources)
+
+    def measure(self, source, operator, epsilon):
+        asked = decode(self._sent(encode(operator)))
+        answer = self._kernel.measure(self._sources[source.node], asked, Fraction(self._sent(str(Fraction(epsilon)))))
+        return decode_result(self._sent(encode_result(answer)))
+
+    def afford(self, source, epsilon):
+        self._kernel.afford(self._sources[source.node], epsilon)
+
+    def _received(self, source):
+        self._sources[source.node] = source
+        return handle(self, decode_facts(self._sent(encode_facts(source.facts))))
+
+    def _sent(self, text):
+        assert type(text) is str
+        self.texts.append(text)
+        return text
+
+
+def counts(cells):
+    return np.random.default_rng(5).poisson(np.linspace(0, 40, cells) * (np.arange(cells) % 7 < 3))
+
+
+PLANS = ["identity", "hb", "greedy-h", "privelet", "dawa", "ahp", "mwem", "efpa", "php", "structure-first", "pythia"]
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_gives_the_same_through_text(name):
+    x, workload = counts(64), AllRange(64)
+    near = Kernel.simulated(x, epsilon=2, seed=11)
+    door = TextDoor(Kernel.simulated(x, epsilon=2, seed=11))
+    here = plan_named(name).estimate(near.root, workload, 1)
+    there = plan_named(name).estimate(door.root, workload, 1)
+    assert here.tobytes() == there.tobytes()
+    assert door.budget == near.budget
+    assert len(door.texts) > 3
+
+
+@pytest.mark.parametrize("name", ["quadtree", "adaptive-grid"])
+def test_a_plan_on_a_plane(name):
+    x = counts(256).reshape(16, 16)
+    workload = ad.workloads.RandomRanges((16, 16), 40, seed=1)
+    near = plan_named(name).estimate(Kernel.simulated(x, epsilon=1, seed=3).root, workload, 1)
+    door = TextDoor(Kernel.simulated(x, epsilon=1, seed=3))
+    assert near.tobytes() == plan_named(name).estimate(door.root, workload, 1).tobytes()
+
+
+def test_many_trials():
+    x = counts(32)
+    near = Kernel.simulated(x, epsilon=1, seed=3, trials=5)
+    door = TextDoor(Kernel.simulated(x, epsilon=1, seed=3, trials=5))
+    found = [plan_named("hb").estimate(one.root, Prefix(32), 1) for one in (near, door)]
+    assert found[0].shape == (5, 32)
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+def test_tables_behind_a_door(table, schema):
+    door = TextDoor(ad.Kernel(table, schema=schema, epsilon=1))
+    old = door.root.where("age >= 50").select("sex", "age")
+    assert isinstance(old, TableSource)
+    assert (old.schema.names, old.lineage[1:]) == (("sex", "age"), ('where("age" >= 50)', "select(sex, age)"))
+    vector = old.vectorize()
+    assert isinstance(vector, VectorSource)
+    assert (vector.shape, vector.schema) == ((2, 10), old.schema)
+    halves = vector.split(Partition(np.arange(20) // 10))
+    answers = [half.measure(ad.workloads.Identity(10), "0.25").answers for half in halves]
+    assert [answer.shape for answer in answers] == [(10,), (10,)]
+    assert door.root.group_by("patient", max_count=3).stability == 2
+    assert door.budget.spent == Fraction(1, 4)
+    with pytest.raises(BudgetExceeded, match="0.75 of 1 is left"):
+        plan_named("identity").estimate(vector, ad.workloads.Identity((2, 10)), "0.8")
+
+
+def test_a_handle_on_a_door_is_of_no_use_to_a_kernel():
+    kernel = Kernel.simulated([1, 2], epsilon=1)
+    with pytest.raises(BadInput, match="another kernel"):
+        kernel.measure(TextDoor(kernel).root, ad.kernel.mechanisms.NonZeros(), 1)

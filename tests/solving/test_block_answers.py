@@ -1,0 +1,95 @@
+"""Least squares on a tree that fills up, against the normal equations."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from adyton.errors import BadInput
+from adyton.queries.block_tree import BlockTree
+from adyton.solving.block_answers import BlockAnswers
+
+SIZES = [1, 2, 3, 7, 13, 16]
+
+
+def cells_of(block, tree):
+    """A row of ones where the block has cells."""
+    row = np.zeros(tree.cells)
+    row[tree.starts[block] : tree.starts[block] + tree.sizes[block]] = 1
+    return row
+
+
+def trees(cells):
+    """Blocks of powers of two, and blocks with one part only here and there."""
+    random = np.random.default_rng(cells)
+    cuts = [random.choice(cells + 1, int(random.integers(0, cells + 1)), replace=False) for _ in range(4)]
+    cuts = [np.unique(np.concatenate([[0, cells], *cuts[:level]])) for level in range(5)]
+    return BlockTree.of_halves(cells), BlockTree(cells, [*cuts, np.arange(cells + 1)])
+
+
+def random_tiling(tree, random, block=0):
+    """Blocks that cover the domain."""
+    if block >= tree.blocks - tree.cells or random.random() < 0.3:
+        return [block]
+    first, last = tree.offsets[block : block + 2]
+    return [one for child in range(first, last) for one in random_tiling(tree, random, child)]
+
+
+@pytest.mark.parametrize("cells", SIZES)
+def test_normal_equations(cells):
+    """Where cells cannot be told apart, the solution of smallest norm treats them alike."""
+    random = np.random.default_rng(cells)
+    for tree, _ in itertools.product(trees(cells), range(20)):
+        known, rows, answers, weights = BlockAnswers.none(tree), [], [], []
+        for _ in range(3):
+            blocks = random_tiling(tree, random)
+            given, variance = random.normal(10, 5, len(blocks)), float(random.uniform(0.5, 4.0))
+            known = known.with_answers(blocks, given, variance)
+            rows += [cells_of(block, tree) / np.sqrt(variance) for block in blocks]
+            answers += (given / np.sqrt(variance)).tolist()
+            weights.append(variance)
+        expected = np.linalg.lstsq(np.array(rows), np.array(answers), rcond=None)[0]
+        assert known.cells() == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("cells", SIZES)
+def test_blocks_are_sums_of_their_cells(cells):
+    random = np.random.default_rng(cells)
+    for tree in trees(cells):
+        known = BlockAnswers.none(tree).with_answers(random_tiling(tree, random), 7.0, 1.0)
+        estimates, variances = known.with_answers([0], [3.0], 2.0).estimates()
+        for block in range(tree.blocks):
+            assert estimates[block] == pytest.approx(cells_of(block, tree) @ estimates[-cells:])
+        assert variances[0] <= 2.0
+
+
+def test_answers_on_one_block_are_averaged_by_precision():
+    known = BlockAnswers.none(BlockTree.of_halves(1)).with_answers([0], [10.0], 1.0).with_answers([0], [4.0], 2.0)
+    assert known.cells().tolist() == [8.0]
+
+
+@pytest.mark.parametrize("cells", [1000, 4097])
+def test_large_counts_and_little_noise(cells):
+    truth = np.random.default_rng(0).integers(0, 10**12, cells)
+    tree = BlockTree.of_halves(cells)
+    known = BlockAnswers.none(tree).with_answers(np.arange(tree.blocks - cells, tree.blocks), truth, 0.0)
+    assert known.with_answers([0], truth.sum() + 100.0, 1.0).cells() == pytest.approx(truth, rel=1e-9, abs=1e-3)
+
+
+def test_nothing_measured():
+    assert BlockAnswers.none(BlockTree.of_halves(5)).cells().tolist() == [0.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("blocks", "answers", "variances"),
+    [
+        ([-1], [1.0], 1.0),
+        ([11], [1.0], 1.0),
+        ([1], [np.nan], 1.0),
+        ([1], [1.0], -1.0),
+        ([2, 2], 1.0, 1.0),
+    ],
+)
+def test_refusals(blocks, answers, variances):
+    with pytest.raises(BadInput, match=r"blocks are numbered|answers are finite"):
+        BlockAnswers.none(BlockTree.of_halves(5)).with_answers(blocks, answers, variances)
