@@ -57,7 +57,7 @@ def test_a_chooser_under_another_name_is_not_chosen():
 
     try:
         room = kernel(16)
-        with pytest.raises(BadInput, match="none of which"):
+        with pytest.raises(BadInput, match="'again' chooses itself"):
             ad.Pythia(selector("again")).estimate(room.root, Identity(16), "0.5")
         assert room.spent == 0
     finally:
