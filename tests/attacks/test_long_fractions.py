@@ -66,7 +66,7 @@ def test_a_ledger_that_was_filled_with_long_sums_before_there_was_a_grid_works_a
         connection.execute("UPDATE entries SET amount = ?, spent_after = ?", (text, text))
         connection.execute("UPDATE ledger SET spent = ?", (text,))
     connection.close()
-    with ad.Session(TABLE, schema=SCHEMA, ledger=path, dataset="visits") as session:
+    with ad.Session(TABLE, schema=SCHEMA, ledger=path, dataset="visits", accept={"terms"}) as session:
         session.count("0.1")
         session.count("1/97")
         assert session.spent == long + F(1, 10) + F(1, 97)

@@ -22,7 +22,7 @@ from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.arguments import accepted
 from adyton.kernel.ledger.records import Account, Budgeted, refusal
-from adyton.kernel.ledger.terms import PARTS
+from adyton.kernel.ledger.terms import WORDS
 from adyton.kernel.limits import check_depth, check_request, described
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
@@ -149,7 +149,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         accept: Collection[str],
     ) -> None:
         """Start with a ledger: one that is open already must have been opened for the same total and data set."""
-        accepted(accept, PARTS)
+        accepted(accept, WORDS)
         self._lock = threading.RLock()
         self._process = this_process()
         self._receipts = Receipts()
