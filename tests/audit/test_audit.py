@@ -37,14 +37,14 @@ def test_every_mechanism_is_attacked(brief):
         assert finding["room"] == ("selections" if case.enumerable else "mechanisms")
         assert 0 < finding["figures"]["largest/ε"] <= 1
         if case.reaches_epsilon:
-            assert 0.95 <= finding["figures"]["certified/ε"] <= 1
+            assert 0.9 <= finding["figures"]["certified/ε"] <= 1
 
 
 def test_every_plan_is_attacked(brief):
     attacked = {finding["check"] for finding in brief["findings"] if finding["room"] == "plans"}
     assert attacked == {"certificates", *algorithms()}
     (certificates,) = (finding for finding in brief["findings"] if finding["check"] == "certificates")
-    assert certificates["figures"]["largest cost/ε"] == 1.0
+    assert 0.999 < certificates["figures"]["largest cost/ε"] <= 1
 
 
 def test_unknown_profile():

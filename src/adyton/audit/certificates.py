@@ -78,11 +78,15 @@ class Listener(Kernel[VectorSource]):
                 self.costs[cell] += abs(Fraction(row[cell])) / scale
 
 
-def audit_certificates(advance: Callable[[], None] = lambda: None, names: Sequence[str] | None = None) -> Finding:
+def audit_certificates(
+    advance: Callable[[], None] = lambda: None,
+    names: Sequence[str] | None = None,
+    epsilons: Sequence[Fraction] = EPSILONS,
+) -> Finding:
     """Every plan, or those named, on small domains, workloads and budgets."""
     checked, tightest = 0, Fraction(0)
     for plan, workload in cases(names):
-        for epsilon in EPSILONS:
+        for epsilon in epsilons:
             cost = cost_of(plan, workload, epsilon)
             checked += 1
             if cost > epsilon:

@@ -29,6 +29,7 @@ def audit_mechanism(
     pairs: int,
     draws: int,
     strong_draws: int,
+    reach: float = REACH,
     noise: NoiseSource | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> Finding:
@@ -63,7 +64,7 @@ def audit_mechanism(
         "pairs": pairs,
         "draws": strong_draws,
     }
-    if case.reaches_epsilon and reached < REACH:
+    if case.reaches_epsilon and reached < reach:
         return Finding("mechanisms", case.name, False, f"the audit reached only {reached:.3f} of ε: no power.", figures)
     return Finding("mechanisms", case.name, True, f"never above ε; {reached:.3f} of ε certified.", figures)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 
 from adyton.audit.accounting import audit_accounting, audit_group_by, audit_misfits
+from adyton.audit.certificates import EPSILONS as BUDGETS
 from adyton.audit.certificates import audit_certificates, cases
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.findings import Finding
-from adyton.audit.mechanisms import EPSILONS, attacks, audit_mechanism
+from adyton.audit.mechanisms import EPSILONS, REACH, attacks, audit_mechanism
 from adyton.audit.plans import audit_plan
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.selections import audit_selection_exactly
@@ -34,6 +36,10 @@ class Profile:
     kills: int
     plan_pairs: int
     plan_draws: int
+    reach: float = REACH
+    """The share of ε that must be certified of a mechanism that loses all of it: fewer draws certify less."""
+    budgets: tuple[Fraction, ...] = BUDGETS
+    """Which budgets the certificates of plans are recomputed for."""
 
 
 PROFILES = {
@@ -41,12 +47,14 @@ PROFILES = {
         pairs=8,
         exact_pairs=10,
         draws=3_000,
-        strong_draws=1_000_000,
+        strong_draws=300_000,
         noise_draws=100_000,
         sequences=50,
         kills=6,
         plan_pairs=1,
         plan_draws=100,
+        reach=0.9,
+        budgets=BUDGETS[-1:],
     ),
     "quick": Profile(
         pairs=30,
@@ -93,7 +101,14 @@ class Check:
 def _attack(case: AuditCase, size: Profile, advance: Advance) -> Finding:
     if case.enumerable:
         return audit_selection_exactly(case, pairs=size.exact_pairs, advance=advance)
-    return audit_mechanism(case, pairs=size.pairs, draws=size.draws, strong_draws=size.strong_draws, advance=advance)
+    return audit_mechanism(
+        case,
+        pairs=size.pairs,
+        draws=size.draws,
+        strong_draws=size.strong_draws,
+        reach=size.reach,
+        advance=advance,
+    )
 
 
 def _attack_plan(name: str, size: Profile, advance: Advance) -> Finding:
@@ -121,7 +136,8 @@ def checks(profile: str) -> list[Check]:
         for mechanism in MECHANISMS
         for case in mechanism.audit_cases()
     ]
-    plans = [Check("certificates", sum(1 for _ in cases()), audit_certificates)]
+    recompute = partial(audit_certificates, epsilons=size.budgets)
+    plans = [Check("certificates", sum(1 for _ in cases()), recompute)]
     plans += [Check(name, size.plan_pairs, partial(_attack_plan, name, size)) for name in algorithms()]
     records = [
         Check("accounting", size.sequences, lambda advance: audit_accounting(size.sequences, advance=advance)),
