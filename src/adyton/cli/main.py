@@ -7,6 +7,7 @@ whatever is heavy is imported inside the function.
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -32,6 +33,9 @@ COMMANDS = {
     "compare": "adyton.cli.compare:command",
     "reproduce": "adyton.cli.reproduce:command",
 }
+
+_NEW_OBJECTS = 50_000
+"""How many new objects it takes to look for unreachable ones. Loading libraries makes a million that all stay."""
 
 
 class Commands(TyperGroup):
@@ -98,4 +102,5 @@ def start(
 
 def main() -> None:
     """The entry point of the console script."""
+    gc.set_threshold(_NEW_OBJECTS)
     app(prog_name="adyton")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from adyton.errors import AdytonError
 from adyton.interrupts import deferred
 from adyton.release import files
+from adyton.release.frames import arrow_column
 from adyton.release.presentation import Look
 from adyton.release.staging import Place, replaced
 from adyton.release.tables import ANSWERS, CELLS, TABLES, ReleasedTable, TableSet, all_tables
@@ -124,5 +125,5 @@ def _harmless_column(column: pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 
     encoded = column.combine_chunks().dictionary_encode()
-    labels = pa.array([harmless(text) for text in encoded.dictionary.to_pylist()], column.type)
+    labels = arrow_column([harmless(text) for text in encoded.dictionary.to_pylist()])
     return pa.DictionaryArray.from_arrays(encoded.indices, labels).dictionary_decode()

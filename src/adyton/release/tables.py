@@ -60,7 +60,8 @@ class ReleasedTable:
             values |= {"lower": self.lower, "upper": self.upper}
         if self.note:
             values["note"] = [self.note, *itertools.repeat(None, len(self.counts) - 1)]
-        return pa.table({**columns, **{frames.free(name, columns): value for name, value in values.items()}})
+        columns |= {frames.free(name, columns): value for name, value in values.items()}
+        return pa.table({name: frames.arrow_column(value) for name, value in columns.items()})
 
     def to_plain(self) -> dict[str, Any]:
         """Column by column, as plain values for JSON."""
