@@ -5,17 +5,9 @@ from __future__ import annotations
 import math
 
 from adyton.messages import listing
-from adyton.schema.attributes import (
-    NULL_LABEL,
-    OTHER_LABEL,
-    Attribute,
-    Boolean,
-    Categorical,
-    CelledAttribute,
-    Integer,
-    Numeric,
-)
+from adyton.schema.attributes import NULL_LABEL, OTHER_LABEL, Attribute, Boolean, Categorical, CelledAttribute
 from adyton.schema.misfits import reads_numbers
+from adyton.schema.numbers import Integer, Numeric
 
 _SHOWN = 6
 
