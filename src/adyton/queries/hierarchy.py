@@ -111,10 +111,6 @@ class Hierarchy(BlockTree, Queries):
         """Every block once, and on the way back every cell on every level."""
         return Size(2 * (self.blocks + self.cells), 2 * self.blocks + self.cells * len(self.boundaries))
 
-    def largest_row_sum(self) -> int:
-        """The coarsest block is at most the whole domain."""
-        return self.cells
-
     def squared_norm(self) -> float:
         """The sizes of the measured blocks together."""
         if self.measured is None:
