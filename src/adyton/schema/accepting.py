@@ -32,8 +32,7 @@ ones count as (null)"
         case Categorical():
             words = f"one of {listing(attribute.levels, _SHOWN)}"
             if type(attribute.levels[0]) is str:
-                spaced = any(str(level) != str(level).strip(" ") for level in attribute.levels)
-                words += ", to the letter" if spaced else ", with or without spaces around it"
+                words += ", to the letter" if attribute.spaced else ", with or without spaces around it"
                 words += f"; {_misspelt(attribute)!r} is none of them"
         case Boolean():
             words = 'true or false (as text also t, f, yes, no, y, n, 1, 0); "maybe" is neither'

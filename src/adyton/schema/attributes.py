@@ -149,6 +149,11 @@ class Categorical(CelledAttribute):
         raise SchemaError(f"a level must be a text, a whole number or a boolean, given {shorten(level)}.")
 
     @property
+    def spaced(self) -> bool:
+        """Whether a level has spaces around it: values are then read to the letter, and else without theirs."""
+        return any(str(level) != str(level).strip(" ") for level in self.levels)
+
+    @property
     def base_size(self) -> int:
         """One cell per level."""
         return len(self.levels)
