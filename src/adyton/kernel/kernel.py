@@ -1,4 +1,7 @@
-"""The kernel: keeps the data, lets operators in through one door, charges before it looks."""
+"""The kernel: keeps the data, lets operators in through one door, charges before it looks.
+
+It is longer than other files because there is one door: who checks its order of steps should not have to turn pages.
+"""
 
 from __future__ import annotations
 
