@@ -38,14 +38,14 @@ def test_the_date_does_not_depend_on_how_long_it_took(monkeypatch):
     """Two releases that differ only in how long the kernel took are the same, but for their noise."""
     from adyton.kernel import kernel
 
-    measure = kernel._run
+    measure = kernel.run
 
     def slow(*arguments):
         time.sleep(0.3)
         return measure(*arguments)
 
     quick = release_of().record
-    monkeypatch.setattr(kernel, "_run", slow)
+    monkeypatch.setattr(kernel, "run", slow)
     assert release_of().record == quick
 
 

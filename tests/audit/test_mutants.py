@@ -283,7 +283,7 @@ def test_a_debit_after_the_answer_is_caught(monkeypatch):
 
     def hasty(self, source, operator, epsilon):
         amount = F(epsilon)
-        answer, problem = module._run(operator, self._kept[source.node], amount, self._noise, None)
+        answer, problem = module.run(operator, self._kept[source.node], amount, self._noise, None)
         assert problem is None
         later.append(lambda: self._ledger.debit(amount, lineage=("late",), operator="late"))
         if len(later) > 2:

@@ -137,7 +137,7 @@ def test_an_interrupt_before_there_is_an_answer_leaves_a_valid_ledger_and_no_out
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("adyton.kernel.kernel._run", interrupt)
+    monkeypatch.setattr("adyton.kernel.kernel.run", interrupt)
     done = run(DATA, "--schema", SCHEMA, "--histogram", "sex", "--ledger", str(tmp_path / "a.ledger"), "--total", "1",
                "--no-misfits", "--epsilon", "0.5", "--algorithm", "identity", "--out", f"{tmp_path}/out")  # fmt: skip
     assert done.exit_code == 130

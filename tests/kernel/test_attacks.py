@@ -158,7 +158,7 @@ def test_two_interruptions_close_together(monkeypatch):
         except KeyboardInterrupt:
             raise KeyboardInterrupt from None
 
-    monkeypatch.setattr(module, "_run", twice)
+    monkeypatch.setattr(module, "run", twice)
     kernel = ad.Kernel.on_vector([1000, 7], epsilon=1)
     with pytest.raises(KeyboardInterrupt) as caught:
         kernel.root.measure(Identity(2), 1)

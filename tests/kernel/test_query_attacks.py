@@ -54,7 +54,7 @@ def random_queries(random, cells, depth):  # noqa: PLR0911
             return Cells(cells, random.integers(0, cells, int(random.integers(1, 5))))
         case "hierarchy":
             tree = Hierarchy.of_blocks(cells, [4, 2, 1])
-            return tree.of_levels(sorted(set(random.integers(0, len(tree.boundaries), 2).tolist())))
+            return Hierarchy.of_tree(tree, sorted(set(random.integers(0, len(tree.boundaries), 2).tolist())))
         case "grid":
             return Grid.of_blocks(cells, [int(random.integers(1, cells + 1))])
         case "reduction":

@@ -131,7 +131,7 @@ def blocks(cells, sizes, *, root=True):
 def levels_of(cells, sizes, levels):
     queries, matrix = blocks(cells, sizes)
     chosen = queries.query_levels()
-    return queries.of_levels(levels), np.concatenate([matrix[chosen == level] for level in sorted(levels)])
+    return Hierarchy.of_tree(queries, levels), np.concatenate([matrix[chosen == level] for level in sorted(levels)])
 
 
 def marginals(domain, axes):

@@ -65,9 +65,9 @@ def test_levels_of_a_hierarchy():
     assert tree.blocks == 9
     assert tree.query_levels().tolist() == [0, 1, 1, 1, 2, 2, 2, 2, 2]
     assert [first.tolist() for first in tree.children] == [[0, 3], [0, 2, 4, 5], [0, 2, 4, 6, 8, 10]]
-    some = tree.of_levels([0, 2])
+    some = Hierarchy.of_tree(tree, [0, 2])
     assert some.query_levels().tolist() == [0, 2, 2, 2, 2, 2]
-    assert some.of_levels([1]).query_levels().tolist() == [1, 1, 1]
+    assert Hierarchy.of_tree(some, [1]).query_levels().tolist() == [1, 1, 1]
 
 
 def test_cells_in_the_order_of_a_tree():

@@ -1,4 +1,7 @@
-"""The kernel: keeps the data, lets operators in through one door, charges before it looks."""
+"""The kernel: keeps the data, lets operators in through one door, charges before it looks.
+
+It is longer than other files because there is one door: who checks its order of steps should not have to turn pages.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,27 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerError, LedgerMismatch
+from adyton.errors import BadInput, BudgetExceeded, LedgerError
 from adyton.exact import Rational, display, positive
 from adyton.grid import rounded_down
 from adyton.kernel.alone import alone, under_way
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.arguments import accepted
+from adyton.kernel.ledger.for_kernel import ledger_for
 from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.ledger.terms import WORDS
-from adyton.kernel.limits import check_depth, check_request, described
+from adyton.kernel.limits import check_depth, check_request, check_stability, described
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
 from adyton.kernel.process import this_process
 from adyton.kernel.receipts import Debit, Receipts
+from adyton.kernel.running import Kept, run
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import Facts, SourceShape, TableShape, VectorShape
 from adyton.kernel.sources import Source, TableSource, VectorSource, handle
@@ -41,14 +46,6 @@ from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
 from adyton.whole import whole
 
-
-class _Kept(NamedTuple):
-    facts: Facts
-    data: Any
-
-
-LARGEST_STABILITY = 1 << 64
-"""How many times its ε a measurement may cost; beyond, budgets would be numbers too long to compute with."""
 Root = TypeVar("Root", bound=Source)
 
 
@@ -148,34 +145,23 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         noise: NoiseSource | None,
         accept: Collection[str],
     ) -> None:
-        """Start with a ledger: one that is open already must have been opened for the same total and data set."""
+        """Start with a ledger, and leave it as it was found if it does not agree to the terms."""
         accepted(accept, WORDS)
         self._lock = threading.RLock()
         self._process = this_process()
         self._receipts = Receipts()
         self._accounts = Budget()
-        self._kept: dict[int, _Kept] = {}
+        self._kept: dict[int, Kept] = {}
         self._noise: NoiseSource = noise or ExactNoise()
         self._trials: int | None = None
-        if isinstance(ledger, Tally) and self._noise.private:
-            raise BadInput("the tally of a simulation is no ledger. Give the path of a ledger, or none.")
-        given = ledger
-        if not isinstance(ledger, Ledger | Tally):
-            ledger = Ledger.open(ledger, total=total, dataset=dataset or otherwise)
-        held = ledger.total if isinstance(ledger, Tally) else rounded_down(ledger.total)
-        for word, here, there in (("total", total, held), ("dataset", dataset, ledger.dataset)):
-            if here not in (None, there):
-                raise LedgerMismatch(
-                    f"the ledger is open for the {word} {_shown(there)}, the kernel was asked for {_shown(here)}. Give "
-                    "both the same."
-                )
-        self._ledger: Ledger | Tally = ledger
-        if isinstance(ledger, Ledger):
+        opened = ledger_for(ledger, total, dataset, otherwise, private=self._noise.private)
+        self._ledger: Ledger | Tally = opened
+        if isinstance(opened, Ledger):
             try:
-                self._terms = ledger.agree(self._terms, accept)
+                self._terms = opened.agree(self._terms, accept)
             except BaseException:
-                if ledger is not given:
-                    ledger.close()
+                if opened is not ledger:
+                    opened.close()
                 raise
 
     def _start(self, shape: SourceShape, data: Any, stability: int) -> Source:
@@ -214,11 +200,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             with alone():
                 outcome = operator.plan(facts.shape)
                 stability = facts.stability * outcome.stability
-                if stability > LARGEST_STABILITY:
-                    raise BadInput(
-                        "measurements of this source would cost more than 2^64 times what they ask for. Use smaller "
-                        "coefficients, or fewer maps in a row."
-                    )
+                check_stability(stability)
                 parts = outcome.derive(data)
                 parent = self._accounts.add_partition(facts.node) if outcome.disjoint else facts.node
                 handles = []
@@ -246,7 +228,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
                 output: Any = None
                 problem: type[BaseException] | None = None
                 try:
-                    output, problem = _run(operator, kept, amount, self._noise, self._trials)
+                    output, problem = run(operator, kept, amount, self._noise, self._trials)
                 except BaseException as second:  # a second interruption, while the first was being dealt with
                     problem = type(second)
                 self._settle(entry, "answered" if problem is None else "failed")
@@ -280,7 +262,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             raise BadInput("an operator of a kernel is under way in this very thread. Wait until it has ended.")
         return self._lock
 
-    def _find(self, source: Source, operator: Any, kind: type) -> _Kept:
+    def _find(self, source: Source, operator: Any, kind: type) -> Kept:
         """The kept data of a source, once it is sure that this operator may be tried on it."""
         known = type(source) is TableSource or type(source) is VectorSource
         if not known or source.kernel is not self:
@@ -303,7 +285,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
 
     def _keep(self, facts: Facts, data: Any) -> Source:
         """Keep data behind a new handle; they go when the handle goes."""
-        self._kept[facts.node] = _Kept(facts, data)
+        self._kept[facts.node] = Kept(facts, data)
         source = handle(self, facts)
         weakref.finalize(source, self._kept.pop, facts.node, None)
         return source
@@ -334,30 +316,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             return "<kernel: its ledger is not open>"
 
 
-def _run(
-    operator: Mechanism, kept: _Kept, epsilon: Fraction, noise: NoiseSource, trials: int | None
-) -> tuple[Any, type[BaseException] | None]:
-    """What is published of one output, or the kind of failure. No exception from here may travel on: it could carry
-    data with it.
-
-    Many outputs for one debit are there in simulations only: noise that is private is drawn once.
-    """
-    try:
-        with np.errstate(all="ignore"):
-            outputs = operator.draw(kept.data, epsilon, noise, 1 if trials is None or noise.private else trials)
-            output = outputs[0] if trials is None or noise.private else outputs
-            return operator.publish(output, kept.facts.shape, epsilon, noise.private), None
-    except (KeyboardInterrupt, SystemExit) as interruption:
-        return None, type(interruption)
-    except BaseException:
-        return None, KernelFailure
-
-
 @lru_cache(maxsize=256)
 def _simulated_terms(shape: tuple[int, ...]) -> Terms:
     """The terms of a simulation on public counts of this shape."""
     return Terms.of({"vector": shape}, 1)
-
-
-def _shown(term: Fraction | str | None) -> str:
-    return display(term) if isinstance(term, Fraction) else str(term)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_TRANSFORMS = 100
 """How many transformations there can be between the table and a source."""
+LARGEST_STABILITY = 1 << 64
+"""How many times its ε a measurement may cost; beyond, budgets would be numbers too long to compute with."""
 MOST_BITS = 1000
 """How long a coefficient of a query can be: usual ones have a few bits."""
 _ADVICE = "Ask fewer queries, or about fewer cells."
@@ -48,6 +50,15 @@ def check_depth(lineage: Sequence[str], more: int = 1) -> None:
         raise BadInput(
             f"this source was derived in {len(lineage) - 1} steps, allowed are {MOST_TRANSFORMS - more} here. Join "
             "some of them, for example several filters into one."
+        )
+
+
+def check_stability(stability: int) -> None:
+    """Refuse a source whose measurements would cost a monstrous multiple of what they ask for."""
+    if stability > LARGEST_STABILITY:
+        raise BadInput(
+            "measurements of this source would cost more than 2^64 times what they ask for. Use smaller coefficients, "
+            "or fewer maps in a row."
         )
 
 

@@ -1,10 +1,8 @@
-"""The probabilities that the samplers must have, for tests, audits and expected errors. Nothing private comes here."""
+"""The probabilities of discrete Laplace noise, for audits and expected errors. Nothing private comes here."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -12,36 +10,8 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.exact import Rational, positive
-from adyton.noise.arguments import read_scores
 from adyton.noise.scales import read_ratio
 from adyton.noise.source import Ratio, Scale
-from adyton.whole import IntegerArray
-
-DIGITS = 50
-
-
-def discrete_laplace_probability(value: int, scale: Rational) -> Decimal:
-    """P(z) = (1 - a)/(1 + a)·a^|z| with a = e^(-1/scale), to about 50 digits.
-
-    >>> round(discrete_laplace_probability(0, 1), 20)
-    Decimal('0.46211715726000975850')
-    """
-    fraction = positive(scale, "scale", computed=True)
-    with localcontext() as context:
-        context.prec = DIGITS + 2 * len(str(int(fraction)))  # 1 - a loses as many digits as the scale has
-        ratio = (-_decimal(1 / fraction)).exp()
-        return (1 - ratio) / (1 + ratio) * (-_decimal(abs(value) / fraction)).exp()
-
-
-def discrete_laplace_cumulative(values: npt.ArrayLike, scale: Rational) -> Reals:
-    """P(Z ≤ z): a^(-z)/(1 + a) below zero, 1 - a^(z+1)/(1 + a) from zero on.
-
-    >>> discrete_laplace_cumulative([-1, 0], 1).round(6).tolist()
-    [0.268941, 0.731059]
-    """
-    points = np.asarray(values, dtype=np.float64)
-    tail = _tail(points, scale)
-    return np.asarray(np.where(points < 0, tail, 1 - tail))
 
 
 def discrete_laplace_probabilities(edges: npt.ArrayLike, scale: Rational) -> Reals:
@@ -81,43 +51,10 @@ def discrete_laplace_radius(scale: Rational, confidence: float) -> int:
     return max(0, math.ceil(exactly * Fraction(-math.log(outside))) - 1)
 
 
-def permute_and_flip_probabilities(
-    scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational
-) -> list[Decimal]:
-    """P(i) = p_i ∫₀¹ Π_{j≠i} (1 - t·p_j) dt with p_j = exp(sharpness·(score_j - max)), to about 50 digits.
-
-    The integral is over the moment t at which i comes in the random order: each other candidate has come before it and
-    passed with probability t·p_j. It takes time cubic in the number of candidates.
-
-    >>> [round(p, 6) for p in permute_and_flip_probabilities([3, 3, 2], 1)]
-    [Decimal('0.438687'), Decimal('0.438687'), Decimal('0.122626')]
-    """
-    given, exact_sharpness = read_scores(scores), positive(sharpness, "sharpness", computed=True)
-    exact_scores = given.tolist() if isinstance(given, np.ndarray) else given
-    best = max(exact_scores)
-    with localcontext() as context:
-        context.prec = DIGITS + len(exact_scores)  # coefficients of both signs, of up to 2^(number of candidates)
-        passes = [(-_decimal(Fraction(exact_sharpness * (best - score)))).exp() for score in exact_scores]
-        return [own * _integral(passes[:place] + passes[place + 1 :]) for place, own in enumerate(passes)]
-
-
 def _tail(points: Reals, scale: Rational) -> Reals:
     """P(Z ≤ z) below zero, P(Z > z) from zero on."""
     rate = float(1 / positive(scale, "scale", computed=True))
     return np.asarray(np.exp(-rate * np.where(points < 0, -points, points + 1)) / (1 + np.exp(-rate)))
-
-
-def _integral(passes: list[Decimal]) -> Decimal:
-    """∫₀¹ Π (1 - t·p) dt, from the coefficients of the product."""
-    coefficients = [Decimal(1)]
-    for own in passes:
-        raised = [Decimal(0), *(-own * coefficient for coefficient in coefficients)]
-        coefficients = [low + high for low, high in zip([*coefficients, Decimal(0)], raised, strict=True)]
-    return sum((coefficient / (power + 1) for power, coefficient in enumerate(coefficients)), Decimal(0))
-
-
-def _decimal(fraction: Fraction) -> Decimal:
-    return Decimal(fraction.numerator) / Decimal(fraction.denominator)
 
 
 def _inverse(ratio: Ratio) -> Reals:

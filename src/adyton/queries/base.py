@@ -51,9 +51,9 @@ class Queries(ABC):
         """For each cell i, Σ_q |q_i|·weight_q. Query sets with negative coefficients have their own."""
         return self._transpose(weights)
 
-    @abstractmethod
     def largest_row_sum(self) -> int:
         """max_q Σ_i |q_i|, or a bound on it: how far an answer can exceed the largest cell."""
+        return self.cells * self.largest_coefficient()
 
     def largest_coefficient(self) -> int:
         """max_{q,i} |q_i|, or a bound on it."""
@@ -212,25 +212,6 @@ class Queries(ABC):
     def column_products(self) -> Iterator[IntegerArray]:
         """Random products v·W, exactly: cells with equal columns, and only such cells, agree in all of them."""
         return column_products(self._whole_form())
-
-
-def scatter(values: Array, places: Integers, length: int) -> Array:
-    """For each of *length* places the sum of the values that go there, along the last axis.
-
-    >>> scatter(np.array([1, 2, 4]), np.array([1, 0, 1]), 2)
-    array([2, 5])
-    """
-    sums = np.zeros((*values.shape[:-1], length), dtype=values.dtype)
-    add_at(sums, places, values)
-    return sums
-
-
-def add_at(sums: Array, places: Integers, values: Array) -> None:
-    """Add each value to the sum at its place, along the last axis of a contiguous array of sums."""
-    if values.ndim > 1:
-        starts = np.arange(0, sums.size, sums.shape[-1])  # one flat index is many times faster than one per axis
-        places = (starts[:, None] + places).reshape(-1)
-    np.add.at(sums.reshape(-1), places, values.reshape(-1))
 
 
 def _units(places: Integers, length: int) -> Reals:

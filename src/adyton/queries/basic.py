@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,18 +15,27 @@ from adyton.queries.partition import Partition
 from adyton.whole import as_shape
 
 
-@dataclass(frozen=True)
-class Identity(Queries):
+@dataclass(frozen=True, init=False)
+class DomainQueries(Queries):
+    """A query set that follows from its domain alone."""
+
+    domain: tuple[int, ...]
+    one_axis: ClassVar[str] = ""
+    """What is said of a domain of several axes where one is needed; empty where any will do."""
+
+    def __init__(self, domain: int | Sequence[int]) -> None:
+        object.__setattr__(self, "domain", as_shape(domain))
+        if self.one_axis and len(self.domain) != 1:
+            raise BadInput(self.one_axis.format(self.domain))
+
+
+@dataclass(frozen=True, init=False)
+class Identity(DomainQueries):
     """One query per cell: the histogram itself.
 
     >>> Identity(3) @ [4, 5, 6]
     array([4, 5, 6])
     """
-
-    domain: tuple[int, ...]
-
-    def __init__(self, domain: int | Sequence[int]) -> None:
-        object.__setattr__(self, "domain", as_shape(domain))
 
     @property
     def count(self) -> int:
@@ -60,18 +70,13 @@ class Identity(Queries):
         return float(self.cells)
 
 
-@dataclass(frozen=True)
-class Total(Queries):
+@dataclass(frozen=True, init=False)
+class Total(DomainQueries):
     """One query: how many rows there are in all.
 
     >>> Total((2, 2)) @ [[1, 2], [3, 4]]
     array([10])
     """
-
-    domain: tuple[int, ...]
-
-    def __init__(self, domain: int | Sequence[int]) -> None:
-        object.__setattr__(self, "domain", as_shape(domain))
 
     @property
     def count(self) -> int:
@@ -90,29 +95,20 @@ class Total(Queries):
     def _plain_sensitivity(self) -> int:
         return 1
 
-    def largest_row_sum(self) -> int:
-        """Every cell, once."""
-        return self.cells
-
     def squared_norm(self) -> float:
         """One for each cell."""
         return float(self.cells)
 
 
-@dataclass(frozen=True)
-class Prefix(Queries):
+@dataclass(frozen=True, init=False)
+class Prefix(DomainQueries):
     """Query i counts the rows in cells 0 … i: the empirical distribution function before division by the total.
 
     >>> Prefix(3) @ [4, 5, 6]
     array([ 4,  9, 15])
     """
 
-    domain: tuple[int, ...]
-
-    def __init__(self, domain: int | Sequence[int]) -> None:
-        object.__setattr__(self, "domain", as_shape(domain))
-        if len(self.domain) != 1:
-            raise BadInput(f"prefixes need an ordered domain of one dimension, given the shape {self.domain}.")
+    one_axis: ClassVar[str] = "prefixes need an ordered domain of one dimension, given the shape {}."
 
     @property
     def count(self) -> int:
@@ -127,10 +123,6 @@ class Prefix(Queries):
 
     def __str__(self) -> str:
         return f"prefix sums of {self.cells:,} cells"
-
-    def largest_row_sum(self) -> int:
-        """The last prefix holds every cell."""
-        return self.cells
 
     def column_groups(self) -> Partition:
         """Every cell for itself: each is told from the next by the prefix that ends between them."""

@@ -17,6 +17,7 @@ from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Queries
 from adyton.queries.basic import Identity
+from adyton.queries.places import by_part
 from adyton.queries.size import Size
 
 
@@ -148,12 +149,8 @@ class Stack(Queries):
 
     def _rows(self, numbers: Integers) -> Reals:
         rows = np.empty((numbers.size, self.cells))
-        start = 0
-        for part in self.parts:
-            own = (numbers >= start) & (numbers < start + part.count)
-            if own.any():
-                rows[own] = part._rows(numbers[own] - start)
-            start += part.count
+        for part, own, within in by_part(numbers, [part.count for part in self.parts]):
+            rows[own] = self.parts[part]._rows(within)
         return rows
 
     def _whole_form(self) -> Queries:

@@ -147,10 +147,6 @@ class Cosines(Queries):
         products = self.cells * self.count
         return Size(16 * self.cells, products // 4 if self.cells & (self.cells - 1) == 0 else products)
 
-    def largest_row_sum(self) -> int:
-        """A bound: every cell with the largest coefficient."""
-        return self.cells * self.largest_coefficient()
-
     def largest_coefficient(self) -> int:
         """The top of a wave."""
         return max(_constant(self.cells, self.bits), int(_table(self.cells, self.bits)[0]) if self.count > 1 else 0)

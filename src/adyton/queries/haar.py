@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
 from adyton.arrays import Array, Reals
-from adyton.errors import BadInput
-from adyton.queries.base import Queries
-from adyton.whole import as_shape
+from adyton.queries.basic import DomainQueries
 
 
-@dataclass(frozen=True)
-class Haar(Queries):
+@dataclass(frozen=True, init=False)
+class Haar(DomainQueries):
     """The total, then for every dyadic block from the whole domain down to pairs: its left half minus its right half.
 
     A domain that is no power of two is continued with cells that are always empty; blocks that hold no real cell are
@@ -25,12 +23,7 @@ class Haar(Queries):
     array([11, -5, -1, -2])
     """
 
-    domain: tuple[int, ...]
-
-    def __init__(self, domain: int | Sequence[int]) -> None:
-        object.__setattr__(self, "domain", as_shape(domain))
-        if len(self.domain) != 1:
-            raise BadInput(f"Haar queries need one dimension, given the shape {self.domain}. Use Kronecker for more.")
+    one_axis: ClassVar[str] = "Haar queries need one dimension, given the shape {}. Use Kronecker for more."
 
     @property
     def levels(self) -> int:
@@ -95,10 +88,6 @@ class Haar(Queries):
     def _plain_sensitivity(self) -> int:
         """A cell is in the total and in one block of each level."""
         return self.levels + 1
-
-    def largest_row_sum(self) -> int:
-        """The whole domain."""
-        return self.cells
 
     def squared_norm(self) -> float:
         """The total and every level count every cell once."""

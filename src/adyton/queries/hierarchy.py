@@ -68,10 +68,6 @@ class Hierarchy(BlockTree, Queries):
         numbers = np.concatenate([np.arange(starts[level], starts[level + 1]) for level in chosen])
         return cls(tree.domain, tree.boundaries, tree.order, None if len(chosen) == height else numbers)
 
-    def of_levels(self, levels: Sequence[int]) -> Hierarchy:
-        """The same tree, with all the blocks of these levels as queries, and no others."""
-        return Hierarchy.of_tree(self, levels)
-
     @property
     def count(self) -> int:
         """How many blocks are queries."""
@@ -114,10 +110,6 @@ class Hierarchy(BlockTree, Queries):
     def size(self) -> Size:
         """Every block once, and on the way back every cell on every level."""
         return Size(2 * (self.blocks + self.cells), 2 * self.blocks + self.cells * len(self.boundaries))
-
-    def largest_row_sum(self) -> int:
-        """The coarsest block is at most the whole domain."""
-        return self.cells
 
     def squared_norm(self) -> float:
         """The sizes of the measured blocks together."""

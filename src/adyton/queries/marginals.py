@@ -14,6 +14,7 @@ from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.base import Queries
+from adyton.queries.places import by_part
 from adyton.queries.size import Size
 from adyton.whole import as_shape, freeze, rises, whole
 
@@ -84,23 +85,22 @@ class Marginals(Queries):
         table = np.zeros((*leading, *self.domain), dtype=answers.dtype)
         start = 0
         for chosen, size in zip(self.axes, self.sizes, strict=True):
-            kept = (side if axis in chosen else 1 for axis, side in enumerate(self.domain))
-            table += answers[..., start : start + size].reshape(*leading, *kept)
+            table += answers[..., start : start + size].reshape(*leading, *self._kept(chosen))
             start += size
         return table.reshape(*leading, self.cells)
 
     def _rows(self, numbers: Integers) -> Reals:
         """A query of a marginal counts the cells that fall into one cell of the marginal."""
         rows = np.empty((numbers.size, self.cells))
-        start = 0
-        for chosen, size in zip(self.axes, self.sizes, strict=True):
-            own = (numbers >= start) & (numbers < start + size)
-            if own.any():
-                kept = [side if axis in chosen else 1 for axis, side in enumerate(self.domain)]
-                places = np.broadcast_to(np.arange(size).reshape(kept), self.domain).reshape(-1)
-                rows[own] = places == numbers[own, None] - start
-            start += size
+        for part, own, within in by_part(numbers, self.sizes):
+            kept = self._kept(self.axes[part])
+            places = np.broadcast_to(np.arange(math.prod(kept)).reshape(kept), self.domain).reshape(-1)
+            rows[own] = places == within[:, None]
         return rows
+
+    def _kept(self, chosen: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of a marginal, with a side of 1 for each axis that is summed over."""
+        return tuple(side if axis in chosen else 1 for axis, side in enumerate(self.domain))
 
     def _others(self, chosen: tuple[int, ...], leading: int) -> tuple[int, ...]:
         return tuple(leading + axis for axis in range(len(self.domain)) if axis not in chosen)

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Queries, scatter
+from adyton.queries.base import Queries
 from adyton.queries.combined import check_queries
 from adyton.queries.partition import Partition
+from adyton.queries.places import scatter
 from adyton.queries.size import Size
 from adyton.whole import SAFE, as_shape, freeze
 

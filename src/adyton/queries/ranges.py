@@ -6,15 +6,17 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
-from adyton.queries.base import Queries, add_at
+from adyton.queries.base import Queries
+from adyton.queries.basic import DomainQueries
 from adyton.queries.partition import Partition
+from adyton.queries.places import add_at
 from adyton.queries.size import Size
 from adyton.whole import as_shape, freeze, narrow, widen
 
@@ -153,20 +155,15 @@ class Ranges(Queries):
         return float((self.upper - self.lower + 1.0).prod(axis=1).sum())
 
 
-@dataclass(frozen=True)
-class AllRange(Queries):
+@dataclass(frozen=True, init=False)
+class AllRange(DomainQueries):
     """Every interval of an ordered domain, n(n+1)/2 of them: all that start at cell 0, then all that start at 1, …
 
     >>> AllRange(3) @ [4, 5, 6]
     array([ 4,  9, 15,  5, 11,  6])
     """
 
-    domain: tuple[int, ...]
-
-    def __init__(self, domain: int | Sequence[int]) -> None:
-        object.__setattr__(self, "domain", as_shape(domain))
-        if len(self.domain) != 1:
-            raise BadInput(f"intervals need an ordered domain of one dimension, given the shape {self.domain}.")
+    one_axis: ClassVar[str] = "intervals need an ordered domain of one dimension, given the shape {}."
 
     @property
     def count(self) -> int:
@@ -205,10 +202,6 @@ class AllRange(Queries):
 
     def __str__(self) -> str:
         return f"all intervals of {self.cells:,} cells"
-
-    def largest_row_sum(self) -> int:
-        """The whole domain."""
-        return self.cells
 
     def _gram(self) -> Reals:
         """Cells i ≤ j are both in the intervals that start at 0 … i and end at j … n − 1."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.report.scales import nice_step, nice_ticks, number, tick_words
-from adyton.schema.attributes import Attribute, CelledAttribute, Integer, Numeric
+from adyton.schema import Integer, Numeric
+from adyton.schema.attributes import Attribute, CelledAttribute
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 The domain is declared by a person who knows what the table is about; it is never learnt from the rows.
 """
 
-from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier, Integer, Numeric
+from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
 from adyton.schema.declaration import Schema
+from adyton.schema.numbers import Integer, Numeric
 
 __all__ = ["Attribute", "Boolean", "Categorical", "Identifier", "Integer", "Numeric", "Schema"]

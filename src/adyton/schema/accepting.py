@@ -5,17 +5,9 @@ from __future__ import annotations
 import math
 
 from adyton.messages import listing
-from adyton.schema.attributes import (
-    NULL_LABEL,
-    OTHER_LABEL,
-    Attribute,
-    Boolean,
-    Categorical,
-    CelledAttribute,
-    Integer,
-    Numeric,
-)
+from adyton.schema.attributes import NULL_LABEL, OTHER_LABEL, Attribute, Boolean, Categorical, CelledAttribute
 from adyton.schema.misfits import reads_numbers
+from adyton.schema.numbers import Integer, Numeric
 
 _SHOWN = 6
 
@@ -40,8 +32,7 @@ ones count as (null)"
         case Categorical():
             words = f"one of {listing(attribute.levels, _SHOWN)}"
             if type(attribute.levels[0]) is str:
-                spaced = any(str(level) != str(level).strip(" ") for level in attribute.levels)
-                words += ", to the letter" if spaced else ", with or without spaces around it"
+                words += ", to the letter" if attribute.spaced else ", with or without spaces around it"
                 words += f"; {_misspelt(attribute)!r} is none of them"
         case Boolean():
             words = 'true or false (as text also t, f, yes, no, y, n, 1, 0); "maybe" is neither'

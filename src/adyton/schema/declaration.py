@@ -10,9 +10,10 @@ from typing import Any, NoReturn
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, no_such, shorten
-from adyton.schema.attributes import Attribute, Identifier, Integer
+from adyton.schema.attributes import Attribute, Identifier
 from adyton.schema.checks import whole_number, writable
 from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
+from adyton.schema.numbers import Integer
 
 _LONGEST_NAME = 1000
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
-from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier, Integer, Numeric
+from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
+from adyton.schema.numbers import Integer, Numeric
 
 _TYPES: dict[str, type[Attribute]] = {
     attribute.kind: attribute for attribute in (Categorical, Boolean, Integer, Numeric, Identifier)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from adyton.schema.attributes import Attribute, Boolean, Categorical, CelledAttribute, Integer, Numeric
+from adyton.schema.attributes import Attribute, Boolean, Categorical, CelledAttribute
 from adyton.schema.declaration import Schema
+from adyton.schema.numbers import Integer, Numeric
 
 Reason: TypeAlias = Literal["unreadable", "missing", "no level", "out of bounds"]
 Fate: TypeAlias = Literal["left out", "counted as missing", "unmatched", "clamped", "counted as other"]

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from adyton import odds
-from adyton.errors import BadInput, LedgerError
+from adyton.errors import LedgerError
 from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
@@ -23,10 +23,10 @@ from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.session.epsilon import Epsilon
 from adyton.session.misfits import MisfitCount
+from adyton.session.opening import declared_schema, total_budget
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
 from adyton.tasks import Task, as_task
-from adyton.whole import whole
 
 
 class Session(Budgeted):
@@ -61,17 +61,14 @@ class Session(Budgeted):
         accept: Collection[str] = (),
         noise: NoiseSource | None = None,
     ) -> None:
-        declared = _with_rows(
-            schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema)), rows_per_unit
-        )
-        self.schema = declared
+        self.schema = declared_schema(schema, rows_per_unit)
         self.last: Release | None = None
         """The release that was made last: should an interrupt come before it has a name, it is not lost."""
         self._own_ledger = not isinstance(ledger, Ledger)
-        total = _total(epsilon, ledger)
+        total = total_budget(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
             data,
-            schema=declared,
+            schema=self.schema,
             epsilon=total,
             ledger=ledger,
             dataset=dataset,
@@ -243,27 +240,3 @@ class Session(Budgeted):
         except LedgerError:
             left = "its ledger is closed"
         return f"<session: {', '.join(self.schema.names)}; {left}>"
-
-
-def _with_rows(schema: Schema, rows_per_unit: int | None) -> Schema:
-    if rows_per_unit is None:
-        return schema
-    rows = whole(rows_per_unit, "rows_per_unit", 1)
-    if schema.rows_per_unit not in (1, rows):
-        raise BadInput(
-            f"the schema says rows_per_unit = {schema.rows_per_unit}, the session was given {rows}. Say it once."
-        )
-    return Schema(dict(schema.attributes), rows, multiline=schema.multiline)
-
-
-def _total(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | None) -> Fraction:
-    """What may be spent in all: what was given, or what the ledger holds."""
-    if epsilon is not None:
-        return budget(epsilon, "epsilon")
-    if isinstance(ledger, Ledger):
-        return ledger.total
-    if ledger is None or not os.path.exists(ledger):
-        raise BadInput(
-            "say what may be spent in all, for example epsilon=1; only a ledger that exists knows it already."
-        )
-    return Ledger.read(ledger).total

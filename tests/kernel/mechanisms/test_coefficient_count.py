@@ -18,8 +18,8 @@ from adyton.kernel.mechanisms import CoefficientCount
 from adyton.kernel.mechanisms import coefficient_count as module
 from adyton.kernel.wire import decode, encode
 from adyton.noise import SimulatedNoise
-from adyton.noise.probabilities import permute_and_flip_probabilities
 from adyton.queries import Cosines
+from exact_laws import permute_and_flip_probabilities
 
 CASES = CoefficientCount.audit_cases()
 TOLERANCE = 1e-9

@@ -15,7 +15,7 @@ from adyton.kernel.mechanisms import Resolution
 from adyton.kernel.mechanisms.resolution import GRID, LARGEST_COST, spread, squared_biases
 from adyton.kernel.wire import decode, encode
 from adyton.noise import SimulatedNoise
-from adyton.noise.probabilities import permute_and_flip_probabilities
+from exact_laws import permute_and_flip_probabilities
 
 CASES = Resolution.audit_cases()
 TOLERANCE = 1e-9

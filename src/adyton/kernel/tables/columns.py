@@ -40,10 +40,7 @@ def trimmed(column: Any, attribute: Attribute) -> Any:
     """
     import ibis
 
-    if not isinstance(attribute, Categorical) or not holds_levels(attribute, str):
-        return column
-    spaced = any(str(level) != str(level).strip(" ") for level in attribute.levels)
-    if spaced:
+    if not isinstance(attribute, Categorical) or not holds_levels(attribute, str) or attribute.spaced:
         return column
     around = column.startswith(" ") | column.endswith(" ")
     return ibis.ifelse(around, engine_function("trim", str, str)(column), column)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adyton.kernel.tables.cells import base_code, join_levels
+from adyton.kernel.tables.cell_codes import base_code
+from adyton.kernel.tables.cells import join_levels
 from adyton.kernel.tables.columns import is_missing
 from adyton.schema import Schema
 from adyton.schema.attributes import CelledAttribute

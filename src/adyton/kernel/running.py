@@ -1,0 +1,39 @@
+"""A mechanism at work on the data that a kernel keeps: what comes out of it is published, or only that it failed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adyton.errors import KernelFailure
+from adyton.kernel.mechanisms import Mechanism
+from adyton.kernel.shapes import Facts
+from adyton.noise.source import NoiseSource
+
+
+class Kept(NamedTuple):
+    """What a kernel keeps behind a handle: the public facts, and the data."""
+
+    facts: Facts
+    data: Any
+
+
+def run(
+    operator: Mechanism, kept: Kept, epsilon: Fraction, noise: NoiseSource, trials: int | None
+) -> tuple[Any, type[BaseException] | None]:
+    """What is published of one output, or the kind of failure. No exception from here may travel on: it could carry
+    data with it.
+
+    Many outputs for one debit are there in simulations only: noise that is private is drawn once.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            outputs = operator.draw(kept.data, epsilon, noise, 1 if trials is None or noise.private else trials)
+            output = outputs[0] if trials is None or noise.private else outputs
+            return operator.publish(output, kept.facts.shape, epsilon, noise.private), None
+    except (KeyboardInterrupt, SystemExit) as interruption:
+        return None, type(interruption)
+    except BaseException:
+        return None, KernelFailure
