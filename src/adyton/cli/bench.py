@@ -64,7 +64,7 @@ def command(
         confirm_public(public, "a benchmark", "Leave --data out to measure on made-up data.")
     for name in plan or ():
         plan_named(name)
-    given = {"plans": plan, "data": data, "public": True, "trials": trials}
+    given = {"plans": plan, "data": data, "public": public, "trials": trials}
     options = {name: given[name] for name in _BENCHMARKS[subject]}
     benchmark = import_module(f"adyton.lab.bench.{subject}")
     with progress(f"bench {subject}", benchmark.steps(**options), quiet=quiet or as_json) as advance:

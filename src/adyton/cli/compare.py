@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adyton.cli.console import make_folder, notes, out, plain_table, print_json, printable, progress
-from adyton.errors import BadInput
 from adyton.exact import display, positive
 
 if TYPE_CHECKING:
@@ -22,11 +21,6 @@ _DATA = (
     "train` reads them."
 )
 _PUBLIC = "Say that the data are public already: nothing that is done with them here is protected."
-_PRIVATE = (
-    "comparing runs every algorithm on the data as they are, without any protection, so it is only for data that are "
-    "public already: if yours are, say so with --public; for private data, `adyton release --algorithm auto` chooses "
-    "an algorithm privately."
-)
 _MANY_CELLS = 1024
 _WORKLOAD = "identity, prefix, short, medium, long or mixed; can be repeated."
 _CELLS = "Cells of the domain; on a plane those of a square. Else the data's own, at most 4096."
@@ -61,18 +55,18 @@ def command(
 
     The data must be public: nothing here is protected, and nothing is charged.
     """
-    if not public:
-        raise BadInput(_PRIVATE)
-    budgets = [positive(one, "--epsilon") for one in epsilon or ()]
     from adyton.lab.compare.data_sets import data_sets
-    from adyton.lab.compare.experiment import EPSILONS, Experiment
+    from adyton.lab.compare.experiment import EPSILONS, Experiment, confirm_comparing
     from adyton.lab.compare.files import PAGE, check, write
     from adyton.lab.corpus import read_corpus
 
+    confirm_comparing(public)
+    budgets = [positive(one, "--epsilon") for one in epsilon or ()]
     shapes = [shape for path in data for shape in read_corpus(path, public=public)]
     chosen = data_sets(shapes, dataset, cells=cells, rows=rows)
     experiment = Experiment(
         datasets=chosen,
+        public=public,
         epsilons=budgets or EPSILONS,
         workloads=workload,
         algorithms=algorithm,
