@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adyton.cli.console import make_folder, notes, out, print_json, printable, progress
+from adyton.cli.options import FiguresAsJson, NoBar
 from adyton.errors import BadInput
 from adyton.messages import no_such
 
@@ -38,8 +39,8 @@ def command(
         Path | None, typer.Option("--cache", help="The file that keeps what was measured; else one in --out.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A coarse grid of sizes and scales.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
+    as_json: FiguresAsJson = False,
+    quiet: NoBar = False,
 ) -> None:
     """Run the evaluation of a paper again, beside what the paper says."""
     from adyton.lab.corpus import confirm_public
