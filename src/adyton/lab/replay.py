@@ -12,9 +12,10 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.lab.measured import Measured
+from adyton.plans.registry import plan_type
 from adyton.selection.decision_tree import most_features, walk
 from adyton.selection.features import CELLS, FEATURES
-from adyton.selection.selector import Selector, uses_rows
+from adyton.selection.selector import Selector
 from adyton.selection.similar_inputs import SimilarInputs, counted, known_error
 from adyton.selection.ties import TIE, best
 from adyton.selection.tree_selector import TreeSelector
@@ -80,7 +81,7 @@ def _(selector: TreeSelector, measured: Measured, workload: str, *, draws: int, 
     chosen, left = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
     for number, row in enumerate(rows):
         leaf, seen = walk(tree, dict(zip(names, row.tolist(), strict=True)).__getitem__)
-        paid = seen.keys() - {CELLS} - ({"scale"} if uses_rows(leaf.algorithm) else set())
+        paid = seen.keys() - {CELLS} - ({"scale"} if plan_type(leaf.algorithm).buys_total else set())
         chosen[number] = measured.algorithms.index(leaf.algorithm)
         left[number] = 1 - float(price) * len(paid)
     return Replay(chosen.reshape(draws, -1), left.reshape(draws, -1))

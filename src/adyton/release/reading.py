@@ -24,8 +24,8 @@ from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.schema.checks import writable
 from adyton.schema.misfits import FATES, REASONS, Misfit
+from adyton.selection.choice import Choice
 from adyton.selection.features import Bought
-from adyton.selection.selector import Choice
 from adyton.tasks import task_from_dict
 from adyton.whole import SAFE, whole
 
