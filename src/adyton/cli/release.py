@@ -94,12 +94,14 @@ def command(
     task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
     options = asked.options_of(option)
     declared = Schema.from_toml(schema)
+    if count is (task is not None):
+        raise BadInput(f"ask for one thing: {asked.TASKS} with what to count by, or --count.")
     if task is None:
         others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": bool(options)}
         others |= {"--algorithm": algorithm != "auto", "--out": out_folder is not None}
-        _check_count([name for name, given in others.items() if given], count=count)
+        _check_count([name for name, given in others.items() if given])
     else:
-        _check_task(task, declared, algorithm, options, count=count, kept=as_json or out_folder is not None)
+        _check_task(task, declared, algorithm, options, kept=as_json or out_folder is not None)
     _check_words(accept or ())
     amount = budget(epsilon, "--epsilon")
     _check_folder(out_folder, (data, data.rpartition("#")[0], schema, queries, ledger), overwrite=overwrite)
@@ -136,9 +138,7 @@ def _check_words(accept: Iterable[str]) -> None:
             raise BadInput(f"--accept takes one of the words {listing(PARTS)}, given {shorten(word)}.")
 
 
-def _check_count(others: Sequence[str], *, count: bool) -> None:
-    if not count:
-        raise BadInput(f"ask for one thing: {asked.TASKS} with what to count by, or --count.")
+def _check_count(others: Sequence[str]) -> None:
     if others:
         raise BadInput(f"not for a count: {', '.join(others)}. Leave that out; --json prints all there is to know.")
 
@@ -154,16 +154,12 @@ def _check_folder(folder: Path | None, used: Iterable[str | Path | None], *, ove
             raise BadInput(f"{file} lies in {folder}, which is to be written whole. Give --out another folder.")
 
 
-def _check_task(
-    task: Task, schema: Schema, algorithm: str, options: dict[str, Any], *, count: bool, kept: bool
-) -> None:
+def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, Any], *, kept: bool) -> None:
     """Refuse what cannot be released before the data are opened."""
     from adyton.release.tables import MOST_TABLES
     from adyton.session import Outlook
     from adyton.tasks import Marginals
 
-    if count:
-        raise BadInput(f"ask for one thing: {asked.TASKS} with what to count by, or --count.")
     cells = task.select(schema).cells
     if cells > _LARGEST:
         raise BadInput(
