@@ -65,7 +65,7 @@ def columns_of(parts: Sequence[Array]) -> list[Column]:
     columns = [column(*entry) for entry in single]
     together = [(i, j) for start, j in enumerate(kept) for i in kept[start + 1 : start + reach]]
     columns += [column(f"coordinate {i} minus coordinate {j}", partial(_difference, i, j)) for i, j in together]
-    columns.append(column("the sum", _row_sums))
+    columns.append(column("the sum", lambda features: np.asarray(features.sum(axis=1))))
     columns.append(column("the fingerprint of the whole output", _fingerprint))
     coarse = [column(*entry, _COARSE_CUTS) for entry in single]
     tables = [np.log((entry.histogram(parts[0]) + 10) / (entry.histogram(parts[1]) + 10)) for entry in coarse]
@@ -143,10 +143,6 @@ def _telling_features(parts: Sequence[Array]) -> list[int]:
 def _difference(i: int, j: int | None, features: Array) -> Array:
     """Coordinate *i*, less coordinate *j* if there is one."""
     return features[:, i] if j is None else features[:, i] - features[:, j]
-
-
-def _row_sums(features: Array) -> Array:
-    return np.asarray(features.sum(axis=1))
 
 
 def _fingerprint(features: Array) -> Array:

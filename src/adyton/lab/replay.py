@@ -21,6 +21,9 @@ from adyton.selection.ties import TIE, best
 from adyton.selection.tree_selector import TreeSelector
 from adyton.selection.workload_kinds import workload_named
 
+_DRAWS = 10
+"""How often each choice is made, with other noise."""
+
 
 @dataclass(frozen=True, eq=False)
 class Replay:
@@ -92,13 +95,11 @@ def held_out(measured: Measured, learn: Callable[[Measured], Selector]) -> dict[
     return {source: learn(measured.without(source)) for source in measured.sources}
 
 
-def expected_errors(
-    measured: Measured, selectors: dict[str, Selector], workload: str, *, draws: int = 10, seed: int = 0
-) -> Reals:
+def expected_errors(measured: Measured, selectors: dict[str, Selector], workload: str) -> Reals:
     """For each input, the error to expect of the selector for its data set."""
     errors = np.empty(len(measured.inputs))
     for number, (source, selector) in enumerate(selectors.items()):
         places = [place for place, one in enumerate(measured.inputs) if one.shape.source == source]
         held = measured.only(source)
-        errors[places] = replay(selector, held, workload, draws=draws, seed=seed + number).errors(held, workload)
+        errors[places] = replay(selector, held, workload, draws=_DRAWS, seed=number).errors(held, workload)
     return errors

@@ -100,15 +100,13 @@ def steps(*, data: str | None = None, public: bool = False, **_: object) -> int:
     return len(shapes_of(data, public=public))
 
 
-def ratio(
-    x: Integers, epsilon: str | Fraction, *, trials: int, algorithm: str = "pythia", seed: int = 0
-) -> tuple[float, float]:
+def ratio(x: Integers, epsilon: str | Fraction, *, trials: int, algorithm: str = "pythia") -> tuple[float, float]:
     """The absolute and the squared error of an algorithm on single cells, each divided by that of clipped noise.
 
     Equal seeds draw equal noise, if nothing was bought before: then little of the ratio is chance. Small domains are
     run more often.
     """
-    workload, seeds = Identity(x.shape), range(seed, seed + trials * max(1, _MANY_CELLS // x.size))
+    workload, seeds = Identity(x.shape), range(trials * max(1, _MANY_CELLS // x.size))
     own = np.stack([simulate(algorithm, x, workload, epsilon, seed=one) for one in seeds]) - x
     noisy = np.stack([simulate("identity", x, workload, epsilon, seed=one) for one in seeds])
     mark = np.maximum(noisy, 0) - x
