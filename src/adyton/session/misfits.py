@@ -9,7 +9,8 @@ from fractions import Fraction
 from adyton.errors import BadInput
 from adyton.exact import Rational, share
 from adyton.kernel.sources import TableSource
-from adyton.kernel.tables.predicates import attributes_of, parse_predicate
+from adyton.kernel.tables.predicate_parser import parse_predicate
+from adyton.kernel.tables.predicates import attributes_of
 from adyton.messages import shorten
 from adyton.queries import Identity
 from adyton.release.misfits import Counted, Misfits

@@ -47,7 +47,7 @@ def draft_schema(data: Any, *, header: bool = False) -> str:
     # max = 100    # fill in
     <BLANKLINE>
     """
-    from adyton.kernel.tables.readers import reader_for
+    from adyton.kernel.tables.origins import reader_for
 
     reader = reader_for(data)
     if reader.doubtful and not header:

@@ -18,6 +18,7 @@ import numpy as np
 from adyton.errors import SchemaError
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.engine import Stream
+from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.kernel.tables.plain_columns import plain, plain_type, texts
 from adyton.kernel.tables.readers import Column, Reader
 from adyton.messages import shorten
@@ -37,8 +38,6 @@ def frame_reader(data: Any) -> Reader | None:
         return ArrowReader(data)
     if ibis is not None and isinstance(data, ibis.Table):
         from ibis.expr import operations
-
-        from adyton.kernel.tables.expressions import ExpressionReader
 
         table = data.op()
         if isinstance(table, operations.InMemoryTable):  # its types are what Ibis found in the rows

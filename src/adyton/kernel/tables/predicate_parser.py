@@ -25,8 +25,10 @@ from adyton.kernel.tables.predicates import (
     Or,
     Predicate,
     Scalar,
+    check_predicate,
 )
 from adyton.messages import no_such, shorten, suggestion
+from adyton.schema import Schema
 
 LONGEST = 10_000
 _OPERATORS = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
@@ -60,6 +62,23 @@ _NAMES = {
     "Literal": "a literal on its own",
     "Boolean": "true or false on its own",
 }
+
+
+def parse_predicate(text: str, schema: Schema) -> Predicate:
+    """Read a predicate over the attributes of *schema*.
+
+    >>> from adyton.schema import Categorical, Integer
+    >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
+    >>> print(parse_predicate("age between 20 and 29 and not sex = 'F'", schema))
+    "age" between 20 and 29 and not "sex" = 'F'
+    >>> parse_predicate("agee > 3", schema)
+    Traceback (most recent call last):
+    adyton.errors.PredicateError: there is no attribute 'agee'. There are 'age', 'sex'. Did you mean 'age'?
+    """
+    predicate = parse(text, schema.names)
+    check_predicate(predicate, schema)
+    check_length(str(predicate))  # so that what is written down can be read again
+    return predicate
 
 
 def parse(text: str, columns: Sequence[str]) -> Predicate:

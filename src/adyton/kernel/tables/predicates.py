@@ -113,25 +113,6 @@ class Not:
 Predicate: TypeAlias = Compare | Between | In | IsNull | And | Or | Not
 
 
-def parse_predicate(text: str, schema: Schema) -> Predicate:
-    """Read a predicate over the attributes of *schema*.
-
-    >>> from adyton.schema import Categorical, Integer
-    >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
-    >>> print(parse_predicate("age between 20 and 29 and not sex = 'F'", schema))
-    "age" between 20 and 29 and not "sex" = 'F'
-    >>> parse_predicate("agee > 3", schema)
-    Traceback (most recent call last):
-    adyton.errors.PredicateError: there is no attribute 'agee'. There are 'age', 'sex'. Did you mean 'age'?
-    """
-    from adyton.kernel.tables.predicate_parser import check_length, parse
-
-    predicate = parse(text, schema.names)
-    check_predicate(predicate, schema)
-    check_length(str(predicate))  # so that what is written down can be read again
-    return predicate
-
-
 def check_predicate(predicate: Predicate, schema: Schema) -> None:
     """An error unless every column exists and every literal has the type of its attribute."""
     pending: list[tuple[Any, int]] = [(predicate, 0)]

@@ -21,8 +21,9 @@ from adyton.kernel.tables.cells import cell_table, same_bytes
 from adyton.kernel.tables.columns import check_type, is_missing, prepared, value_of
 from adyton.kernel.tables.engine import connect
 from adyton.kernel.tables.misfits import misfit_table
+from adyton.kernel.tables.origins import reader_for
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
-from adyton.kernel.tables.readers import reader_for, wanted_columns
+from adyton.kernel.tables.readers import wanted_columns
 from adyton.kernel.tables.spellings import spelled
 from adyton.queries import Partition
 from adyton.schema import Schema

@@ -8,7 +8,7 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.kernel.shapes import TableShape, VectorShape
-from adyton.kernel.tables.predicates import parse_predicate
+from adyton.kernel.tables.predicate_parser import parse_predicate
 from adyton.kernel.tables.private_table import check_domain
 from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.kernel.vectors import PrivateVector

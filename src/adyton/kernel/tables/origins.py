@@ -1,0 +1,133 @@
+"""Where tables come from: files, databases and data frames, each looked at before anything is read."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import SchemaError
+from adyton.kernel.sealed import quietly
+from adyton.kernel.tables.csv_reader import CsvReader
+from adyton.kernel.tables.engine import connect, sql_path, sql_text, view
+from adyton.kernel.tables.expressions import check_stored
+from adyton.kernel.tables.frame_readers import frame_reader
+from adyton.kernel.tables.readers import Reader, TableReader
+from adyton.messages import listing
+
+_CSV = (".csv", ".tsv", ".tab", ".txt")
+_PARQUET = (".parquet", ".pq", ".parq")
+_DATABASE = (".duckdb", ".ddb", ".db")
+_FORGIVING = "hive_partitioning=false, utf8_validation='replace'"
+"""Bytes that are no text must not stop the engine: that would show that some row holds them."""
+_ADVICE = "Give a CSV, Parquet or DuckDB file, a pandas or polars frame, an Arrow table or an Ibis table"
+
+
+def reader_for(data: Any, *, multiline: bool = False) -> Reader:
+    """The reader of any kind of table that can be opened; *multiline* allows line ends inside the quotes of CSV."""
+    if isinstance(data, str | os.PathLike):
+        return _file_reader(os.fsdecode(data), multiline)
+    reader = frame_reader(data)
+    if reader is None:
+        raise SchemaError(f"a {type(data).__name__} cannot be opened as a table. {_ADVICE}.")
+    return reader
+
+
+def _file_reader(text: str, multiline: bool) -> Reader:
+    base, _, table = text.rpartition("#")
+    if base.lower().endswith(_DATABASE):
+        return DatabaseReader(base, table)
+    if any(sign in text for sign in "*?[") and not _exists(text):
+        if not text.lower().endswith(_PARQUET):
+            raise SchemaError(
+                f"the pattern {text!r} must end in one of {listing(_PARQUET)}: only Parquet takes patterns."
+            )
+        return ParquetReader(sorted(glob.glob(text, recursive=True)), text)
+    path = Path(text)
+    if not _exists(text):
+        raise SchemaError(f"the file {text!r} does not exist. {_ADVICE}.")
+    if path.is_dir():
+        files = sorted(str(file) for file in path.rglob("*.parquet"))
+        if not files:
+            raise SchemaError(f"{text!r} is a directory without Parquet files. {_ADVICE}.")
+        return ParquetReader(files, text)
+    if path.stat().st_size == 0:
+        raise SchemaError(f"the file {text!r} is empty: a table has at least a header.")
+    name = text.lower().removesuffix(".gz")
+    if name.endswith(_CSV):
+        return CsvReader(text, multiline=multiline)
+    if name.endswith(_PARQUET):
+        return ParquetReader([text], text)
+    if name.endswith(_DATABASE):
+        return DatabaseReader(text, "")
+    raise SchemaError(f"the file {text!r} has no known ending ({', '.join(_CSV + _PARQUET + _DATABASE)}). {_ADVICE}.")
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+class ParquetReader(TableReader):
+    """One or several Parquet files of the same types."""
+
+    def __init__(self, files: Sequence[str], given: str) -> None:
+        if not files:
+            raise SchemaError(f"there is no Parquet file at {given!r}. {_ADVICE}.")
+        complaint = f"{given!r} cannot be read as Parquet. Check that the file is complete, or write it again."
+        connection = connect()
+        paths = ", ".join(sql_path(file) for file in files)
+        super().__init__(view(connection, f"select * from read_parquet([{paths}], {_FORGIVING})", complaint))
+        if len(files) > 1:
+            self._check_types(connection, files, given, complaint)
+
+    def _check_types(self, connection: Any, files: Sequence[str], given: str, complaint: str) -> None:
+        first: Any = None
+        for file in files:
+            describe = f"describe select * from read_parquet({sql_path(file)})"
+            rows = quietly(connection.con.execute(describe).fetchall)
+            if rows is None:
+                raise SchemaError(complaint)
+            types = [row[:2] for row in rows]
+            first = types if first is None else first
+            if types != first:
+                raise SchemaError(
+                    f"the Parquet files at {given!r} differ in columns or types. Write them with the same."
+                )
+
+
+class DatabaseReader(TableReader):
+    """A stored table of a DuckDB file, which is opened for reading only."""
+
+    def __init__(self, path: str, table: str) -> None:
+        if not _exists(path):
+            raise SchemaError(f"the file {path!r} does not exist. {_ADVICE}.")
+        connection = connect()
+        tables = quietly(lambda: _attach(connection, path))
+        if tables is None:
+            raise SchemaError(
+                f"{path!r} cannot be opened: it is not a DuckDB file, or another program has it open for writing."
+            )
+        if not table and len(tables) == 1:
+            table = tables[0]
+        if table not in tables:
+            asked = f"no table {table!r}" if table else "not exactly one table"
+            raise SchemaError(f"{path!r} has {asked}. It has {listing(tables) or 'none'}. Write {path + '#table'!r}.")
+        check_stored(connection.con, table, "stored", "main")
+        name = table.replace('"', '""')
+        super().__init__(
+            view(connection, f'select * from stored.main."{name}"', f"{table!r} of {path!r} cannot be read.")
+        )
+
+
+def _attach(connection: Any, path: str) -> list[str]:
+    """Attach a database file for reading, and list its tables and views."""
+    connection.con.execute(f"attach {sql_text(path)} as stored (read_only)")
+    found = connection.con.execute(
+        "select table_name from information_schema.tables where table_catalog = 'stored' and table_schema = 'main'"
+    ).fetchall()
+    return sorted(row[0] for row in found)
