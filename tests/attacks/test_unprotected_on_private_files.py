@@ -9,7 +9,10 @@ from typer.testing import CliRunner
 import adyton as ad
 from adyton.cli.main import app
 from adyton.errors import BadInput
+from adyton.lab.bench import clipped
 from adyton.lab.bench.shapes import shapes
+from adyton.lab.compare.data_sets import DataSet
+from adyton.lab.compare.experiment import Experiment
 from adyton.lab.corpus import Shape, read_corpus
 from adyton.lab.reproduce import pythia
 
@@ -56,12 +59,29 @@ def test_python_asks_for_a_word_first(table, tmp_path):
         lambda: ad.Delphi(corpus=[shape], cache=tmp_path / "kept.db").train(),
         lambda: pythia.run(table.parent, cache=tmp_path / "kept.db"),
         lambda: shapes(1, 32, table.parent),
+        lambda: Experiment(datasets=[DataSet(SECRET, np.array([1, 2, 3]))]),
+        lambda: Experiment(datasets=[DataSet(SECRET, np.array([1, 2, 3]))], public="yes"),
+        lambda: list(clipped.compare(data=str(table), trials=2)),
+        lambda: clipped.steps(data=str(table)),
     )
     for attempt in refused:
         with pytest.raises(BadInput, match="public=True") as refusal:
             attempt()
         assert SECRET not in str(refusal.value)
     assert not (tmp_path / "kept.db").exists()
+
+
+def test_no_word_is_remembered_from_another_call(table):
+    assert clipped.steps(data=str(table), public=True) == 1
+    for word in (False, 1):
+        with pytest.raises(BadInput, match="public=True"):
+            clipped.steps(data=str(table), public=word)
+
+
+def test_every_command_refuses_in_the_same_words(table, tmp_path):
+    for words in (("train", table, "--out", tmp_path / "selector.json"), ("compare", table)):
+        done = CliRunner().invoke(app, [str(word) for word in words])
+        assert "works on the data as they are, without any protection" in " ".join(done.output.split())
 
 
 def test_what_comes_with_the_package_needs_no_word():

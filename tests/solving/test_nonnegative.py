@@ -44,18 +44,13 @@ def test_operators_reach_the_misfit_of_scipy(queries):
     )
 
 
-def test_start_and_preconditioner_change_the_way_not_the_end():
+def test_the_start_changes_the_way_not_the_end():
     rng = np.random.default_rng(5)
     matrix = tree_matrix(binary_tree(64))
     answers = noisy_counts(rng, matrix)
-    inverse = np.linalg.inv(matrix.T @ matrix)
     plain = nonnegative_least_squares(*operators(matrix), answers, tolerance=1e-9)
     started = nonnegative_least_squares(*operators(matrix), answers, start=rng.normal(0, 9, 64), tolerance=1e-9)
-    helped = nonnegative_least_squares(
-        *operators(matrix), answers, preconditioner=lambda y: y @ inverse, tolerance=1e-9
-    )
     np.testing.assert_allclose(started, plain, atol=1e-5)
-    np.testing.assert_allclose(helped, plain, atol=1e-5)
 
 
 def test_projected_newton_alone_reaches_the_optimum(monkeypatch):

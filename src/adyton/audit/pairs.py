@@ -42,7 +42,8 @@ def vector_pairs(shape: int | tuple[int, ...], count: int = 40, seed: int = 0, *
     size = math.prod(shape)
     if size < 1 or count < 1:
         raise BadInput(f"Ask for at least one cell and one pair, given shape {shape} and count {count}.")
-    _check_distance(distance)
+    if distance < 1:
+        raise BadInput(f"distance must be at least 1, given {distance}.")
     chosen: dict[tuple[bytes, ...], Pair] = {}
     for pair in _known(size, distance):
         chosen.setdefault(_key(pair), pair)
@@ -116,8 +117,3 @@ def _changed(name: str, background: npt.NDArray[Any], cell: int, change: int) ->
 def _key(pair: Pair) -> tuple[bytes, ...]:
     """The same for a pair and its mirror image: audits test both directions anyway."""
     return tuple(sorted((pair.left.tobytes(), pair.right.tobytes())))
-
-
-def _check_distance(distance: int) -> None:
-    if distance < 1:
-        raise BadInput(f"distance must be at least 1, given {distance}.")

@@ -17,22 +17,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.arrays import Array
+from adyton.audit.recording import RecordingNoise
 from adyton.errors import BadInput, BudgetExceeded
-from adyton.exact import positive
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.sources import TableSource
-from adyton.noise import SimulatedNoise
-from adyton.noise.source import Ratio, Scale, Size
 from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
 from adyton.schema import Integer, Schema
-from adyton.whole import IntegerArray
-
-Array: TypeAlias = npt.NDArray[Any]
 
 CELLS = 6
 _VALUES = {"a": np.arange(CELLS) // 2, "b": np.arange(CELLS) % 2}
@@ -45,27 +40,6 @@ HUGE: tuple[Any, ...] = (10**40, "1e300", 1e308, Fraction(10**60, 7))
 
 class DisagreementError(AssertionError):
     """The kernel and an oracle disagree."""
-
-
-class RecordingNoise(SimulatedNoise):
-    """Simulated noise that remembers the scales it was asked for."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.scales: list[Fraction] = []
-
-    def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
-        """Draw, and note the scale of every element."""
-        count = int(np.prod(size))
-        if isinstance(scale, Ratio):
-            pairs = np.broadcast_arrays(scale.numerator, scale.denominator)
-            listed = [Fraction(int(a), int(b)) for a, b in zip(*(side.ravel() for side in pairs), strict=True)]
-        else:
-            listed = [
-                positive(one, "scale", computed=True) for one in (scale if isinstance(scale, list | tuple) else [scale])
-            ]
-        self.scales = listed * (count // len(listed))
-        return super().discrete_laplace(size, scale)
 
 
 @dataclass

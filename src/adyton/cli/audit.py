@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from adyton.cli.console import REFUSED, out, plain_table, print_json, progress
+from adyton.cli.options import NoBar
 
 
 def command(
@@ -14,7 +15,7 @@ def command(
         str, typer.Option(help="brief (a minute), quick (some minutes) or full (long, for releases).")
     ] = "quick",
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
+    quiet: NoBar = False,
 ) -> None:
     """Attack the noise, the mechanisms, the accounting and the ledger, and report what was found.
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from adyton.cli.console import out, plain_table, print_json, progress
+from adyton.cli.options import FiguresAsJson, NoBar, Trials
 from adyton.errors import BadInput
 from adyton.messages import no_such
 
@@ -50,9 +51,9 @@ def command(
     plan: Annotated[
         list[str] | None, typer.Option("--plan", help="plans, scarce: only this one; can be repeated.")
     ] = None,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="How many runs each error is averaged over.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
+    trials: Trials = 10,
+    as_json: FiguresAsJson = False,
+    quiet: NoBar = False,
 ) -> None:
     """Measure the product and its peers in the same run, and print the ratios."""
     from adyton.lab.corpus import confirm_public
@@ -64,7 +65,7 @@ def command(
         confirm_public(public, "a benchmark", "Leave --data out to measure on made-up data.")
     for name in plan or ():
         plan_named(name)
-    given = {"plans": plan, "data": data, "public": True, "trials": trials}
+    given = {"plans": plan, "data": data, "public": public, "trials": trials}
     options = {name: given[name] for name in _BENCHMARKS[subject]}
     benchmark = import_module(f"adyton.lab.bench.{subject}")
     with progress(f"bench {subject}", benchmark.steps(**options), quiet=quiet or as_json) as advance:

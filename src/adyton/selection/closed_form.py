@@ -14,7 +14,8 @@ from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.plans.registry import algorithms, plan_named, plan_type
 from adyton.queries import Queries
-from adyton.selection.selector import Choice, Selector, Training
+from adyton.selection.choice import Choice
+from adyton.selection.selector import Selector, Training
 from adyton.selection.ties import FEW_CELLS
 from adyton.selection.workload_kinds import reach
 

@@ -16,8 +16,9 @@ from adyton.plans.limits import MOST_PLAIN_CELLS, check_cells
 from adyton.plans.options import Share
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
+from adyton.selection.choice import Choice
 from adyton.selection.chosen import Chosen
-from adyton.selection.selector import Choice, Selector
+from adyton.selection.selector import Selector
 from adyton.selection.shipped import shipped_selector
 
 

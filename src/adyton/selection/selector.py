@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.exact import Rational, as_number, display
+from adyton.exact import Rational, display
 from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, shorten
 from adyton.plans.limits import SMALLEST_EPSILON
@@ -21,7 +20,8 @@ from adyton.plans.registry import algorithms, plan_named, plan_type
 from adyton.queries import Measurement, Queries, Total
 from adyton.remembered import cached_property
 from adyton.selection import selector_file
-from adyton.selection.features import Bought, feature_named
+from adyton.selection.choice import Choice
+from adyton.selection.features import feature_named
 from adyton.selection.workload_kinds import reach
 from adyton.whole import whole
 
@@ -57,69 +57,6 @@ class Training:
                 raise BadInput(f"a selector chooses among algorithms that estimate, and {name!r} chooses itself.")
         if not (isinstance(self.date, str) and isinstance(self.adyton, str) and self.algorithms):
             raise BadInput("a selector must know algorithms, and say when and by which version it was trained.")
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """Which algorithm was chosen, what that cost, and why."""
-
-    algorithm: str
-    left: Fraction
-    """What is left of the budget for the algorithm."""
-    bought: tuple[Bought, ...]
-    """The features that were looked at, with their noisy values. No others were measured."""
-    regrets: dict[str, float]
-    """For each algorithm that could be chosen, how many times the best algorithm's error to expect from it."""
-    errors: dict[str, float] = field(default_factory=dict)
-    """For each of them the error to expect, as far as the selector predicts it: ‖W·x̂ − W·x‖₂."""
-    notes: tuple[str, ...] = ()
-    """Algorithms that the selector knows and the library does not have, or the other way around."""
-    finished: bool = False
-    """Whether the selector changes the estimate afterwards, by what was bought: its noise then depends on the data."""
-
-    @property
-    def total(self) -> Measurement | None:
-        """The noisy number of rows, if it was bought: the chosen algorithm need not buy it again."""
-        return next((one.total for one in self.bought if one.total is not None), None)
-
-    @property
-    def spent(self) -> Fraction:
-        """What was spent on features."""
-        return sum((one.spent for one in self.bought), Fraction(0))
-
-    def ranked(self) -> list[tuple[str, str]]:
-        """The algorithms that could be chosen with their regrets as they are shown, the most promising first."""
-        pairs = sorted(self.regrets.items(), key=lambda pair: pair[1])
-        return [(name, f"{regret:.2f}" if math.isfinite(regret) else "unknown") for name, regret in pairs]
-
-    def to_plain(self) -> dict[str, Any]:
-        """The choice as plain values, for JSON: budgets as exact fractions, and as floats for programs."""
-        bought = [
-            {
-                "name": one.name,
-                "words": one.words,
-                "value": one.value,
-                "deviation": one.deviation,
-                "epsilon": as_number(one.spent),
-            }
-            for one in self.bought
-        ]
-        return {
-            "algorithm": self.algorithm,
-            "left": as_number(self.left),
-            "bought": bought,
-            "regrets": {name: _finite(regret) for name, regret in self.regrets.items()},
-            "errors": {name: _finite(error) for name, error in self.errors.items()},
-            "notes": list(self.notes),
-            "finished": self.finished,
-        }
-
-    def __str__(self) -> str:
-        bought = [f"{one.name} = {one.value:.6g} ± {one.deviation:.3g}" for one in self.bought]
-        looked = f"after buying {', '.join(bought)}" if bought else "from public facts alone"
-        ranked = sorted(self.regrets.items(), key=lambda pair: pair[1])[:4]
-        beside = ", ".join(f"{name} {regret:.3f}" for name, regret in ranked)
-        return f"{self.algorithm}, chosen {looked}; expected regrets: {beside}."
 
 
 class Selector(ABC):
@@ -248,11 +185,6 @@ class Selector(ABC):
         return f"<{self.kind} selector among {len(about.algorithms)} algorithms, from {about.inputs} inputs>"
 
 
-def uses_rows(algorithm: str) -> bool:
-    """Whether an algorithm buys a noisy number of rows, and need not if there is one."""
-    return plan_type(algorithm).buys_total
-
-
 def _can_run(name: str, workload: Queries) -> bool:
     """Whether an algorithm can take on a workload inside of a choice, where it is handed a noisy number of rows."""
     rows = Measurement(Total(workload.domain), np.zeros(1, dtype=np.int64), lambda: np.ones(1), Fraction(1), False)
@@ -263,7 +195,3 @@ def _can_run(name: str, workload: Queries) -> bool:
     except BadInput:
         return False
     return True
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -16,10 +16,11 @@ from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.exact import share as part_of_budget
 from adyton.kernel.sources import VectorSource
-from adyton.plans.registry import plan_named
+from adyton.plans.registry import plan_named, plan_type
 from adyton.queries import Queries
+from adyton.selection.choice import Choice
 from adyton.selection.features import Bought, feature_named
-from adyton.selection.selector import Choice, Selector, Training, uses_rows
+from adyton.selection.selector import Selector, Training
 from adyton.selection.ties import cheapest, tie_of
 from adyton.selection.votes import Votes
 from adyton.selection.workload_kinds import reach
@@ -105,7 +106,7 @@ class SimilarInputs(Selector):
 
     def prices(self, usable: Sequence[str]) -> Reals:
         """What the error of each algorithm is multiplied by if the count is bought, which some would buy anyway."""
-        return np.array([1.0 if uses_rows(name) else 1 / (1 - float(self.share)) for name in usable])
+        return np.array([1.0 if plan_type(name).buys_total else 1 / (1 - float(self.share)) for name in usable])
 
     def learnt(self) -> dict[str, Any]:
         """The table of training inputs."""

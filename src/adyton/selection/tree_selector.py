@@ -14,9 +14,10 @@ from adyton.exact import Rational
 from adyton.exact import share as part_of_budget
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Queries
+from adyton.selection.choice import Choice
 from adyton.selection.decision_tree import Leaf, Split, Tree, all_features, from_plain, most_features, to_plain, walk
 from adyton.selection.features import CELLS, Bought, feature_named
-from adyton.selection.selector import Choice, Selector, Training
+from adyton.selection.selector import Selector, Training
 from adyton.selection.ties import cheapest
 from adyton.selection.workload_kinds import kind_of
 from adyton.solving.projections import project_to_ball

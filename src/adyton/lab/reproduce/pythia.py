@@ -53,6 +53,8 @@ class Settings:
     dimensions: int
     epsilon: str
     shapes: tuple[Shape, ...]
+    public: bool
+    """Whether somebody said that the shapes are public."""
     cache: Path
     quick: bool = False
 
@@ -61,7 +63,7 @@ class Settings:
         scales = SCALES if self.epsilon == "1" else FEW_SCALES
         return Delphi(
             corpus=self.shapes,
-            public=True,
+            public=self.public,
             dimensions=self.dimensions,
             algorithms=algorithms,
             sides=_QUICK[self.dimensions] if self.quick else None,
@@ -117,7 +119,9 @@ def all_settings(
     for dimensions in USUAL_WORKLOADS:
         shapes = tuple(dpbench_corpus(data, dimensions, public=public))
         for epsilon in ("1", "0.1"):
-            yield Settings(dimensions=dimensions, epsilon=epsilon, shapes=shapes, cache=Path(cache), quick=quick)
+            yield Settings(
+                dimensions=dimensions, epsilon=epsilon, shapes=shapes, public=public, cache=Path(cache), quick=quick
+            )
 
 
 def steps(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, public: bool, quick: bool) -> int:

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.lab import criteria
+from adyton.lab.engine import geometric_mean
 from adyton.lab.reproduce import published
 from adyton.lab.reproduce.records import GROUPS, Record
 from adyton.remembered import cached_property
@@ -174,7 +175,7 @@ def _gain(part: Part, group: str) -> Gain | None:
         epsilon=part.epsilon,
         group=group,
         inputs=ratios.size,
-        ratio=float(np.exp(np.log(ratios).mean())),
+        ratio=geometric_mean(ratios.tolist()),
         better=float((ratios < 1).mean()),
         percentile_95=float(np.quantile(ratios, 0.95)),
     )

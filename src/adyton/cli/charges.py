@@ -1,0 +1,84 @@
+"""What a release may spend in all, and what it has spent when something ends it early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adyton.cli.console import InterruptedRelease, accept_large
+from adyton.errors import AdytonError, BadInput, LedgerError
+from adyton.exact import budget, display
+
+if TYPE_CHECKING:
+    from adyton.schema import Schema
+    from adyton.session import Session
+
+
+def allowed_total(
+    amount: Fraction, total: str | None, schema: Schema, ledger: Path | None, *, yes: bool, quiet: bool
+) -> Fraction:
+    """What may be spent in all, with the consent that large budgets take."""
+    from adyton.kernel.opening import checked_total
+
+    allowed = checked_total(_total(amount, total, ledger))
+    unit = _unit(schema, ledger)
+    accept_large(amount, "a release", unit, yes=yes, quiet=quiet)
+    if total is not None and allowed > amount:
+        accept_large(allowed, "a total", unit, yes=yes, quiet=quiet)
+    return allowed
+
+
+def _total(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fraction:
+    """What may be spent in all: what the ledger holds; for a new one, what was asked for; without one, this release."""
+    given = None if total is None else budget(total, "--total")
+    if given is not None and asked_for > given:
+        raise BadInput(f"--epsilon {display(asked_for)} is more than --total {total}. Ask for less, or allow more.")
+    if ledger is None:
+        return given or asked_for
+    if ledger.is_file():
+        from adyton.kernel.ledger import Ledger
+
+        held = Ledger.read(ledger).total
+        if given not in (None, held):
+            raise BadInput(
+                f"{ledger} has a total of {display(held)}, given --total {total}. Leave --total out; with the data "
+                f"owner's consent, adyton ledger raise {ledger} --total … raises it."
+            )
+        return held
+    if given is None and not ledger.exists():
+        raise BadInput(f"{ledger} does not exist yet. Say what may be spent in all, for example --total 1.")
+    return given or asked_for
+
+
+def _unit(schema: Schema, ledger: Path | None) -> str:
+    """What is protected, in the words of the report."""
+    from adyton.kernel.ledger import Ledger
+    from adyton.kernel.ledger.terms import Terms, given_terms
+
+    kept = Ledger.read(ledger).terms if ledger is not None and ledger.is_file() else None
+    return given_terms(kept, Terms.of(schema.to_dict(), schema.rows_per_unit)).named_unit
+
+
+@contextmanager
+def charged(session: Session, before: Fraction) -> Iterator[None]:
+    """Whatever ends the block early, the message says what was charged; and bad input is what cost nothing."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        raise InterruptedRelease(f"interrupted{_charge(session, before)}.", interrupt) from None
+    except BadInput as error:
+        charge = _charge(session, before)
+        if not charge:
+            raise
+        raise AdytonError(f"{str(error).rstrip('.')}{charge}.") from None
+
+
+def _charge(session: Session, before: Fraction) -> str:
+    try:
+        charged = session.spent - before
+    except LedgerError:
+        return "; what was charged, if anything, is in the ledger and stays spent"
+    return f"; ε = {display(charged)} was charged already and stays spent" if charged else ""

@@ -1,0 +1,63 @@
+"""The noisy number of rows, and how it is printed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adyton.cli.charges import charged
+from adyton.cli.console import notes, out, print_json
+from adyton.errors import LedgerError
+from adyton.exact import as_number, display
+
+if TYPE_CHECKING:
+    from adyton.session import Session
+
+_CONFIDENCE = 0.95
+_UNCHECKED = (
+    "Nothing has checked whether rows fit the schema: those whose value cannot be read satisfy no comparison and are "
+    "not counted. A histogram of the attribute with --misfits tells how many there are."
+)
+
+
+def print_count(
+    session: Session, amount: Fraction, where: str | None, ledger: Path | None, *, as_json: bool, quiet: bool
+) -> None:
+    """Count the rows, and print what came out."""
+    from adyton.noise.probabilities import discrete_laplace_radius
+
+    dataset, total, before = session.ledger.dataset, session.total, session.spent
+    with charged(session, before):
+        answer = session.count(amount, where=where)
+    try:
+        spent = session.spent
+    except LedgerError:  # the ledger cannot be read now: as far as is known
+        spent = before + amount
+    radius = discrete_laplace_radius(1 / answer.epsilon, _CONFIDENCE)
+    if as_json:
+        print_json(
+            {
+                "dataset": dataset,
+                "where": where,
+                "count": answer.value,
+                "misfits": None,
+                "private": answer.private,
+                "variance": float(answer.variances[0]),
+                "within": {"confidence": _CONFIDENCE, "radius": radius},
+                "epsilon": as_number(amount),
+                "total": as_number(total),
+                "spent": as_number(spent),
+                "remaining": as_number(total - spent),
+            }
+        )
+        return
+    out().print(f"{answer.value}")
+    if quiet:
+        return
+    charge = f"Spent ε = {display(spent)} of {display(total)}"
+    kept = f", recorded in {ledger}." if ledger else ". Nothing remembers it: give --ledger FILE to keep count."
+    apart = f"at most {radius} apart" if radius else "equal"
+    notes().print(f"The count is the true one plus noise; in 95 of 100 cases the two are {apart}. {charge}{kept}")
+    if where is not None:
+        notes().print(_UNCHECKED, soft_wrap=True)
