@@ -14,11 +14,9 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Places
 from adyton.errors import BadInput
+from adyton.queries.block_sums import even, spread_of, sums_of
 from adyton.queries.partition import Partition
 from adyton.whole import as_shape, freeze, rises, whole
-
-_SHORT = 8
-"""Blocks of at most this many parts are summed part by part for all blocks at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +65,7 @@ class BlockTree:
         object.__setattr__(self, "boundaries", boundaries)
         object.__setattr__(self, "order", order)
         object.__setattr__(self, "children", children)
-        object.__setattr__(self, "even", tuple(_even(starts) for starts in children))
+        object.__setattr__(self, "even", tuple(even(starts) for starts in children))
         object.__setattr__(self, "level_starts", (0, *itertools.accumulate(level.size - 1 for level in boundaries)))
 
     @staticmethod
@@ -90,6 +88,36 @@ class BlockTree:
         """Blocks of … 8, 4, 2 and 1 cells inside the whole domain, the last of each level cut where the domain ends."""
         return _of_halves(whole(cells, "cells", 1))
 
+    @staticmethod
+    def of_leaves(domain: int | Sequence[int], leaves: npt.ArrayLike, order: npt.ArrayLike | None = None) -> BlockTree:
+        """A balanced binary tree above blocks with these boundaries: leaf i is in block ⌊i·2^d/leaves⌋ at depth d.
+
+        >>> BlockTree.of_leaves(5, [0, 3, 4, 5]).boundaries
+        (array([0, 5]), array([0, 4, 5]), array([0, 3, 4, 5]))
+        """
+        finest = BlockTree(domain, [leaves], order)
+        (bounds,), count = finest.boundaries, finest.blocks
+        firsts = [-(-np.arange((1 << depth) + 1) * count >> depth) for depth in range((count - 1).bit_length())]
+        children = [*(2 * np.arange(first.size) for first in firsts[:-1]), *firsts[-1:], bounds]
+        return finest._with((*(bounds[first] for first in firsts), bounds), tuple(children))
+
+    @staticmethod
+    def of_groups(groups: Partition) -> BlockTree:
+        """The whole domain, the groups of a partition of all cells, and the cells in their groups.
+
+        >>> BlockTree.of_groups(Partition([1, 0, 1])).order
+        array([1, 0, 2])
+        """
+        cells, ends = groups.cells, np.cumsum(groups.sizes)
+        levels = (np.array([0, cells]), np.append(0, ends), np.arange(cells + 1))
+        return BlockTree(cells, levels, np.argsort(groups.labels, kind="stable"))
+
+    @property
+    def slots(self) -> Places:
+        """Where the leaves of a tree :meth:`of_leaves` stand among the 2^depth places of its last level."""
+        count = self.boundaries[-1].size - 1
+        return (np.arange(count) << self.depth) // count
+
     @property
     def cells(self) -> int:
         """How many cells the domain has."""
@@ -99,6 +127,11 @@ class BlockTree:
     def blocks(self) -> int:
         """How many blocks the tree has."""
         return self.level_starts[-1]
+
+    @property
+    def depth(self) -> int:
+        """How many levels there are below the first one."""
+        return len(self.boundaries) - 1
 
     @property
     def starts(self) -> Places:
@@ -143,9 +176,13 @@ class BlockTree:
         if levels[-1].size - 1 < self.cells:
             levels.append(np.arange(self.cells + 1))
             children.append(levels[-1])
+        return self._with(tuple(levels), tuple(children))
+
+    def _with(self, boundaries: tuple[Places, ...], children: tuple[Places, ...]) -> BlockTree:
+        """Other levels on the same cells, which fit each other."""
         tree = object.__new__(BlockTree)
         object.__setattr__(tree, "domain", self.domain)
-        tree._keep(tuple(levels), self.order, tuple(children))
+        tree._keep(boundaries, self.order, children)
         return tree
 
     def by_level(self, values: Array) -> list[Array]:
@@ -166,11 +203,11 @@ class BlockTree:
 
     def sums(self, values: Array, level: int) -> Array:
         """What the parts of each block of a level add up to: values of the next level, or of the cells."""
-        return _sums(values, self.children[level], self.even[level])
+        return sums_of(values, self.children[level], self.even[level])
 
     def spread(self, values: Array, level: int) -> Array:
         """The value of each block of a level, for each of its parts."""
-        return _spread(values, self.children[level], self.even[level])
+        return spread_of(values, self.children[level], self.even[level])
 
 
 def _layout(tree: BlockTree) -> tuple[Places, Places, Places]:
@@ -200,42 +237,3 @@ def halvings(cells: int) -> int:
     (0, 3)
     """
     return (whole(cells, "cells", 1) - 1).bit_length()
-
-
-def block_sums(values: Array, starts: Places) -> Array:
-    """The sums over blocks that begin at *starts* (the end of the last one listed too), along the last axis."""
-    return _sums(values, starts, _even(starts))
-
-
-def spread(values: Array, starts: Places) -> Array:
-    """Each value repeated over its block; the opposite of :func:`block_sums`."""
-    return _spread(values, starts, _even(starts))
-
-
-def _even(starts: Places) -> int:
-    """The size of all blocks, of which the last one may be shorter; 0 where they differ."""
-    size, blocks = int(starts[1]), starts.size - 1
-    return size if starts[-1] <= size * blocks and np.array_equal(starts[:-1], np.arange(blocks) * size) else 0
-
-
-def _sums(values: Array, starts: Places, size: int) -> Array:
-    if size == 0:
-        return np.add.reduceat(values, starts[:-1], axis=-1)
-    if size == 1:
-        return values
-    blocks = starts.size - 1
-    full = blocks if starts[-1] == size * blocks else blocks - 1
-    equal, rest = values[..., : size * full], values[..., size * full :]
-    if size <= _SHORT:
-        sums = equal[..., ::size] + equal[..., 1::size]
-        for place in range(2, size):
-            sums += equal[..., place::size]
-    else:
-        sums = equal.reshape(*values.shape[:-1], full, size).sum(axis=-1)
-    return sums if full == blocks else np.concatenate([sums, rest.sum(axis=-1, keepdims=True)], axis=-1)
-
-
-def _spread(values: Array, starts: Places, size: int) -> Array:
-    if size and starts[-1] == size * (starts.size - 1):
-        return np.repeat(values, size, axis=-1)
-    return np.repeat(values, np.diff(starts), axis=-1)
