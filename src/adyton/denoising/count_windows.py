@@ -9,7 +9,7 @@ import numpy as np
 
 from adyton.arrays import Flags, Integers, Places, Reals, Singles
 from adyton.compiling import compiled
-from adyton.denoising.halves import Halves
+from adyton.denoising.splits import Splits
 from adyton.remembered import cached_property
 
 REACH = 4.5
@@ -28,7 +28,7 @@ class Generation(NamedTuple):
     right: Places
 
 
-def generations(tree: Halves) -> list[Generation]:
+def generations(tree: Splits) -> list[Generation]:
     """The nodes above the leaves, from the lowest level up: children come in an earlier generation."""
     levels = tree.levels[tree.leaves :]
     order = np.argsort(levels, kind="stable")
@@ -111,23 +111,24 @@ class Windows:
 def likelihoods(windows: Windows, answers: Reals, rates: Reals) -> Singles:
     """exp(-rate·|count - answer|) over each window, relative to the best count in it: falling to both sides of the two
     counts next to the answer."""
-    seen, starts = np.flatnonzero(~windows.hidden), windows.starts
-    own, width, rate, at = (answers - windows.low)[seen], windows.widths[seen], rates[seen], starts[:-1][seen]
-    best = np.clip(np.rint(own), 0, width - 1).astype(np.int64)
-    second = np.where(own >= best, best + 1, best - 1)
-    likelihood = np.ones(starts[-1], dtype=np.float32)
-    inside = (second >= 0) & (second < width)
-    farther = (np.abs(second - own) - np.abs(best - own))[inside]
-    likelihood[(at + second)[inside]] = np.exp(-rate[inside] * farther)
-    _fall(likelihood, at, at + np.minimum(best, second), at + np.maximum(best, second), at + width, np.exp(-rate))
+    likelihood = np.empty(windows.starts[-1], dtype=np.float32)
+    _fall(likelihood, windows.starts, answers - windows.low, rates, np.exp(-rates))
     return likelihood
 
 
 @compiled
-def _fall(likelihood: Singles, begin: Places, left: Places, right: Places, end: Places, factors: Reals) -> None:
-    """Let each window fall by its factor a count, from right + 1 to its end and from left - 1 to its begin."""
+def _fall(likelihood: Singles, starts: Places, answers: Reals, rates: Reals, factors: Reals) -> None:
+    """Fill each window, whose lowest count is 0: from the two counts next to the answer on, it falls by a factor."""
     for v in range(len(factors)):
-        for i in range(right[v] + 1, end[v]):
+        at, width, own = starts[v], starts[v + 1] - starts[v], answers[v]
+        if width == 0:
+            continue
+        best = int(min(max(np.rint(own), 0.0), width - 1.0))
+        second = best + 1 if own >= best else best - 1
+        likelihood[at + best] = 1
+        if 0 <= second < width:
+            likelihood[at + second] = np.exp(-rates[v] * (abs(second - own) - abs(best - own)))
+        for i in range(at + max(best, second) + 1, at + width):
             likelihood[i] = likelihood[i - 1] * factors[v]
-        for i in range(left[v] - 1, begin[v] - 1, -1):
+        for i in range(at + min(best, second) - 1, at - 1, -1):
             likelihood[i] = likelihood[i + 1] * factors[v]

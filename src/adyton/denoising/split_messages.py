@@ -12,8 +12,8 @@ from numpy import uint64
 from adyton.arrays import Integers, Places, Reals, Singles
 from adyton.compiling import compiled
 from adyton.denoising.count_windows import Squares, Windows
-from adyton.denoising.halves import Halves
 from adyton.denoising.split_prior import TABLE, table_places
+from adyton.denoising.splits import Splits
 
 LEAST = np.float32(1e-30)
 """Likelihoods that are all below this say nothing: the block then starts afresh."""
@@ -30,7 +30,7 @@ class Messages:
     that the posterior weights outer·inner add up to 1.
     """
 
-    def __init__(self, tree: Halves, squares: Squares, windows: Windows, own: Singles, sizes: int) -> None:
+    def __init__(self, tree: Splits, squares: Squares, windows: Windows, own: Singles, sizes: int) -> None:
         self._leaves, self._squares = tree.leaves, squares
         self._nodes = np.zeros((11, tree.levels.size), dtype=np.int64)
         self._nodes[_LEFT, tree.leaves :], self._nodes[_RIGHT, tree.leaves :] = tree.kids.T

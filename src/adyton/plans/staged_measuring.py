@@ -11,10 +11,11 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Identity, Measurement, Partition
-from adyton.queries.block_tree import BlockTree, halvings
+from adyton.queries.block_tree import BlockTree
 from adyton.solving.block_answers import BlockAnswers
 from adyton.strategies.level_weights import LevelWeights
 from adyton.strategies.staged_blocks import StagedBlocks, stage_levels
+from adyton.whole import halvings
 
 
 def measure_in_stages(

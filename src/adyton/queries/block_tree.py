@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Places
 from adyton.errors import BadInput
+from adyton.queries.block_layout import BlockLayout
 from adyton.queries.block_sums import even, spread_of, sums_of
 from adyton.queries.partition import Partition
-from adyton.whole import as_shape, freeze, rises, whole
+from adyton.whole import as_shape, freeze, halvings, rises, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +109,10 @@ class BlockTree:
         >>> BlockTree.of_groups(Partition([1, 0, 1])).order
         array([1, 0, 2])
         """
-        cells, ends = groups.cells, np.cumsum(groups.sizes)
-        levels = (np.array([0, cells]), np.append(0, ends), np.arange(cells + 1))
-        return BlockTree(cells, levels, np.argsort(groups.labels, kind="stable"))
+        tree = BlockTree(groups.cells, [np.append(0, np.cumsum(groups.sizes))])
+        object.__setattr__(tree, "order", np.argsort(groups.labels, kind="stable"))
+        (bounds,), root, cells = tree.boundaries, np.array([0, groups.cells]), np.arange(groups.cells + 1)
+        return tree._with((root, bounds, cells), (np.array([0, groups.groups]), bounds, cells))
 
     @property
     def slots(self) -> Places:
@@ -136,21 +138,26 @@ class BlockTree:
     @property
     def starts(self) -> Places:
         """The first place of each block."""
-        return _layout(self)[0]
+        return _layout(self).starts
 
     @property
     def sizes(self) -> Places:
         """How many cells each block has."""
-        return _layout(self)[1]
+        return _layout(self).sizes
 
     @property
     def offsets(self) -> Places:
         """The number of the first child of each block above the finest level, and at the end the number of blocks."""
-        return _layout(self)[2]
+        return _layout(self).offsets
 
-    def levels_of(self, blocks: npt.ArrayLike) -> Places:
-        """The level of each of these blocks."""
-        return np.searchsorted(self.level_starts, np.asarray(blocks, dtype=np.int64), side="right") - 1
+    @property
+    def levels(self) -> Places:
+        """The level of each block."""
+        return _layout(self).levels
+
+    def blocks_at(self, levels: Places, places: Places) -> Places:
+        """The blocks of these levels that hold these places."""
+        return np.searchsorted(_layout(self).keys, levels * self.cells + places, side="right") - 1
 
     def blocks_of(self, partition: Partition) -> Places:
         """The smallest blocks that hold the groups of a partition.
@@ -210,30 +217,17 @@ class BlockTree:
         return spread_of(values, self.children[level], self.even[level])
 
 
-def _layout(tree: BlockTree) -> tuple[Places, Places, Places]:
-    """The starts, sizes and offsets of all blocks, kept beside the tree: what is measured holds its own fields only."""
+def _layout(tree: BlockTree) -> BlockLayout:
+    """The layout of a tree, kept beside it: what is measured holds its own fields only."""
     found = _LAYOUTS.get(tree)
     if found is None:
-        starts = np.concatenate([level[:-1] for level in tree.boundaries])
-        ends = np.concatenate([level[1:] for level in tree.boundaries])
-        below = zip(tree.children[:-1], tree.level_starts[1:], strict=False)
-        offsets = np.concatenate([*(children[:-1] + first for children, first in below), [tree.blocks]])
-        found = _LAYOUTS[tree] = starts, ends - starts, offsets
+        found = _LAYOUTS[tree] = BlockLayout(tree.boundaries, tree.children, tree.level_starts)
     return found
 
 
-_LAYOUTS: WeakKeyDictionary[BlockTree, tuple[Places, Places, Places]] = WeakKeyDictionary()
+_LAYOUTS: WeakKeyDictionary[BlockTree, BlockLayout] = WeakKeyDictionary()
 
 
 @lru_cache(maxsize=16)
 def _of_halves(cells: int) -> BlockTree:
     return BlockTree.of_sizes(cells, [1 << level for level in range(halvings(cells), -1, -1)])
-
-
-def halvings(cells: int) -> int:
-    """How often a line is halved until single cells are left.
-
-    >>> halvings(1), halvings(5)
-    (0, 3)
-    """
-    return (whole(cells, "cells", 1) - 1).bit_length()

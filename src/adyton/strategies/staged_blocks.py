@@ -111,7 +111,7 @@ class StagedBlocks:
 
     def levels(self, blocks: Places) -> Places:
         """How often each block is halved until single cells are left."""
-        return self.costs.size - 1 - self.known.tree.levels_of(blocks)
+        return self.costs.size - 1 - self.known.tree.levels[blocks]
 
     def step(self) -> Step:
         """The blocks to measure now."""
@@ -191,12 +191,8 @@ class StagedBlocks:
 
     def _cut(self, blocks: Places, cuts: Places) -> Places:
         """Some of the open blocks, cut into blocks of these levels."""
-        tree = self.known.tree
-        first, last = tree.starts[blocks], tree.starts[blocks] + tree.sizes[blocks] - 1
-        for level in np.unique(cuts).tolist():
-            some, depth = cuts == level, self.costs.size - 1 - level
-            ends = np.stack([first[some], last[some]])
-            holders = np.searchsorted(tree.boundaries[depth], ends, side="right") - 1
-            first[some], last[some] = tree.level_starts[depth] + holders  # places become numbers of blocks
+        tree, depths = self.known.tree, self.costs.size - 1 - cuts
+        starts = tree.starts[blocks]
+        first, last = tree.blocks_at(depths, starts), tree.blocks_at(depths, starts + tree.sizes[blocks] - 1)
         counts = last - first + 1
         return np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
