@@ -111,24 +111,24 @@ class Windows:
 def likelihoods(windows: Windows, answers: Reals, rates: Reals) -> Singles:
     """exp(-rate·|count - answer|) over each window, relative to the best count in it: falling to both sides of the two
     counts next to the answer."""
-    likelihood = np.empty(windows.starts[-1], dtype=np.float32)
-    _fall(likelihood, windows.starts, answers - windows.low, rates, np.exp(-rates))
+    likelihood, own = np.ones(windows.starts[-1], dtype=np.float32), answers - windows.low
+    best = np.clip(np.rint(own), 0, np.maximum(windows.widths - 1, 0)).astype(np.int64)
+    _fall(likelihood, windows.starts, own, best, rates, np.exp(-rates))
     return likelihood
 
 
 @compiled
-def _fall(likelihood: Singles, starts: Places, answers: Reals, rates: Reals, factors: Reals) -> None:
-    """Fill each window, whose lowest count is 0: from the two counts next to the answer on, it falls by a factor."""
+def _fall(likelihood: Singles, starts: Places, answers: Reals, best: Places, rates: Reals, factors: Reals) -> None:
+    """Let each window, of ones, fall by its factor a count to both sides of the two counts next to the answer."""
     for v in range(len(factors)):
-        at, width, own = starts[v], starts[v + 1] - starts[v], answers[v]
-        if width == 0:
+        at, width, own, near = starts[v], starts[v + 1] - starts[v], answers[v], best[v]
+        if rates[v] == 0 or width == 0:
             continue
-        best = int(min(max(np.rint(own), 0.0), width - 1.0))
-        second = best + 1 if own >= best else best - 1
-        likelihood[at + best] = 1
+        left, right = (near, near + 1) if own >= near else (near - 1, near)
+        second = left + right - near
         if 0 <= second < width:
-            likelihood[at + second] = np.exp(-rates[v] * (abs(second - own) - abs(best - own)))
-        for i in range(at + max(best, second) + 1, at + width):
+            likelihood[at + second] = np.exp(-rates[v] * (abs(second - own) - abs(near - own)))
+        for i in range(at + right + 1, at + width):
             likelihood[i] = likelihood[i - 1] * factors[v]
-        for i in range(at + min(best, second) - 1, at - 1, -1):
+        for i in range(at + left - 1, at - 1, -1):
             likelihood[i] = likelihood[i + 1] * factors[v]

@@ -98,7 +98,7 @@ def _splits_of(tree: Hierarchy) -> tuple[Splits, Places, Places]:
 
 
 class _Fit(NamedTuple):
-    """What is known after some passes: means, possible counts, and the prior's weights."""
+    """What is known after some passes: means, but below dense nodes, possible counts, and the prior's weights."""
 
     means: Reals
     windows: Windows
@@ -120,9 +120,18 @@ def posterior(tree: Splits, answers: Reals, precisions: Reals) -> Reals:
         return _passes(tree, family, answers / step, rates * step, squares.scaled(step), cuts, coarse)
 
     if deviation < _COARSE_NOISE * step:
-        return fit(step, [_CUT] * (_SOLE_PASSES - 1) + [0.0]).means * step
-    coarse = fit(step * _COARSER, [_COARSE_CUT] * _COARSE_PASSES)
-    return fit(step, [_CUT] * (_FINE_PASSES - 1) + [0.0], coarse).means * step
+        last = fit(step, [_CUT] * (_SOLE_PASSES - 1) + [0.0])
+    else:
+        coarse = fit(step * _COARSER, [_COARSE_CUT] * _COARSE_PASSES)
+        last = fit(step, [_CUT] * (_FINE_PASSES - 1) + [0.0], coarse)
+    means, dense, (inside, noise, *_) = last.means, last.windows.dense, squares.scaled(step)
+    for nodes, left, right in reversed(family):  # below dense nodes: least squares
+        part = dense[nodes]
+        if part.any():
+            whole, a, b = nodes[part], left[part], right[part]
+            surplus = (means[whole] - inside[a] - inside[b]) / (noise[a] + noise[b])
+            means[a], means[b] = inside[a] + noise[a] * surplus, inside[b] + noise[b] * surplus
+    return means * step
 
 
 def _passes(
@@ -148,9 +157,4 @@ def _passes(
         if number < len(cuts) - 1:
             power = 1.0 if number == 0 and coarse is None else _POWER
             weights = split_prior.reweighted(weights, found, power)
-    for nodes, left, right in reversed(family):  # below dense nodes: least squares
-        part, inside, noise = windows.dense[nodes], squares.inside, squares.noise
-        whole, a, b = nodes[part], left[part], right[part]
-        surplus = (means[whole] - inside[a] - inside[b]) / (noise[a] + noise[b])
-        means[a], means[b] = inside[a] + noise[a] * surplus, inside[b] + noise[b] * surplus
     return _Fit(means, windows, weights)
