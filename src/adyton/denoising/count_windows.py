@@ -53,18 +53,20 @@ def least_squares(family: list[Generation], answers: Reals, precisions: Reals) -
     """Two passes, as in :mod:`adyton.solving.trees`; all leaves must have been measured."""
     inside, noise = answers.copy(), np.zeros_like(answers)
     np.divide(1, precisions, out=noise, where=precisions > 0)
+    halves = []
     for nodes, left, right in family:
-        within, variance = inside[left] + inside[right], noise[left] + noise[right]
-        gain = precisions[nodes] * variance / (precisions[nodes] * variance + 1)
-        inside[nodes] = within + gain * (answers[nodes] - within)
-        noise[nodes] = variance * (1 - gain)
+        a, b, noise_a, noise_b = inside[left], inside[right], noise[left], noise[right]
+        within, variance = a + b, noise_a + noise_b
+        signal = precisions[nodes] * variance
+        gain = signal / (signal + 1)
+        inside[nodes], noise[nodes] = within + gain * (answers[nodes] - within), variance * (1 - gain)
+        halves.append((nodes, variance, (left, a, noise_a), (right, b, noise_b)))
     means, variances = inside.copy(), noise.copy()
-    for nodes, left, right in reversed(family):
-        surplus = means[nodes] - inside[left] - inside[right]
-        for child in (left, right):
-            share = noise[child] / (noise[left] + noise[right])
-            means[child] = inside[child] + share * surplus
-            variances[child] = noise[child] * (1 - share) + share * share * variances[nodes]
+    for nodes, variance, *both in reversed(halves):
+        surplus, above = means[nodes] - both[0][1] - both[1][1], variances[nodes]
+        for child, own, part in both:
+            share = part / variance
+            means[child], variances[child] = own + share * surplus, part * (1 - share) + share * share * above
     return Squares(inside, noise, means, variances)
 
 

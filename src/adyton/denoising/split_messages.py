@@ -58,7 +58,7 @@ class Messages:
         if lost.any():
             self._start_afresh(self._nodes[lost, : _RIGHT + 1].T.reshape(-1))
             parted = parted[~lost[parted]]
-        found = np.zeros_like(prior)
+        found = np.zeros(prior.size, dtype=np.float32)
         np.add.at(found, self._nodes[self._dense, _EDGE] + TABLE, np.float32(1))
         parted, factors = np.ascontiguousarray(parted), 1 / scales[parted].astype(np.float64)
         downward(parted, self._nodes, starts, low, prior, own, inner, outer, factors, found, sums, rest)
