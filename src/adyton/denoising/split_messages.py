@@ -69,10 +69,10 @@ class Messages:
 
         What is known of other counts is forgotten: the next pass is one over the windows between those.
         """
-        means, ends = np.zeros(self._starts.size - 1), np.empty((2, self._starts.size - 1), dtype=np.int64)
+        means, ends = np.zeros(self._low.size), np.empty((2, self._low.size), dtype=np.int64)
         settle(self._own, self._inner, self._outer, self._starts, cut, means, ends)
-        low, high = self._low + ends
-        return self._low + means, low, high
+        ends += self._low
+        return self._low + means, ends[0], ends[1]
 
     def _fill_normal(self, widths: Integers) -> None:
         """The inner likelihoods of dense nodes are those of least squares, relative to the best count."""

@@ -144,7 +144,8 @@ def _passes(
     coarse: _Fit | None = None,
 ) -> _Fit:
     """Passes up and down, on counts in steps of the grid, each of which narrows the windows by its cut."""
-    windows, sizes = Windows.around(squares, family), int(split_prior.size_of(squares.mean).max()) + 1
+    windows, largest = Windows.around(squares, family), squares.mean.max(keepdims=True)
+    sizes = int(split_prior.size_of(largest)[0]) + 1
     weights = split_prior.start(int(tree.levels[-1]) + 1, sizes)
     if coarse is not None:
         windows = windows.narrowed(coarse.windows, _COARSER)
