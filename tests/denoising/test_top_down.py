@@ -36,7 +36,9 @@ def one_pass(tree, answers, rate):
     precisions[nodes] = 2 * np.sinh(rate / 2) ** 2
     rates = np.where(precisions > 0, rate, 0.0)
     family = generations(splits)
-    return top_down._passes(splits, family, values, rates, least_squares(family, values, precisions), [0.0]).means
+    squares = least_squares(family, values, precisions)
+    fit = top_down._passes(splits, family, values, rates, squares, [0.0])
+    return top_down._every_mean(fit, family, squares)
 
 
 def first_prior(levels):

@@ -124,14 +124,19 @@ def posterior(tree: Splits, answers: Reals, precisions: Reals) -> Reals:
     else:
         coarse = fit(step * _COARSER, [_COARSE_CUT] * _COARSE_PASSES)
         last = fit(step, [_CUT] * (_FINE_PASSES - 1) + [0.0], coarse)
-    means, dense, (inside, noise, *_) = last.means, last.windows.dense, squares.scaled(step)
-    for nodes, left, right in reversed(family):  # below dense nodes: least squares
-        part = dense[nodes]
+    return _every_mean(last, family, squares.scaled(step)) * step
+
+
+def _every_mean(fit: _Fit, family: list[Generation], squares: Squares) -> Reals:
+    """The means of a fit, and below dense nodes what least squares says."""
+    means, inside, noise = fit.means, squares.inside, squares.noise
+    for nodes, left, right in reversed(family):
+        part = fit.windows.dense[nodes]
         if part.any():
             whole, a, b = nodes[part], left[part], right[part]
             surplus = (means[whole] - inside[a] - inside[b]) / (noise[a] + noise[b])
             means[a], means[b] = inside[a] + noise[a] * surplus, inside[b] + noise[b] * surplus
-    return means * step
+    return means
 
 
 def _passes(
