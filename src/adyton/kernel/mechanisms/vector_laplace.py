@@ -110,7 +110,7 @@ class VectorLaplace(Mechanism):
     def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
         """Q·x + (DLap(1/ε_q))_q."""
         scales = self.scales(epsilon) if self.weights is not None else self._most_moved() / epsilon
-        return add(self.queries @ data.values(), noise.discrete_laplace((trials, self.queries.count), scales))
+        return add(data.answers(self.queries), noise.discrete_laplace((trials, self.queries.count), scales))
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Measurement:
         """The answers with their variances."""
