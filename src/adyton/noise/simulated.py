@@ -20,7 +20,7 @@ from adyton.whole import IntegerArray, whole, whole_array
 _LARGEST_MACHINE_SCALE = 2.0**56  # times 45, which a double-precision exponential hardly ever passes, is below 2^62
 _LARGEST_EXPONENT = Fraction(10**6)  # e^(-10^6) is 0 in double precision
 _DIGITS = 53
-_SIGNS: Reals = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+_SIGNS = 1 - 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
 """For each octet, a sign for each of its bits: a multiplication by them is faster than a negation here and there."""
 
 

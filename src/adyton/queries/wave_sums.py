@@ -44,15 +44,15 @@ def all_sums_along(parts: Array, values: Array) -> Array:
     What wraps around on the way does no harm: the sums themselves fit.
     """
     length, width = values.shape[1], parts.shape[1] // 2
-    pieces = values
+    pieces: Array = values
     while pieces.shape[1] > width:
         half = pieces.shape[1] // 2
         left, right = pieces[:, :half], pieces[:, half:]
         three = np.empty((len(pieces), 3, half), dtype=pieces.dtype)
         np.add(left, right, out=three[:, 0])
         three[:, 1], three[:, 2] = left, right
-        pieces = three.reshape(-1, half)
-    sums = np.zeros(pieces.shape, dtype=values.dtype)
+        pieces = np.reshape(three, (-1, half))
+    sums: Array = np.zeros(pieces.shape, dtype=values.dtype)
     _along_the_table(*_alike(parts, pieces), np.arange(width), sums)
     while sums.shape[1] < length:
         half = sums.shape[1]
