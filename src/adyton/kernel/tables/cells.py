@@ -67,7 +67,7 @@ def join_levels(
         key, cell = f"level_{len(found)}", f"cell_{len(found)}"
         column = trimmed(table[columns[name]], attribute)
         kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "binary"
-        levels = arrow_column(attribute.levels).cast(kind)
+        levels = arrow_column(attribute.levels, kind)
         numbers = arrow_column(np.arange(len(levels), dtype=np.int32))
         lookup = arrow_memtable(pyarrow.table({key: levels, cell: numbers}))
         drops = attribute.outside == "drop" and attribute.nulls == "drop" and not keep
