@@ -12,6 +12,7 @@ import numpy as np
 from adyton.arrays import Flags, Integers, Places
 from adyton.errors import BadInput
 from adyton.messages import listing, no_such, shorten
+from adyton.schema.attributes import Identifier
 from adyton.schema.declaration import Schema
 from adyton.whole import freeze, rises, whole
 
@@ -47,8 +48,11 @@ class RowTree:
 
     @classmethod
     def stump(cls, attributes: Schema | Iterable[str]) -> RowTree:
-        """A single leaf, which holds every row; it can grow by these attributes."""
-        names = attributes.names if isinstance(attributes, Schema) else tuple(attributes)
+        """A single leaf, which holds every row; it can grow by these attributes, those of a schema that have cells."""
+        given = (
+            attributes.attributes.items() if isinstance(attributes, Schema) else ((name, None) for name in attributes)
+        )
+        names = tuple(name for name, attribute in given if not isinstance(attribute, Identifier))
         return cls(names, np.array([-1]), np.array([-1]))
 
     @property
@@ -121,16 +125,17 @@ class RowTree:
 
         Nodes keep their numbers; new ones follow, in the order of the nodes above them.
         """
-        cells = {name: one.size for name, one in sizes.attributes.items()} if isinstance(sizes, Schema) else sizes
         split, first = list(self.split), list(self.first)
         for node, name in sorted(splits.items()):
             if self.split[self._node(node)] >= 0:
                 raise BadInput(f"node {node} is no leaf. Only leaves can split.")
             if name not in self.attributes:
                 raise BadInput(no_such("attribute", name, self.attributes))
-            if name not in cells:
+            known = sizes.attributes if isinstance(sizes, Schema) else sizes
+            if name not in known:
                 raise BadInput(f"how many cells {name!r} has was not given.")
-            size = whole(cells[name], f"the number of cells of {name!r}", 1)
+            cells = sizes.attributes[name].size if isinstance(sizes, Schema) else sizes[name]
+            size = whole(cells, f"the number of cells of {name!r}", 1)
             if len(split) + size > MOST_NODES:
                 raise BadInput(f"a tree of rows can have {MOST_NODES:,} nodes. Split fewer leaves.")
             split[node], first[node] = self.attributes.index(name), len(split)
