@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Flags, Reals
+from adyton.arrays import Flags, Places, Reals
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
 from adyton.noise.coins import COIN_BITS, Bounds, Refine
@@ -36,8 +36,11 @@ class SimulatedNoise:
     def __init__(self, seed: int | np.random.SeedSequence | None) -> None:
         if not isinstance(seed, np.random.SeedSequence) and seed is not None:
             seed = whole(seed, "seed", 0)
-        self._generator = np.random.default_rng(seed)
-        self._raw = self._generator.bit_generator.random_raw
+        self._begin(np.random.default_rng(seed))
+
+    def _begin(self, generator: np.random.Generator) -> None:
+        self._generator = generator
+        self._raw = generator.bit_generator.random_raw
         self._left = b""
 
     def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
@@ -53,7 +56,7 @@ class SimulatedNoise:
             return np.empty(shape, dtype=np.int64)
         if scales.largest_real > _LARGEST_MACHINE_SCALE:
             return self._large_laplace(count, scales).reshape(shape)
-        values = self._generator.standard_exponential((count // len(scales), len(scales)))
+        values = self._exponentials((count // len(scales), len(scales)))
         values += scales.shifts
         values *= scales.reals
         values = values.reshape(shape)
@@ -105,6 +108,18 @@ class SimulatedNoise:
                 [float(min(exact_sharpness * Fraction(best - score), _LARGEST_EXPONENT)) for score in exact_scores]
             )
         return int(np.argmax(self._generator.standard_exponential(len(given)) - losses))
+
+    def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
+        """For every row of scores an independent choice among the columns that are allowed there; −1 if none is."""
+        exact_sharpness = float(min(positive(sharpness, "sharpness", computed=True), _LARGEST_EXPONENT))
+        losses = (
+            np.where(allowed, scores, scores.min(initial=0)).max(axis=1, keepdims=True) - scores
+        ) * exact_sharpness
+        races = np.where(allowed, self._exponentials(scores.shape) - losses.astype(np.float64), -np.inf)
+        return np.where(allowed.any(axis=1), races.argmax(axis=1), -1)
+
+    def _exponentials(self, shape: tuple[int, ...]) -> Reals:
+        return self._generator.standard_exponential(shape)
 
     def _signs(self, count: int) -> Reals:
         octets = np.frombuffer(self._octets((count + 7) // 8), dtype=np.uint8)
