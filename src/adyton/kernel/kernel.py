@@ -28,8 +28,8 @@ from adyton.kernel.ledger.for_kernel import ledger_for
 from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.ledger.terms import WORDS
 from adyton.kernel.limits import check_depth, check_request, check_stability, described
-from adyton.kernel.mechanisms import Mechanism
-from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
+from adyton.kernel.mechanisms import Declared, DeclaredFunction, Mechanism, trusted_functions
+from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of, not_private
 from adyton.kernel.process import this_process
 from adyton.kernel.receipts import Debit, Receipts
 from adyton.kernel.running import Kept, run
@@ -42,7 +42,7 @@ from adyton.kernel.transforms import Transform
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import admit
 from adyton.messages import shorten
-from adyton.noise import ExactNoise, SimulatedNoise
+from adyton.noise import ExactNoise
 from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
 from adyton.whole import whole
@@ -54,7 +54,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
 
     *unit* names what is protected; the words in *accept* let a ledger take on another unit, ``rows_per_unit`` or schema
-    than it was used with.
+    than it was used with. *trusted* are functions of counts whose sensitivity whoever opens the kernel answers for.
 
     >>> import pandas, adyton as ad
     >>> table = pandas.DataFrame({"age": [34, 51, 77]})
@@ -65,6 +65,8 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     >>> kernel.remaining
     Fraction(3, 4)
     """
+
+    _trusted: dict[str, Declared]
 
     def __init__(
         self: Kernel[TableSource],
@@ -77,6 +79,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         unit: str | None = None,
         accept: Collection[str] = (),
         noise: NoiseSource | None = None,
+        trusted: Collection[Declared] = (),
     ) -> None:
         schema = schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema))
         total = checked_total(epsilon)
@@ -84,7 +87,9 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not is_path(data):
             raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
         self._terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit)
+        functions = trusted_functions(trusted)
         self._open(total, ledger, dataset, name_of(data), noise, accept)
+        self._trusted = functions
         self._start(TableShape(schema, table.from_text), table, schema.rows_per_unit)
 
     @classmethod
@@ -99,16 +104,18 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         unit: str | None = None,
         accept: Collection[str] = (),
         noise: NoiseSource | None = None,
+        trusted: Collection[Declared] = (),
     ) -> Kernel[VectorSource]:
         """A kernel over a vector of counts that somebody has made already; its root is a vector.
 
         Its shape takes the place of a schema in the terms of the ledger.
         """
         counts, total = checked_counts(x), checked_total(epsilon)
-        stability = whole(rows_per_unit, "rows_per_unit", 1)
+        stability, functions = whole(rows_per_unit, "rows_per_unit", 1), trusted_functions(trusted)
         kernel = cast("Kernel[VectorSource]", cls.__new__(cls))
         kernel._terms = Terms.of({"vector": counts.shape}, stability, unit)
         kernel._open(total, ledger, dataset, "vector", noise, accept)
+        kernel._trusted = functions
         kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), stability)
         return kernel
 
@@ -120,16 +127,19 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         epsilon: Rational,
         seed: int | np.random.SeedSequence | None = None,
         trials: int | None = None,
+        noise: NoiseSource | None = None,
+        trusted: Collection[Declared] = (),
     ) -> Kernel[VectorSource]:
         """A kernel over a *public* vector of counts, with fast seeded noise. Its answers are marked as not private.
 
-        With *trials*, each measurement yields that many independent answers, along a first axis.
+        With *trials*, each measurement yields that many independent answers, along a first axis. *noise* is a source of
+        your own that is not private, in place of the seed.
         """
-        counts, total = checked_counts(x), checked_total(epsilon, simulated=True)
+        counts, total, drawn = checked_counts(x), checked_total(epsilon, simulated=True), not_private(noise, seed)
         kernel = cast("Kernel[VectorSource]", cls.__new__(cls))
         kernel._terms = _simulated_terms(counts.shape)
-        number = None if trials is None else whole(trials, "trials", 1)
-        kernel._begin(Tally(total, "simulation"), SimulatedNoise(seed), number)
+        kernel._begin(Tally(total, "simulation"), drawn, None if trials is None else whole(trials, "trials", 1))
+        kernel._trusted = trusted_functions(trusted)
         kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1)
         return kernel
 
@@ -148,12 +158,11 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         Its noise is simulated, from *seed* or a source of your own that is not private; so are its answers.
         """
         table, total = CodedTable.checked(codes, schema), checked_total(epsilon, simulated=True)
-        if noise is not None and noise.private:
-            raise BadInput("public rows are measured with simulated noise. Give SimulatedNoise or KeyedNoise.")
-        kernel = cast(Kernel[TableSource], cls.__new__(cls))
+        drawn = not_private(noise, seed)
+        kernel = cast("Kernel[TableSource]", cls.__new__(cls))
         kernel._terms = _simulated_terms(schema.shape)
-        kernel._open(total, Tally(total, "simulation"), None, "simulation", noise or SimulatedNoise(seed), ())
-        kernel.root = cast(TableSource, kernel._start(TableShape(schema), table, 1))
+        kernel._begin(Tally(total, "simulation"), drawn)
+        kernel._start(TableShape(schema), table, 1)
         return kernel
 
     def _open(
@@ -187,6 +196,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         self._receipts = Receipts()
         self._accounts = Budget()
         self._kept: dict[int, Kept] = {}
+        self._trusted = {}
 
     def _start(self, shape: SourceShape, data: Any, stability: int) -> None:
         facts = Facts(self._accounts.add_source(ROOT, stability), shape, (self._ledger.dataset,), stability)
@@ -254,6 +264,8 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             amount = rounded_down(given, kept.facts.stability)
             if not amount:
                 raise BadInput(f"epsilon must be at least 10^-73, given {shorten(epsilon)}.")
+            if isinstance(operator, DeclaredFunction) and isinstance(kept.facts.shape, VectorShape):
+                operator = operator.bound(self._trusted, kept.facts.shape)
             check_request(operator, kept.facts.shape, amount)
             with alone():
                 quote = self._accounts.quote(kept.facts.node, operator.cost(amount))

@@ -47,7 +47,7 @@ class KeyedNoise(SimulatedNoise):
         mark = hashlib.sha256(f"{self._seed}\n{place}".encode()).digest()
         self._key = int.from_bytes(mark[:8])
         self._parts = parts
-        self._begin(np.random.Generator(np.random.Philox(key=[self._key, self._next(0)])))
+        self._draw_from(np.random.Generator(np.random.Philox(key=[self._key, self._next(0)])))
 
     def _next(self, part: int) -> int:
         """How many times this part of the place has been asked before."""
@@ -72,7 +72,7 @@ class KeyedNoise(SimulatedNoise):
 
     def _signs(self, count: int) -> Reals:
         words = self._words(count)
-        return super()._signs(count) if words is None else 1.0 - 2.0 * (words >> np.uint64(63))
+        return super()._signs(count) if words is None else 1.0 - 2.0 * (words >> np.uint64(63)).astype(np.float64)
 
 
 def _mixed(words: Words) -> Words:

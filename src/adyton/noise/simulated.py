@@ -36,11 +36,11 @@ class SimulatedNoise:
     def __init__(self, seed: int | np.random.SeedSequence | None) -> None:
         if not isinstance(seed, np.random.SeedSequence) and seed is not None:
             seed = whole(seed, "seed", 0)
-        self._begin(np.random.default_rng(seed))
+        self._draw_from(np.random.default_rng(seed))
 
-    def _begin(self, generator: np.random.Generator) -> None:
+    def _draw_from(self, generator: np.random.Generator) -> None:
         self._generator = generator
-        self._raw = generator.bit_generator.random_raw
+        self._raw = self._generator.bit_generator.random_raw
         self._left = b""
 
     def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
