@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from adyton.learning.model import Model
 
 _LEARNERS: dict[str, tuple[str, str]] = {
+    "contingency": ("consistent_tables", "Contingency"),
     "naive-bayes": ("naive_bayes", "NaiveBayes"),
     "select-ls": ("consistent_tables", "SelectLs"),
     "workload": ("consistent_tables", "Workload"),
