@@ -21,7 +21,7 @@ def made_up(monkeypatch):
         target = Target.of(Schema(attributes), label)
         shape = np.array(target.whole.shape)
         codes = (np.random.default_rng(0).random((400, len(shape))) * shape).astype(np.int64)
-        codes[:, 0] = np.minimum(codes[:, -1], shape[0] - 1)  # the first attribute tells the class
+        codes[:, 1] = codes[:, -1]  # the second attribute tells the class
         return LabelledTable(name, target, codes)
 
     monkeypatch.setattr(naive_bayes, "labelled_table", table)
