@@ -72,6 +72,7 @@ __all__ = [
     "draft_schema",
     "errors",
     "learn_choices",
+    "learning",
     "metafeature",
     "noise",
     "option",
@@ -81,6 +82,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from adyton import errors as errors
+    from adyton import learning as learning
     from adyton import noise as noise
     from adyton import workloads as workloads
     from adyton.choice.learn_choices import LearnedChoices as LearnedChoices
@@ -116,7 +118,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "noise", "workloads"):
+    if name in ("errors", "learning", "noise", "workloads"):
         return import_module(f"adyton.{name}")
     if name in _ROOMS:
         return getattr(import_module(_ROOMS[name]), name)
