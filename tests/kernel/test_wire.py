@@ -23,12 +23,14 @@ from adyton.kernel.mechanisms import (
     NonZeros,
     Partitionality,
     Resolution,
+    SplitChoice,
     TotalVariation,
     VectorLaplace,
     WorstApproximated,
 )  # fmt: skip
 from adyton.kernel.transforms import (
     TRANSFORMS,
+    CountLeaves,
     CountMisfits,
     GroupBy,
     LinearMap,
@@ -61,7 +63,9 @@ from adyton.queries import (
     Total,
     Weighted,
 )  # fmt: skip
+from adyton.schema import RowTree
 
+TREE = RowTree.stump(["sex", "smoker"]).grow({0: "sex"}, {"sex": 2})
 EXAMPLES = [
     Select(("age", "sex")),
     Where("age > 3 and sex = 'F'"),
@@ -71,6 +75,9 @@ EXAMPLES = [
     Vectorize(),
     CountMisfits(("age",), ("sex",)),
     CountMisfits(("age", "sex")),
+    CountLeaves(TREE, ("age",)),
+    CountLeaves(TREE, ()),
+    SplitChoice(TREE, TREE.free(), "age", "entropy", 1000),
     Reduce(Partition([0, 0, 1])),
     SplitVector(Partition([0, 1, 1])),
     LinearMap(Explicit.from_rows([[1, -2, 0]])),
@@ -294,7 +301,7 @@ def test_spoiled_measurements_are_not_received(change):
 @pytest.mark.parametrize(
     "text",
     [
-        "", "null", "true", "2.5", '"3"', "[1]", "9" * 1000, "NaN", '{"NoisyCount": {}}',
+        "", "null", "true", "2.5", '"3"', "[1.5]", "[true]", "[[1]]", "9" * 1000, "NaN", '{"NoisyCount": {}}',
         '{"Identity": {"domain": [3]}}',
         '{"NoisyValue": {"value": NaN, "deviation": 1.0, "private": true}}',
         '{"NoisyValue": {"value": 1e999, "deviation": 1.0, "private": true}}',

@@ -21,7 +21,7 @@ from adyton.errors import BadInput
 from adyton.kernel.shapes import TableShape, VectorShape
 from adyton.queries import Queries
 from adyton.queries.size import Size
-from adyton.schema import Schema
+from adyton.schema import RowTree, Schema
 from adyton.whole import is_frozen
 
 QUERIES: tuple[type[Queries], ...] = (
@@ -43,7 +43,7 @@ QUERIES: tuple[type[Queries], ...] = (
     queries.OnGroups,
     queries.Explicit,
 )
-PARTS: tuple[type[Any], ...] = (*QUERIES, queries.Partition, TableShape, VectorShape)
+PARTS: tuple[type[Any], ...] = (*QUERIES, queries.Partition, RowTree, TableShape, VectorShape)
 """The classes whose values can be part of another value. Subclasses of them cannot: they could lie."""
 _PLAIN = (bool, int, float, str, Fraction, Schema, Size)
 _NOTHING = type(None)

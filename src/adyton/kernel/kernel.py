@@ -37,6 +37,7 @@ from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import Facts, SourceShape, TableShape, VectorShape
 from adyton.kernel.sources import Source, TableSource, VectorSource, handle
 from adyton.kernel.tables import open_table
+from adyton.kernel.tables.coded_table import CodedTable
 from adyton.kernel.transforms import Transform
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import admit
@@ -134,6 +135,29 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         kernel._open(total, Tally(total, "simulation"), None, "simulation", SimulatedNoise(seed), ())
         kernel._trials = None if trials is None else whole(trials, "trials", 1)
         kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1))
+        return kernel
+
+    @classmethod
+    def simulated_table(
+        cls,
+        codes: npt.ArrayLike,
+        schema: Schema,
+        *,
+        epsilon: Rational,
+        seed: int | np.random.SeedSequence | None = None,
+        noise: NoiseSource | None = None,
+    ) -> Kernel[TableSource]:
+        """A kernel over *public* rows, given as the number of the cell for each attribute (−1: dropped).
+
+        Its noise is simulated, from *seed* or a source of your own that is not private; so are its answers.
+        """
+        table, total = CodedTable.checked(codes, schema), checked_total(epsilon, simulated=True)
+        if noise is not None and noise.private:
+            raise BadInput("public rows are measured with simulated noise. Give SimulatedNoise or KeyedNoise.")
+        kernel = cast(Kernel[TableSource], cls.__new__(cls))
+        kernel._terms = _simulated_terms(schema.shape)
+        kernel._open(total, Tally(total, "simulation"), None, "simulation", noise or SimulatedNoise(seed), ())
+        kernel.root = cast(TableSource, kernel._start(TableShape(schema), table, 1))
         return kernel
 
     def _open(

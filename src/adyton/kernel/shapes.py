@@ -9,7 +9,7 @@ from typing import TypeAlias
 from adyton.errors import BadInput
 from adyton.queries import Product, Queries
 from adyton.queries.size import NOTHING, Size
-from adyton.schema import Schema
+from adyton.schema import RowTree, Schema
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class VectorShape:
     mapping: Queries | None = None
     pending: Size = NOTHING
     """What it takes to derive this vector from the first one, which is done when it is first measured."""
+    leaves: RowTree | None = None
+    """The tree whose leaves are the first axis, if they are."""
 
     def derive(self, queries: Queries) -> VectorShape:
         """The vector of these queries' answers on this one."""

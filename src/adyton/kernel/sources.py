@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy.typing as npt
 
 from adyton.exact import Rational
-from adyton.kernel.mechanisms import NoisyCount, NoisyValue, Selection, Statistic, VectorLaplace
+from adyton.kernel.mechanisms import NoisyCount, NoisyValue, Selection, SplitChoice, Statistic, VectorLaplace
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import Facts, TableShape, VectorShape
 from adyton.kernel.transforms import (
+    CountLeaves,
     CountMisfits,
     GroupBy,
     LinearMap,
@@ -24,7 +25,7 @@ from adyton.kernel.transforms import (
     Where,
 )
 from adyton.queries import Measurement, Partition, Queries
-from adyton.schema import Schema
+from adyton.schema import RowTree, Schema
 
 if TYPE_CHECKING:
     from adyton.kernel.door import Door
@@ -116,6 +117,18 @@ class TableSource(Source):
         """How many rows fit the schema, and how many do not for each reason that
         :func:`adyton.schema.misfits.misfits_of` lists for these attributes."""
         return self._derive(CountMisfits(tuple(attributes), tuple(tested)), VectorSource)[0]
+
+    def leaves(self, tree: RowTree, *attributes: str | Sequence[str]) -> VectorSource:
+        """How many rows lie in each leaf of a public tree, by their cells in these attributes."""
+        return self._derive(CountLeaves(tree, _names(attributes)), VectorSource)[0]
+
+    def choose_splits(self, choice: SplitChoice, epsilon: Rational) -> tuple[int, ...]:
+        """For each leaf of a tree the number of an attribute to split on, −1 where there is no candidate.
+
+        All of them together spend *epsilon* times the stability of this source: no row is in two leaves.
+        """
+        chosen: tuple[int, ...] = self._door.measure(self, choice, epsilon)
+        return chosen
 
     def count(self, epsilon: Rational) -> Measurement:
         """How many rows there are, with noise; spends *epsilon* times the stability of this source."""

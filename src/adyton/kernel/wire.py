@@ -30,8 +30,9 @@ from adyton.schema import Schema
 from adyton.whole import IntegerArray, whole, whole_array
 
 OPERATORS: tuple[type[Transform] | type[Mechanism], ...] = (*TRANSFORMS, *MECHANISMS)
-Result: TypeAlias = Measurement | Partition | NoisyValue | int
-"""What comes out of a kernel: noisy answers, a chosen partition, a noisy number, or the number of what was chosen."""
+Result: TypeAlias = Measurement | Partition | NoisyValue | int | tuple[int, ...]
+"""What comes out of a kernel: noisy answers, a chosen partition, a noisy number, or the number of what was chosen, or
+several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +109,10 @@ def decode_result(text: str) -> Result:
     found = _read(text, "a result of a kernel")
     if type(found) is int and found.bit_length() <= MOST_BITS:
         return found
+    if type(found) is tuple:
+        return tuple(_whole_numbers(found))
     if not is_one_of(found, (_Answers, Partition, NoisyValue)):
-        raise BadInput("a result of a kernel is a measurement, a partition, a noisy value or a number.")
+        raise BadInput("a result of a kernel is a measurement, a partition, a noisy value or numbers.")
     check_fields(found)
     if isinstance(found, _Answers):
         return found.measurement()

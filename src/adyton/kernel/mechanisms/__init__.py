@@ -13,6 +13,7 @@ from adyton.kernel.mechanisms.non_zeros import NonZeros as NonZeros
 from adyton.kernel.mechanisms.partitionality import Partitionality as Partitionality
 from adyton.kernel.mechanisms.resolution import Resolution as Resolution
 from adyton.kernel.mechanisms.selection import Selection as Selection
+from adyton.kernel.mechanisms.split_choice import SplitChoice as SplitChoice
 from adyton.kernel.mechanisms.statistic import NoisyValue as NoisyValue
 from adyton.kernel.mechanisms.statistic import Statistic as Statistic
 from adyton.kernel.mechanisms.total_variation import TotalVariation as TotalVariation
@@ -33,4 +34,5 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     NonZeros,
     TotalVariation,
     Partitionality,
+    SplitChoice,
 )

@@ -1,14 +1,15 @@
 """The private table: rows that are counted inside an engine and never come out.
 
-Operators build expressions; only :meth:`PrivateTable.count` and :meth:`PrivateTable.vectorize` run anything, and what
-comes back is one number, or at most one number per cell of the declared domain.
+Operators build expressions; only what counts rows runs anything, and what comes back is one number, or at most one
+number per cell of a declared domain.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -19,14 +20,16 @@ from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table, same_bytes
 from adyton.kernel.tables.columns import check_type, is_missing, prepared, value_of
+from adyton.kernel.tables.counting import by_column, by_columns, fetched
 from adyton.kernel.tables.engine import connect
+from adyton.kernel.tables.leaves import leaf_cells, packs_of, split_keys, unpacked
 from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.origins import reader_for
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.readers import wanted_columns
 from adyton.kernel.tables.spellings import spelled
 from adyton.queries import Partition
-from adyton.schema import Schema
+from adyton.schema import RowTree, Schema
 from adyton.schema.misfits import Misfit, reads_numbers
 
 _one_at_a_time = threading.RLock()
@@ -169,16 +172,32 @@ class PrivateTable(Sealed):
         rows = cell_table(self._rows, self._schema, self._columns, tries=self._tries())
         return self._counted(rows, cells).reshape(shape)
 
+    def in_leaves(self, tree: RowTree, names: Sequence[str]) -> Integers:
+        """The number of rows in every leaf of a tree and cell of these attributes."""
+        rows, shape = leaf_cells(self._rows, self._schema, self._columns, tree, names, tries=self._tries())
+        return self._counted(rows, math.prod(shape)).reshape(shape)
+
+    def split_tables(self, tree: RowTree, names: Sequence[str], label: str) -> list[Integers]:
+        """For each attribute the number of rows in every leaf, cell and class, in one pass over the rows.
+
+        A row is in the table of an attribute if it has a leaf, a class and a cell there.
+        """
+        packs = packs_of(self._schema, len(tree.leaves), label, names)
+        keys = split_keys(self._rows, self._schema, self._columns, tree, label, packs, tries=self._tries())
+        return unpacked(packs, self._counted(keys, sum(pack.cells for pack in packs)), names)
+
     def misfits(self, misfits: Sequence[Misfit]) -> Integers:
         """How many rows fit, and how many do not for each of these reasons; every row is counted once."""
         rows = misfit_table(self._rows, self._schema, self._columns, self._texts, misfits, tries=self._tries())
         return self._counted(rows, len(misfits) + 1)
 
     def _counted(self, rows: Any, cells: int) -> Integers:
-        """The number of rows for each value of the column ``cell``, in one pass."""
-        counts = self._run(rows.group_by("cell").aggregate(rows=rows.count()))
+        """The number of rows for each value, in one pass; several columns have no value in common, and no null."""
         vector = np.zeros(cells, dtype=np.int64)
-        vector[counts["cell"]] = counts["rows"]
+        together = len(rows.columns) > 1 and self._tries()
+        for names in [rows.columns] if together else [(name,) for name in rows.columns]:
+            counts = self._run(rows.select(*names), by_columns if together else by_column)
+            vector[counts["cell"]] = counts["rows"]
         return vector
 
     def _value(self, name: str) -> Any:
@@ -191,12 +210,12 @@ class PrivateTable(Sealed):
     def _tries(self) -> bool:
         return bool(self._backend().name == "duckdb")
 
-    def _run(self, expression: Any) -> dict[str, Integers]:
+    def _run(self, expression: Any, fetch: Callable[[Any, Any], dict[str, Integers]] = fetched) -> dict[str, Integers]:
         """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
         backend = self._backend()
         stop = backend.con.interrupt if backend.name == "duckdb" else None
         with _one_at_a_time:
-            result = interruptible(lambda: _fetched(backend, expression), stop)
+            result = interruptible(lambda: fetch(backend, expression), stop)
         if result is None:
             raise KernelFailure
         return result
@@ -209,15 +228,6 @@ class PrivateTable(Sealed):
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError("a private table cannot be changed.")
-
-
-def _fetched(backend: Any, expression: Any) -> dict[str, Integers]:
-    """The columns of the result; from DuckDB directly, because Ibis and Arrow would load pandas on the way."""
-    relation = getattr(backend, "_to_duckdb_relation", None)
-    if relation is not None:
-        return {name: np.asarray(column) for name, column in relation(expression).fetchnumpy().items()}
-    found = backend.to_pyarrow(expression)
-    return {name: found.column(name).to_numpy() for name in found.column_names}
 
 
 def _among(cell: Any, cells: Sequence[int]) -> Any:

@@ -1,6 +1,7 @@
 """Transformations: private → private operators, each with its stability."""
 
 from adyton.kernel.transforms.base import Outcome, Transform
+from adyton.kernel.transforms.leaves import CountLeaves
 from adyton.kernel.transforms.tables import CountMisfits, GroupBy, Select, SplitTable, Vectorize, Where
 from adyton.kernel.transforms.vectors import LinearMap, Reduce, SplitVector
 
@@ -11,6 +12,7 @@ TRANSFORMS: tuple[type[Transform], ...] = (
     SplitTable,
     Vectorize,
     CountMisfits,
+    CountLeaves,
     Reduce,
     SplitVector,
     LinearMap,
@@ -18,6 +20,7 @@ TRANSFORMS: tuple[type[Transform], ...] = (
 
 __all__ = [
     "TRANSFORMS",
+    "CountLeaves",
     "CountMisfits",
     "GroupBy",
     "LinearMap",

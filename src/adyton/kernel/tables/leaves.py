@@ -1,0 +1,191 @@
+"""The leaves of a public tree: which one a row lies in, as an expression that no value can make fail.
+
+A row goes down the tree level by level, inside the engine: the node that it has reached says which attribute to look
+at and where its children start, and the row's cell in that attribute says which child comes next.
+
+Claim.  Every row gets at most one leaf, and which one depends on its own values alone.
+Proof.  The cell of an attribute is a function of the row, or null where the schema drops the value. Each level is a
+join with a table that has every node once, so a row meets one line of it or, if its node is null, none: one row stays
+one row, or goes. Its next node is then a function of its node and its cells.  ∎
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adyton.arrays import Integers, Places
+from adyton.kernel.tables.cell_codes import CellCode, base_code, with_policies
+from adyton.kernel.tables.cells import join_levels
+from adyton.kernel.tables.columns import is_missing
+from adyton.schema import RowTree, Schema
+from adyton.schema.attributes import CelledAttribute
+
+_CELLS_TOGETHER = 1 << 16
+"""Attributes are counted together while their common table has so many cells: one table less to look up per row."""
+
+
+def leaf_table(
+    table: Any, schema: Schema, columns: Mapping[str, str], tree: RowTree, names: Sequence[str], *, tries: bool
+) -> tuple[Any, dict[str, str]]:
+    """The rows that lie in a leaf: a column ``leaf``, and one with the cell for each of these attributes.
+
+    Cells are null where the schema drops the value. *columns* names the column of every attribute; *tries* says that
+    the engine has conversions that never fail. Also returned are the names of the columns with the cells.
+    """
+    import ibis
+
+    asked = tuple(
+        dict.fromkeys([*names, *(tree.attributes[place] for place in np.unique(tree.split[tree.split >= 0]))])
+    )
+    if not asked:
+        return table.select(leaf=ibis.literal(0, "int32")), {}
+    concerned = schema.select(asked)
+    table, levels = join_levels(table, concerned, columns, keep=True) if tries else (table, {})
+    codes = {}
+    for name, attribute in concerned.attributes.items():
+        assert isinstance(attribute, CelledAttribute)
+        column, cell = table[columns[name]], table[levels[name]] if name in levels else None
+        base = base_code(column, attribute, tries) if cell is None else CellCode(cell, attribute.size, cell.notnull())
+        codes[name] = _or_null(with_policies(attribute, base, is_missing(column)), tries)
+    found = {name: f"code_{place}" for place, name in enumerate(codes)}
+    rows = _at_leaves(table.select(**{found[name]: code for name, code in codes.items()}), tree, found)
+    return rows.filter(rows["leaf"].notnull()), {name: found[name] for name in names}
+
+
+def _or_null(code: CellCode, tries: bool) -> Any:
+    """The cell, null for rows that are not kept: their codes can be any number, and are converted no further."""
+    import ibis
+
+    kept = code.code if code.keep is None else ibis.ifelse(code.keep, code.code, ibis.null(code.code.type()))
+    return kept.try_cast("int32") if tries else kept.cast("int64")
+
+
+def _at_leaves(rows: Any, tree: RowTree, codes: Mapping[str, str]) -> Any:
+    """The rows with a column ``leaf``, null for those that the schema drops on the way."""
+    import ibis
+
+    kind = "int32"
+    if not tree.depth:
+        return rows.mutate(leaf=ibis.literal(0, kind))
+    numbers = np.full(tree.split.size, -1)
+    numbers[tree.leaves] = np.arange(tree.leaves.size)
+    levels = tree.levels()
+    arrived = np.zeros(0, dtype=np.int64)
+    for depth, level in enumerate(levels[:-1]):
+        nodes = np.concatenate([arrived, level])
+        leaves = nodes[tree.split[nodes] < 0]
+        last = depth == tree.depth - 1  # the children of a node are leaves then, and numbered one after the other
+        first = np.where(tree.split[nodes] < 0, nodes, tree.first[nodes])
+        rows = _one_level(rows, tree, nodes, numbers[first] if last else first, codes, depth)
+        arrived = leaves
+    return rows.rename(leaf=f"node_{tree.depth}").select("leaf", *codes.values())
+
+
+def _one_level(rows: Any, tree: RowTree, nodes: Places, first: Places, codes: Mapping[str, str], depth: int) -> Any:
+    """One level down: from the column ``node_depth`` to the next. Rows that have arrived stay where they are."""
+    import ibis
+    import pyarrow
+
+    after = f"node_{depth + 1}"
+    if not depth:
+        return rows.mutate(**{after: rows[codes[tree.attributes[tree.split[0]]]] + int(first[0])})
+    at, which, start = f"at_{depth}", f"which_{depth}", f"first_{depth}"
+    columns = {at: nodes, which: tree.split[nodes], start: first}
+    lookup = ibis.memtable(pyarrow.table({name: column.astype(np.int32) for name, column in columns.items()}))
+    rows = rows.join(lookup, rows[f"node_{depth}"] == lookup[at], how="inner")
+    asked = [
+        (rows[which] == place, rows[codes[tree.attributes[place]]])
+        for place in np.unique(tree.split[nodes])
+        if place >= 0
+    ]
+    return rows.mutate(**{after: rows[start] + ibis.cases(*asked, else_=0)})
+
+
+def leaf_cells(
+    table: Any, schema: Schema, columns: Mapping[str, str], tree: RowTree, names: Sequence[str], *, tries: bool
+) -> tuple[Any, tuple[int, ...]]:
+    """The rows that have a leaf and a cell in each of these attributes, with a column ``cell``; and the vector's shape.
+
+    The cell is the row-major number among leaves and cells.
+    """
+    rows, codes = leaf_table(table, schema, columns, tree, names, tries=tries)
+    sizes = tuple(schema.attributes[name].size for name in names)
+    cell = rows["leaf"].cast("int64")
+    for name, size in zip(names, sizes, strict=True):
+        cell = cell * size + rows[codes[name]]
+    rows = rows.select(cell=cell)
+    return rows.filter(rows["cell"].notnull()), (len(tree.leaves), *sizes)
+
+
+class Pack(NamedTuple):
+    """Attributes that are counted together: the key of a row says its leaf, its class and its cell in each of them.
+
+    One more cell stands for rows that an attribute drops: they are counted for the other attributes.
+    """
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    """Leaves, classes, and the cells of each attribute, with one more each."""
+
+    @property
+    def cells(self) -> int:
+        """How many keys there are."""
+        return int(np.prod(self.shape))
+
+    def unpacked(self, counts: Integers) -> dict[str, Integers]:
+        """For each attribute how many rows lie in each leaf, cell and class."""
+        joint, tables = counts.reshape(self.shape), {}
+        for place, name in enumerate(self.names):
+            others = tuple(axis for axis in range(2, joint.ndim) if axis != place + 2)
+            tables[name] = joint.sum(axis=others)[:, :, :-1].transpose(0, 2, 1)
+        return tables
+
+
+def packs_of(schema: Schema, leaves: int, label: str, names: Sequence[str]) -> list[Pack]:
+    """The attributes in packs of at most so many keys each, small ones first."""
+    found: list[Pack] = []
+    head = (leaves, schema.attributes[label].size)
+    for name in sorted(names, key=lambda name: schema.attributes[name].size):
+        cells = schema.attributes[name].size + 1
+        if found and found[-1].cells * cells <= _CELLS_TOGETHER:
+            found[-1] = Pack((*found[-1].names, name), (*found[-1].shape, cells))
+        else:
+            found.append(Pack((name,), (*head, cells)))
+    return found
+
+
+def unpacked(packs: Sequence[Pack], counts: Integers, names: Sequence[str]) -> list[Integers]:
+    """For each attribute, in order, its counts of leaves × cells × classes, from the counts of all keys."""
+    tables: dict[str, Integers] = {}
+    start = 0
+    for pack in packs:
+        tables.update(pack.unpacked(counts[start : start + pack.cells]))
+        start += pack.cells
+    return [tables[name] for name in names]
+
+
+def split_keys(
+    table: Any,
+    schema: Schema,
+    columns: Mapping[str, str],
+    tree: RowTree,
+    label: str,
+    packs: Sequence[Pack],
+    *,
+    tries: bool,
+) -> Any:
+    """The rows that have a leaf and a class, with a column of keys for each pack; no two packs share a key."""
+    names = [name for pack in packs for name in pack.names]
+    rows, codes = leaf_table(table, schema, columns, tree, [label, *names], tries=tries)
+    rows = rows.filter(rows[codes[label]].notnull())
+    keys, offset = {}, 0
+    for number, pack in enumerate(packs):
+        key = rows["leaf"] * pack.shape[1] + rows[codes[label]]
+        for name, cells in zip(pack.names, pack.shape[2:], strict=True):
+            key = key * cells + rows[codes[name]].fill_null(cells - 1)
+        keys[f"key_{number}"] = key + offset
+        offset += pack.cells
+    return rows.select(**keys)

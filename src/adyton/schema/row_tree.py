@@ -1,0 +1,255 @@
+"""A public tree that sorts rows by their cells: every inner node splits on one attribute, one child for each cell."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adyton.arrays import Flags, Integers, Places
+from adyton.errors import BadInput
+from adyton.messages import listing, no_such, shorten
+from adyton.schema.declaration import Schema
+from adyton.whole import freeze, rises, whole
+
+MOST_NODES = 1 << 22
+"""Far more than a tree with a useful number of rows in each leaf can have."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowTree:
+    """Which leaf a row belongs to, by its cells in some attributes. It is public, and says nothing about any row.
+
+    Node 0 is the root. Node i splits on ``attributes[split[i]]``, and its child for cell c of that attribute is node
+    ``first[i] + c``; for a leaf both numbers are −1. Children have larger numbers than their parents, and no path
+    splits twice on the same attribute. Leaves are numbered as their nodes are.
+
+    >>> tree = RowTree.stump(["sex", "age"]).grow({0: "sex"}, {"sex": 2, "age": 3})
+    >>> tree = tree.grow({2: "age"}, {"sex": 2, "age": 3})
+    >>> tree.leaves.tolist(), tree.depth
+    ([1, 3, 4, 5], 2)
+    >>> tree.leaf_of(np.array([[0, 2], [1, 2], [1, -1], [0, -1]])).tolist()
+    [0, 3, -1, 0]
+    """
+
+    attributes: tuple[str, ...]
+    split: Integers
+    first: Integers
+
+    def __post_init__(self) -> None:
+        _check_names(self.attributes)
+        for name in ("split", "first"):
+            object.__setattr__(self, name, freeze(getattr(self, name), name).reshape(-1))
+        _check_nodes(len(self.attributes), self.split, self.first)
+
+    @classmethod
+    def stump(cls, attributes: Schema | Iterable[str]) -> RowTree:
+        """A single leaf, which holds every row; it can grow by these attributes."""
+        names = attributes.names if isinstance(attributes, Schema) else tuple(attributes)
+        return cls(names, np.array([-1]), np.array([-1]))
+
+    @property
+    def leaves(self) -> Places:
+        """The nodes that are leaves, in order."""
+        return np.flatnonzero(self.split < 0)
+
+    @property
+    def depth(self) -> int:
+        """The number of splits on the longest path."""
+        return len(self.levels()) - 1
+
+    @property
+    def sizes(self) -> Places:
+        """How many children every node has: the number of cells of its attribute, 0 for a leaf."""
+        return _sizes(self.split, self.first)
+
+    def levels(self) -> list[Places]:
+        """The nodes at every depth, from the root down."""
+        found, sizes = [np.zeros(1, dtype=np.int64)], self.sizes
+        while True:
+            inner = found[-1][self.split[found[-1]] >= 0]
+            if not inner.size:
+                return found
+            found.append(np.concatenate([np.arange(self.first[i], self.first[i] + sizes[i]) for i in inner]))
+
+    def parents(self) -> Places:
+        """The node above every node; −1 above the root."""
+        above = np.full(self.split.size, -1, dtype=np.int64)
+        inner = np.flatnonzero(self.split >= 0)
+        inner = inner[np.argsort(self.first[inner])]
+        above[1:] = np.repeat(inner, self.sizes[inner])
+        return above
+
+    def path(self, node: int) -> tuple[tuple[str, int], ...]:
+        """The attributes and cells that lead from the root to a node."""
+        above, steps = self.parents(), []
+        node = self._node(node)
+        while node:
+            parent = int(above[node])
+            steps.append((self.attributes[int(self.split[parent])], int(node - self.first[parent])))
+            node = parent
+        return tuple(reversed(steps))
+
+    def used(self, node: int) -> tuple[str, ...]:
+        """The attributes on the path to a node."""
+        return tuple(name for name, _ in self.path(node))
+
+    def levels_above(self, node: int) -> int:
+        """The product of the numbers of cells on the path to a node: how finely it has been split."""
+        sizes = {int(split): int(size) for split, size in zip(self.split, self.sizes, strict=True)}
+        product = 1
+        for name in self.used(node):
+            product *= sizes[self.attributes.index(name)]
+        return product
+
+    def free(self) -> Flags:
+        """For every leaf and attribute, whether the path to the leaf has not used the attribute yet."""
+        unused = np.ones((self.split.size, len(self.attributes)), dtype=bool)
+        sizes = self.sizes
+        for level in self.levels():
+            for node in level[self.split[level] >= 0]:
+                children = slice(self.first[node], self.first[node] + sizes[node])
+                unused[children] = unused[node]
+                unused[children, self.split[node]] = False
+        return unused[self.leaves]
+
+    def grow(self, splits: Mapping[int, str], sizes: Mapping[str, int] | Schema) -> RowTree:
+        """The tree in which these leaves (nodes) split on these attributes; *sizes* has the attributes' cells.
+
+        Nodes keep their numbers; new ones follow, in the order of the nodes above them.
+        """
+        cells = {name: one.size for name, one in sizes.attributes.items()} if isinstance(sizes, Schema) else sizes
+        split, first = list(self.split), list(self.first)
+        for node, name in sorted(splits.items()):
+            if self.split[self._node(node)] >= 0:
+                raise BadInput(f"node {node} is no leaf. Only leaves can split.")
+            if name not in self.attributes:
+                raise BadInput(no_such("attribute", name, self.attributes))
+            if name not in cells:
+                raise BadInput(f"how many cells {name!r} has was not given.")
+            size = whole(cells[name], f"the number of cells of {name!r}", 1)
+            if len(split) + size > MOST_NODES:
+                raise BadInput(f"a tree of rows can have {MOST_NODES:,} nodes. Split fewer leaves.")
+            split[node], first[node] = self.attributes.index(name), len(split)
+            split.extend([-1] * size)
+            first.extend([-1] * size)
+        return RowTree(self.attributes, np.array(split), np.array(first))
+
+    def node_of(self, codes: Integers) -> Places:
+        """The node that each row reaches: its leaf, or the node above that asks for a cell that the row has not.
+
+        *codes* has a row for each row of a table and a column for each of the tree's attributes: the number of the
+        cell, −1 where there is none.
+        """
+        if codes.ndim != 2 or codes.shape[1] != len(self.attributes):
+            raise BadInput(f"codes need {len(self.attributes)} columns, one per attribute, given shape {codes.shape}.")
+        sizes = self.sizes
+        reached = np.zeros(len(codes), dtype=np.int64)
+        moving = np.arange(len(codes))
+        while moving.size:
+            nodes = reached[moving]
+            inner = self.split[nodes] >= 0
+            moving, nodes = moving[inner], nodes[inner]
+            cells = codes[moving, self.split[nodes]]
+            known = (cells >= 0) & (cells < sizes[nodes])
+            moving = moving[known]
+            reached[moving] = self.first[nodes[known]] + cells[known]
+        return reached
+
+    def leaf_of(self, codes: Integers) -> Places:
+        """The number of each row's leaf, in the order of :attr:`leaves`; −1 for a row that reaches none."""
+        numbers = np.full(self.split.size, -1, dtype=np.int64)
+        numbers[self.leaves] = np.arange(len(self.leaves))
+        return numbers[self.node_of(codes)]
+
+    @property
+    def places(self) -> Places:
+        """A 64-bit number for each leaf that depends on its path alone: the same in every tree that has the path."""
+        marks = [b""] * self.split.size
+        marks[0] = hashlib.sha256(b"root").digest()
+        sizes = self.sizes.tolist()
+        texts = [name.encode() for name in self.attributes]
+        for node in np.flatnonzero(self.split >= 0).tolist():
+            above = marks[node] + texts[self.split[node]]
+            for cell in range(sizes[node]):
+                marks[self.first[node] + cell] = hashlib.sha256(above + b"=%d" % cell).digest()
+        return np.array([int.from_bytes(marks[leaf][:8], signed=True) for leaf in self.leaves], dtype=np.int64)
+
+    def check_schema(self, schema: Schema) -> None:
+        """An error unless every node splits as the schema's attribute does."""
+        used = np.unique(self.split[self.split >= 0])
+        names = [self.attributes[place] for place in used]
+        if names:
+            schema.check_names(names)
+        sizes = self.sizes
+        for place, name in zip(used, names, strict=True):
+            cells, given = schema.attributes[name].size, sizes[self.split == place]
+            if (given != cells).any():
+                raise BadInput(f"{name!r} has {cells} cells, given a tree that splits it into {int(given.max())}.")
+
+    def _node(self, node: object) -> int:
+        number = whole(node, "a node", 0)
+        if number >= self.split.size:
+            raise BadInput(f"the tree has {self.split.size} nodes, given node {shorten(node)}.")
+        return number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RowTree) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.attributes, self.split.tobytes(), self.first.tobytes()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made by the constructor, which checks and freezes again."""
+        return RowTree, (self.attributes, self.split, self.first)
+
+    def __repr__(self) -> str:
+        return f"RowTree({len(self.leaves)} leaves by {listing(self.attributes)})"
+
+
+def _check_names(names: Sequence[object]) -> None:
+    if not isinstance(names, tuple) or not names or not all(isinstance(name, str) and name for name in names):
+        raise BadInput(f"the attributes of a tree are names in a tuple, given {shorten(names)}.")
+    if len(set(names)) < len(names):
+        raise BadInput(f"an attribute is given twice in {listing(names)}. Name each once.")
+
+
+def _check_nodes(attributes: int, split: Integers, first: Integers) -> None:
+    """An error unless every node but the root is the child of exactly one node before it, and no path repeats."""
+    inner = np.flatnonzero(split >= 0)
+    starts = first[inner]
+    order = np.argsort(starts)
+    well_formed = (
+        0 < split.size == first.size <= MOST_NODES
+        and int(split.min()) >= -1
+        and int(split.max()) < attributes
+        and bool((first[split < 0] == -1).all())
+        and bool((starts > inner).all())
+        and (not inner.size or (rises(starts[order]) and int(starts.min()) == 1 and int(starts.max()) < split.size))
+        and bool(inner.size or split.size == 1)
+    )
+    if not well_formed:
+        raise BadInput(
+            "these are no nodes of a tree: every node but the first must be the child of one node before it, and a "
+            "node's children must follow one another."
+        )
+    sizes, used = _sizes(split, first), [0] * split.size  # as bits, one per attribute
+    for node in inner.tolist():
+        here = 1 << int(split[node])
+        if used[node] & here:
+            raise BadInput("a path of the tree splits twice on the same attribute. Split on another one.")
+        used[first[node] : first[node] + sizes[node]] = [used[node] | here] * int(sizes[node])
+
+
+def _sizes(split: Integers, first: Integers) -> Places:
+    sizes = np.zeros(split.size, dtype=np.int64)
+    inner = np.flatnonzero(split >= 0)
+    inner = inner[np.argsort(first[inner])]
+    sizes[inner] = np.diff(np.append(first[inner], split.size))
+    return sizes
