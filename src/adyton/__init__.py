@@ -60,6 +60,7 @@ __all__ = [
     "algorithms",
     "draft_schema",
     "errors",
+    "learning",
     "noise",
     "simulate",
     "workloads",
@@ -67,6 +68,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from adyton import errors as errors
+    from adyton import learning as learning
     from adyton import noise as noise
     from adyton import workloads as workloads
     from adyton.kernel.kernel import Kernel as Kernel
@@ -95,7 +97,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "noise", "workloads"):
+    if name in ("errors", "learning", "noise", "workloads"):
         return import_module(f"adyton.{name}")
     if name in _ROOMS:
         return getattr(import_module(_ROOMS[name]), name)

@@ -6,7 +6,6 @@ The plans of this package stand in a table. Another package declares its own as 
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
 import sys
@@ -18,8 +17,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from adyton.errors import BadInput
-from adyton.messages import listing, no_such, suggestion
+from adyton.messages import no_such
 from adyton.plans.base import Plan
+from adyton.plans.options import with_options
 from adyton.whole import whole
 
 GROUP = "adyton.plans"
@@ -115,14 +115,7 @@ def plan_named(name: str, **options: Any) -> Plan:
     >>> plan_named("identity", nonnegative=True).nonnegative
     True
     """
-    plan = plan_type(name)
-    allowed = [field.name for field in dataclasses.fields(plan)]
-    for option in options:
-        if option not in allowed:
-            raise BadInput(
-                f"{name} has no option {option!r}. Its options are {listing(allowed)}.{suggestion(option, allowed)}"
-            )
-    return plan(**options)
+    return with_options(plan_type(name), name, options)
 
 
 def what_it_does(name: str) -> str:

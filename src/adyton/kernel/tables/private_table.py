@@ -19,18 +19,16 @@ from adyton.arrays import Integers
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table, same_bytes
-from adyton.kernel.tables.columns import check_type, is_missing, prepared, value_of
+from adyton.kernel.tables.columns import is_missing, value_of
 from adyton.kernel.tables.counting import by_column, by_columns, fetched
 from adyton.kernel.tables.engine import connect
 from adyton.kernel.tables.leaves import leaf_cells, packs_of, split_keys, unpacked
 from adyton.kernel.tables.misfits import misfit_table
-from adyton.kernel.tables.origins import reader_for
+from adyton.kernel.tables.opened_rows import opened_rows
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
-from adyton.kernel.tables.readers import wanted_columns
-from adyton.kernel.tables.spellings import spelled
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
-from adyton.schema.misfits import Misfit, reads_numbers
+from adyton.schema.misfits import Misfit
 
 _one_at_a_time = threading.RLock()
 """Tables may share a connection, and a connection runs one query at a time. A forked child gets a lock of its own: the
@@ -59,25 +57,8 @@ def open_table(data: Any, schema: Schema) -> PrivateTable:
     >>> open_table(pyarrow.table({"age": [34, 51]}), Schema({"age": Integer(0, 119)}))
     <private table: age>
     """
-    if not isinstance(schema, Schema):
-        raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
-    reader = reader_for(data, multiline=schema.multiline)
-    wanted = wanted_columns(reader, schema.names)
-    for index, attribute in zip(wanted, schema.attributes.values(), strict=True):
-        check_type(reader.columns[index], attribute, reader.tries)
-    table = reader.read(wanted)
-    columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
-    texts = {
-        name: f"t{place}"
-        for place, (name, attribute) in enumerate(schema.attributes.items())
-        if table[columns[name]].type().is_string() and reads_numbers(attribute)
-    }
-    originals = {text: table[columns[name]] for name, text in texts.items()}
-    values = {columns[name]: prepared(table[columns[name]], schema.attributes[name]) for name in columns}
-    for index, (name, attribute) in zip(wanted, schema.attributes.items(), strict=True):
-        if reader.columns[index].inferred:
-            values[columns[name]] = spelled(values[columns[name]], attribute)
-    return PrivateTable(table.select(**values, **originals), schema, columns, texts, from_text=reader.is_text)
+    opened = opened_rows(data, schema)
+    return PrivateTable(opened.rows, schema, opened.columns, opened.texts, from_text=opened.from_text)
 
 
 def check_domain(schema: Schema) -> None:

@@ -1,0 +1,55 @@
+"""A table as it was opened: its wanted columns in the few types that the kernel computes with. No row was read yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.errors import SchemaError
+from adyton.kernel.tables.columns import check_type, prepared
+from adyton.kernel.tables.origins import reader_for
+from adyton.kernel.tables.readers import wanted_columns
+from adyton.kernel.tables.spellings import spelled
+from adyton.schema import Schema
+from adyton.schema.misfits import reads_numbers
+
+
+@dataclass(frozen=True)
+class OpenedRows:
+    """An Ibis table with a column for every attribute."""
+
+    rows: Any
+    columns: Mapping[str, str]
+    """The column of every attribute."""
+    texts: Mapping[str, str]
+    """The column of the text that a number was read from."""
+    from_text: bool
+    tries: bool
+    """Whether the engine has conversions that never fail."""
+
+
+def opened_rows(data: Any, schema: Schema) -> OpenedRows:
+    """A path, a data frame, an Arrow table or an Ibis table, as far as it can be opened without reading a row.
+
+    Everything that can be wrong with the names and types of its columns is said here.
+    """
+    if not isinstance(schema, Schema):
+        raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
+    reader = reader_for(data, multiline=schema.multiline)
+    wanted = wanted_columns(reader, schema.names)
+    for index, attribute in zip(wanted, schema.attributes.values(), strict=True):
+        check_type(reader.columns[index], attribute, reader.tries)
+    table = reader.read(wanted)
+    columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
+    texts = {
+        name: f"t{place}"
+        for place, (name, attribute) in enumerate(schema.attributes.items())
+        if table[columns[name]].type().is_string() and reads_numbers(attribute)
+    }
+    originals = {text: table[columns[name]] for name, text in texts.items()}
+    values = {columns[name]: prepared(table[columns[name]], schema.attributes[name]) for name in columns}
+    for index, (name, attribute) in zip(wanted, schema.attributes.items(), strict=True):
+        if reader.columns[index].inferred:
+            values[columns[name]] = spelled(values[columns[name]], attribute)
+    return OpenedRows(table.select(**values, **originals), columns, texts, reader.is_text, reader.tries)

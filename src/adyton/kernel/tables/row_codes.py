@@ -1,0 +1,101 @@
+"""The codes of new rows: the cell of every attribute, row by row, for tables that are the caller's own to look at.
+
+A model is asked about rows that somebody holds in the hand; they are not those of a kernel, and nothing here can reach
+a kernel's rows. What is shared are the rules: the same expressions say which cell a value falls into.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from adyton.arrays import Integers
+from adyton.errors import BadInput
+from adyton.kernel.sealed import quietly
+from adyton.kernel.tables.cell_codes import CellCode, base_code, with_policies
+from adyton.kernel.tables.columns import holds_booleans, is_missing, trimmed
+from adyton.kernel.tables.engine import connect
+from adyton.kernel.tables.opened_rows import opened_rows
+from adyton.schema import Categorical, Schema
+from adyton.schema.attributes import CelledAttribute, Level
+
+ROWS_AT_A_TIME = 1 << 18
+
+
+def row_codes(data: Any, schema: Schema) -> Iterator[Integers]:
+    """The codes of a table's rows in their order, in batches: a column for each attribute, −1 where there is no cell.
+
+    *data* is anything that a kernel opens. A value has no cell where the schema would leave its row out.
+    """
+    opened = opened_rows(data, schema)
+    codes = {
+        f"a{place}": _code(opened.rows[opened.columns[name]], attribute, opened.tries)
+        for place, (name, attribute) in enumerate(schema.attributes.items())
+    }
+    return _batches(opened.rows.select(**codes), len(codes))
+
+
+def _batches(rows: Any, width: int) -> Iterator[Integers]:
+    backends, _ = rows._find_backends()
+    backend = backends[0] if backends else connect()
+    batches, end = quietly(lambda: _fetched(backend, rows)), object()
+    while batches is not None:
+        batch: Any = quietly(lambda: next(batches, end))
+        if batch is None:
+            break
+        if batch is end:
+            return
+        found = np.empty((batch.num_rows, width), dtype=np.int64)
+        for place in range(width):
+            found[:, place] = batch.column(place).to_numpy(zero_copy_only=False)
+        yield found
+    raise BadInput("the new rows cannot be read to their end. Check that the table is complete.")
+
+
+def _fetched(backend: Any, rows: Any) -> Iterator[Any]:
+    """Arrow's batches, in the order of the rows; from DuckDB as they come, from other engines all at once."""
+    relation = getattr(backend, "_to_duckdb_relation", None)
+    if relation is not None:
+        return iter(relation(rows).to_arrow_reader(ROWS_AT_A_TIME))
+    return iter(backend.to_pyarrow(rows).to_batches())
+
+
+def _code(column: Any, attribute: Any, tries: bool) -> Any:
+    """The code of a value, −1 for one without a cell."""
+    import ibis
+
+    assert isinstance(attribute, CelledAttribute)
+    if isinstance(attribute, Categorical) and not holds_booleans(attribute) and tries:
+        cell = _numbered(trimmed(column, attribute), attribute.levels)
+        base = CellCode(cell, attribute.size, (cell >= 0).fill_null(False))
+    else:
+        base = base_code(column, attribute, tries)
+    code = with_policies(attribute, base, is_missing(column))
+    number = code.code.cast("int32")
+    kept = number if code.keep is None else ibis.ifelse(code.keep, number, -1)
+    return kept.fill_null(-1)
+
+
+def _numbered(column: Any, levels: Any) -> Any:
+    """The number of the level that equals the value, −1 if there is none; by a hash table, in the order of rows."""
+    kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "string"
+    return _finder(tuple(levels), kind)(column.cast(kind))
+
+
+@cache
+def _finder(levels: tuple[Level, ...], kind: str) -> Any:
+    import ibis
+    import pyarrow
+    from pyarrow import compute
+
+    wanted = pyarrow.array(list(levels)).cast(kind)
+
+    def number(values: Any) -> Any:
+        return compute.index_in(values, value_set=wanted).fill_null(-1)
+
+    name = f"level_{hashlib.sha256(repr((kind, levels)).encode()).hexdigest()[:16]}"
+    return ibis.udf.scalar.pyarrow(number, name=name, signature=((kind,), "int32"))

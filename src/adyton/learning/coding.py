@@ -1,0 +1,124 @@
+"""From tables of new rows to codes, by the kernel's own rules for levels, bins, what lies outside and what is missing.
+
+A row that the schema would leave out of a count still gets a prediction: its code is −1 where a value has no cell, and
+the model then goes by the other attributes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adyton.arrays import Integers
+from adyton.errors import BadInput, SchemaError
+from adyton.kernel.tables.plain_columns import texts
+from adyton.kernel.tables.row_codes import row_codes
+from adyton.messages import listing, suggestion
+from adyton.schema import Schema
+
+
+def codes_of(data: Any, schema: Schema) -> Integers:
+    """The number of the cell of every attribute, for each row: an array of shape (rows, attributes).
+
+    *data* is whatever a session opens (a file, a frame, an Arrow or Ibis table), a dict of columns, or an array whose
+    columns are the attributes in the order of the schema.
+
+    >>> from adyton.schema import Categorical, Integer
+    >>> schema = Schema({"age": Integer(0, 119, step=10), "sex": Categorical(["F", "M"])})
+    >>> codes_of({"age": [34, 200], "sex": ["M", "F"]}, schema).tolist()
+    [[3, 1], [-1, 0]]
+    """
+    batches = list(code_batches(data, schema))
+    return np.concatenate(batches) if batches else np.empty((0, len(schema.names)), dtype=np.int64)
+
+
+def code_batches(data: Any, schema: Schema) -> Iterator[Integers]:
+    """The same in batches, in the order of the rows: for files that do not fit into memory."""
+    return row_codes(as_table(data, schema.names), schema)
+
+
+def as_table(data: Any, names: Sequence[str], who: str = "the schema") -> Any:
+    """Something that a kernel opens: arrays and dicts of columns become Arrow tables, anything else stays as it is."""
+    import pyarrow
+
+    if isinstance(data, Mapping):
+        columns = {str(name): as_column(values) for name, values in data.items()}
+        if len({len(column) for column in columns.values()}) > 1:
+            raise BadInput("the columns have different lengths. Give as many values for each.")
+        return pyarrow.table(columns)
+    if hasattr(data, "__array__") and not hasattr(data, "columns") and not hasattr(data, "column_names"):
+        data = np.asarray(data)
+    elif isinstance(data, list | tuple):
+        data = np.array(data, dtype=None if _regular(data) else object)
+    if isinstance(data, np.ndarray):
+        if data.ndim != 2:
+            raise BadInput(
+                f"rows are a table or an array of two axes, given one of {data.ndim}. Reshape your data: one row of "
+                "values is x.reshape(1, -1)."
+            )
+        check_width(data.shape[1], names, who)
+        return pyarrow.table({name: as_column(data[:, place]) for place, name in enumerate(names)})
+    return data
+
+
+def columns_of(data: Any) -> list[str] | None:
+    """The names of the columns of a frame, an Arrow table or a dict; None for what has no names, and for files."""
+    if isinstance(data, str | os.PathLike | np.ndarray | list | tuple):
+        return None
+    if isinstance(data, Mapping):
+        return [str(name) for name in data]
+    names = getattr(data, "column_names", None)
+    if names is None and hasattr(data, "collect_schema"):
+        names = data.collect_schema().names()
+    names = getattr(data, "columns", None) if names is None else names
+    return None if names is None else [str(name) for name in names]
+
+
+def check_columns(data: Any, schema: Schema, also: Sequence[str] = ()) -> None:
+    """Refuse named columns that the schema does not declare, and say which are missing. Files may have others."""
+    given = columns_of(data)
+    if given is None:
+        return
+    unknown = [name for name in given if name not in schema.names and name not in also]
+    if unknown:
+        raise SchemaError(
+            f"X has the columns {listing(unknown)}, which are none of the attributes to predict from: those are "
+            f"{listing(schema.names)}.{suggestion(unknown[0], schema.names)} Leave them out, or declare them."
+        )
+    missing = [name for name in schema.names if name not in given]
+    if missing:
+        raise SchemaError(f"X has no column {listing(missing)}. It has {listing(given)}.")
+
+
+def check_width(given: int, names: Sequence[str], who: str) -> None:
+    """Refuse an array with another number of columns than there are attributes."""
+    if given != len(names):
+        raise BadInput(
+            f"X has {given} features, but {who} is expecting {len(names)} features as input: {listing(names)}, in "
+            "this order. Give a column for each."
+        )
+
+
+def _regular(data: Sequence[Any]) -> bool:
+    """Whether NumPy may choose one type for all values: not where texts and numbers are mixed."""
+    kinds = {type(value) for row in data if isinstance(row, list | tuple) for value in row}
+    return not any(issubclass(kind, str) for kind in kinds) and type(None) not in kinds
+
+
+def as_column(values: Any) -> Any:
+    """An Arrow column; values of any kind are read as texts, like those of a CSV file."""
+    import pyarrow
+
+    if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
+        return values
+    array = np.asarray(values if not isinstance(values, list | tuple) or _plain(values) else np.array(values, object))
+    if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
+        return pyarrow.array(np.ascontiguousarray(array))
+    return texts(lambda: array.tolist() if array.dtype.kind in "US" else array, pyarrow.large_string())
+
+
+def _plain(values: Sequence[Any]) -> bool:
+    return _regular([values])

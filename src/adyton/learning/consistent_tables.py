@@ -1,0 +1,120 @@
+"""εKTELO's plans for naive Bayes: tables with equal noise, made consistent, or measured by the size of the table.
+
+Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, Section 7.2 and
+Appendix A.3. Classes are disjoint here too, so that a table costs one share, not one for each class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.kernel.sources import TableSource, VectorSource
+from adyton.learning.class_profiles import ClassProfiles
+from adyton.learning.class_tables import (
+    check_tables,
+    class_totals,
+    class_vector,
+    consistent,
+    measured_table,
+    measured_totals,
+    prior_of,
+)
+from adyton.learning.frequencies import Frequencies
+from adyton.learning.learner import Learner
+from adyton.learning.target import Target
+from adyton.plans.base import Plan
+from adyton.plans.registry import plan_named
+from adyton.queries import Identity, Partition
+
+LARGE = 80
+"""From here on εKTELO's authors partition a table before they measure it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload(Learner):
+    """Every histogram that naive Bayes needs, with equal noise: the label's, and one of each attribute by class.
+
+    Cormode, "Personal privacy vs population privacy", KDD 2011.
+    """
+
+    name = "workload"
+
+    def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
+        """Not too large."""
+        check_tables(target)
+
+    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
+        """k + 1 shares: a table for each attribute, and the classes."""
+        target = Target.of(source.schema, label)
+        each = epsilon / (len(target.schema.names) + 1)
+        tables = [measured_table(source, name, label, each) for name in target.schema.names]
+        return self.finish(target, tables, measured_totals(source, label, each), each)
+
+    def finish(self, target: Target, tables: list[Reals], totals: Reals, each: Fraction) -> ClassProfiles:
+        """As they were measured."""
+        return profiles_of(target, tables, totals)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkloadLs(Workload):
+    """The same, with the sums of all tables brought into agreement by least squares."""
+
+    name = "workload-ls"
+
+    def finish(self, target: Target, tables: list[Reals], totals: Reals, each: Fraction) -> ClassProfiles:
+        """The classes' own histogram is one more table, of one cell."""
+        agreed = class_totals([*tables, totals[None]], [each] * (len(tables) + 1))
+        return profiles_of(target, consistent(tables, agreed), agreed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectLs(Learner):
+    """A table of more than 80 cells is partitioned by DAWA before it is measured, a smaller one is measured cell by
+    cell; then the sums of all tables are brought into agreement by least squares."""
+
+    name = "select-ls"
+
+    def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
+        """The large tables must suit DAWA."""
+        check_tables(target)
+        for name in target.schema.names:
+            vector = _line(source, name, target.label)
+            if vector.cells > LARGE:
+                _dawa().admit(vector, Identity(vector.shape), epsilon / len(target.schema.names))
+
+    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
+        """k shares."""
+        target = Target.of(source.schema, label)
+        each = epsilon / len(target.schema.names)
+        tables = [self._table(source, target, name, each) for name in target.schema.names]
+        agreed = class_totals(tables, [each] * len(tables))
+        return profiles_of(target, consistent(tables, agreed), agreed)
+
+    @staticmethod
+    def _table(source: TableSource, target: Target, name: str, each: Fraction) -> Reals:
+        vector = _line(source, name, target.label)
+        if vector.cells <= LARGE:
+            return measured_table(source, name, target.label, each)
+        found = _dawa().carry_out(vector, Identity(vector.shape), each).estimate
+        return found.reshape(len(target.classes), -1).T
+
+
+def profiles_of(target: Target, tables: list[Reals], totals: Reals) -> ClassProfiles:
+    """Frequencies with half a pseudo-count."""
+    attributes = target.schema.attributes.values()
+    profiles = [Frequencies.of(attribute, table, 0.5) for attribute, table in zip(attributes, tables, strict=True)]
+    return ClassProfiles(target=target, prior=prior_of(totals), profiles=tuple(profiles))
+
+
+def _line(source: TableSource, name: str, label: str) -> VectorSource:
+    """The cells of a table by class in one line, the classes one after the other."""
+    vector = class_vector(source, name, label)
+    return vector.reduce(Partition(np.arange(vector.cells)))
+
+
+def _dawa() -> Plan:
+    return plan_named("dawa")

@@ -1,0 +1,175 @@
+"""The shell of scikit-learn around learners: ``fit``, ``predict``, ``predict_proba``, parameters, and nothing private.
+
+scikit-learn itself is not needed, and is imported only by what it asks for itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from adyton.arrays import Array, Reals
+from adyton.errors import BadInput
+from adyton.learning.coding import check_columns, check_width, code_batches, columns_of
+from adyton.learning.fitting import Fitted, fit
+from adyton.learning.labelled import labelled_table
+from adyton.learning.learner import Learner
+from adyton.learning.model import Model
+from adyton.learning.opening import declared, opened
+from adyton.learning.target import Target
+from adyton.messages import no_such
+
+if TYPE_CHECKING:
+    from adyton.kernel.ledger import Ledger
+    from adyton.noise.source import NoiseSource
+    from adyton.release.receipt import Receipt
+    from adyton.schema import Schema
+
+Self = TypeVar("Self", bound="PrivateEstimator")
+
+
+class PrivateEstimator(ABC):
+    """What all private classifiers share. A subclass names its parameters in ``__init__`` and makes its learner.
+
+    After :meth:`fit` there are ``model_`` (what was learnt), ``classes_``, ``epsilon_`` (what was spent), ``receipt_``
+    (of which ledger, for what) and ``n_features_in_``. No row is kept.
+    """
+
+    schema: Schema | str | os.PathLike[str] | None
+    label: str | None
+    epsilon: Any
+    ledger: Ledger | str | os.PathLike[str] | None
+    dataset: str | None
+    unit: str | None
+    noise: NoiseSource | None
+
+    model_: Model
+    classes_: Array
+    epsilon_: Fraction
+    receipt_: Receipt
+    n_features_in_: int
+
+    @abstractmethod
+    def _learner(self) -> Learner:
+        """The learner that the parameters say."""
+
+    # ---- learning ---------------------------------------------------------------------------------------------------
+
+    def fit(self: Self, X: Any = None, y: Any = None, *, table: Any = None) -> Self:  # noqa: N803
+        """Learn from rows *X* and their labels *y*, or from a *table* that has the label among its columns.
+
+        *X* is a frame, an Arrow table, a dict of columns, or an array whose columns are the schema's attributes in
+        their order, without the label. A *table* is anything that a session opens, such as the path of a file. Each
+        fit opens a kernel of its own, with a budget of epsilon, unless a ledger says what is left.
+        """
+        learner, schema = self._learner(), declared(self.schema)
+        target = Target.of(schema, self.label)
+        names = None
+        if table is None:
+            names = columns_of(X)
+            data, schema = labelled_table(X, y, target, type(self).__name__), target.whole
+        elif X is not None or y is not None:
+            raise BadInput("give either rows X with labels y, or a table that has both; not all of them.")
+        else:
+            data = table
+        with opened(data, schema, self.epsilon, self.ledger, self.dataset, self.unit, self.noise) as kernel:
+            self._keep(fit(kernel, learner, target.label, self.epsilon), names)
+        return self
+
+    def _keep(self, fitted: Fitted, names: list[str] | None) -> None:
+        model = fitted.model
+        self.model_, self.epsilon_, self.receipt_ = model, fitted.epsilon, fitted.receipt
+        self.classes_ = class_array(model.classes)
+        self.n_features_in_ = len(model.schema.names)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    # ---- predicting -------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Array:  # noqa: N803
+        """The most probable class of each row. *X* may also be the path of a file."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> Reals:  # noqa: N803
+        """How probable each class is, in the order of ``classes_``. A value without a cell tells nothing."""
+        model = self._model()
+        check_columns(X, model.schema, also=(model.label,))
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] != self.n_features_in_:
+            check_width(X.shape[1], model.schema.names, type(self).__name__)
+        found = [model.probabilities(codes) for codes in code_batches(X, model.schema)]
+        return np.concatenate(found) if found else np.empty((0, len(self.classes_)))
+
+    def predict_log_proba(self, X: Any) -> Reals:  # noqa: N803
+        """The logarithms of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
+        """The part of the rows whose class is predicted. It is computed from these rows, and is not private."""
+        hits = np.asarray(self.predict(X) == np.asarray(y), dtype=np.float64)
+        return float(np.average(hits, weights=sample_weight))
+
+    def explain(self) -> str:
+        """What was learnt, in words."""
+        return self._model().explain()
+
+    def _model(self) -> Model:
+        if hasattr(self, "model_"):
+            return self.model_
+        message = f"this {type(self).__name__} is not fitted yet. Call fit first."
+        raise getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", BadInput)(message)
+
+    # ---- parameters -------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self: Self, **parameters: Any) -> Self:
+        """Change parameters; what was learnt stays as it is until the next fit."""
+        for name in parameters:
+            if name not in self._names():
+                raise BadInput(no_such("parameter", name, self._names()))
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        inputs = InputTags(two_d_array=True, categorical=True, string=True, allow_nan=True)
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(poor_score=True),
+            input_tags=inputs,
+            non_deterministic=True,
+        )
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        shown = [
+            f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name].default
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def class_array(classes: tuple[Any, ...]) -> Array:
+    """The classes as an array: of texts, whole numbers or booleans, or of objects where they are mixed."""
+    mixed = len({type(one) for one in classes}) > 1
+    return np.array(classes, dtype=object if mixed else None)

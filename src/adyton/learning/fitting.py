@@ -1,0 +1,49 @@
+"""One fit: a learner on a kernel's table, and the model that comes out with its receipt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton import odds
+from adyton.exact import Rational, budget
+from adyton.interrupts import deferred
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.ledger.records import refusal
+from adyton.kernel.sources import TableSource
+from adyton.learning.learner import Learner
+from adyton.learning.model import Model
+from adyton.release.receipt import Receipt
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learnt, how, and what it cost."""
+
+    model: Model
+    learner: Learner
+    epsilon: Fraction
+    """What was spent, for a person."""
+    receipt: Receipt
+
+
+def fit(
+    kernel: Kernel[TableSource], learner: Learner, label: str, epsilon: Rational, *, where: str | None = None
+) -> Fitted:
+    """Learn to predict *label*, spending *epsilon*; *where* keeps the rows that satisfy a predicate.
+
+    What cannot be carried out to its end is refused before anything is spent.
+    """
+    amount = budget(epsilon, "epsilon")
+    account = kernel.budget
+    if amount > account.remaining:
+        raise refusal(amount, account.remaining, account.total, kernel.ledger.path)
+    source = kernel.root if where is None else kernel.root.where(where)
+    row_epsilon = amount / source.stability
+    learner.admit(source, label, row_epsilon)
+    odds.warn(amount, "a model", kernel.terms.named_unit)
+    receipt = Receipt.opened(kernel)
+    with kernel.receipts() as debits:
+        model = learner.learn(source, label, row_epsilon)
+    with deferred():
+        return Fitted(model, learner, amount, receipt.paid(kernel.ledger, debits))

@@ -1,0 +1,61 @@
+"""Learners and models by their names. One is imported when it is asked for, and no other is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from adyton.errors import BadInput
+from adyton.messages import no_such
+from adyton.plans.options import with_options
+
+if TYPE_CHECKING:
+    from adyton.learning.learner import Learner
+    from adyton.learning.model import Model
+
+_LEARNERS: dict[str, tuple[str, str]] = {
+    "naive-bayes": ("naive_bayes", "NaiveBayes"),
+    "select-ls": ("consistent_tables", "SelectLs"),
+    "workload": ("consistent_tables", "Workload"),
+    "workload-ls": ("consistent_tables", "WorkloadLs"),
+}
+"""The file and the class of every learner."""
+
+_MODELS: dict[str, tuple[str, str]] = {
+    "naive-bayes": ("class_profiles", "ClassProfiles"),
+}
+"""The file and the class of every kind of model."""
+
+
+def learners() -> list[str]:
+    """The names of all learners.
+
+    >>> "naive-bayes" in learners()
+    True
+    """
+    return sorted(_LEARNERS)
+
+
+def learner_type(name: str) -> type[Learner]:
+    """The class of the learner of this name."""
+    if name not in _LEARNERS:
+        raise BadInput(no_such("learner", name, learners()))
+    found: type[Learner] = _found(*_LEARNERS[name])
+    return found
+
+
+def learner_named(name: str, **options: Any) -> Learner:
+    """The learner of this name, with these options."""
+    return with_options(learner_type(name), name, options)
+
+
+def model_type(kind: str) -> type[Model]:
+    """The class of the models of this kind."""
+    if kind not in _MODELS:
+        raise BadInput(no_such("kind of model", kind, sorted(_MODELS)))
+    found: type[Model] = _found(*_MODELS[kind])
+    return found
+
+
+def _found(module: str, name: str) -> Any:
+    return getattr(import_module(f"adyton.learning.{module}"), name)
