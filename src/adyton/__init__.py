@@ -31,6 +31,13 @@ _ROOMS = {
     "Measurement": "adyton.queries",
     "Partition": "adyton.queries",
     "Ledger": "adyton.kernel.ledger",
+    "ChoiceMaker": "adyton.choice.maker",
+    "LearnedChoices": "adyton.choice.learn_choices",
+    "PublicData": "adyton.choice.public_data",
+    "choose": "adyton.choice.policy",
+    "learn_choices": "adyton.choice.learn_choices",
+    "metafeature": "adyton.choice.metafeatures",
+    "option": "adyton.choice.options",
     "algorithms": "adyton.plans",
     "draft_schema": "adyton.kernel.tables.draft",
     "simulate": "adyton.plans",
@@ -40,16 +47,19 @@ __all__ = [
     "Boolean",
     "Categorical",
     "Cdf",
+    "ChoiceMaker",
     "Delphi",
     "Histogram",
     "Identifier",
     "Integer",
     "Kernel",
+    "LearnedChoices",
     "Ledger",
     "Marginals",
     "Measurement",
     "Numeric",
     "Partition",
+    "PublicData",
     "Pythia",
     "QueryList",
     "Ranges",
@@ -58,10 +68,14 @@ __all__ = [
     "Selector",
     "Session",
     "algorithms",
+    "choose",
     "draft_schema",
     "errors",
     "learning",
+    "learn_choices",
+    "metafeature",
     "noise",
+    "option",
     "simulate",
     "workloads",
 ]
@@ -71,6 +85,13 @@ if TYPE_CHECKING:
     from adyton import learning as learning
     from adyton import noise as noise
     from adyton import workloads as workloads
+    from adyton.choice.learn_choices import LearnedChoices as LearnedChoices
+    from adyton.choice.learn_choices import learn_choices as learn_choices
+    from adyton.choice.maker import ChoiceMaker as ChoiceMaker
+    from adyton.choice.metafeatures import metafeature as metafeature
+    from adyton.choice.options import option as option
+    from adyton.choice.policy import choose as choose
+    from adyton.choice.public_data import PublicData as PublicData
     from adyton.kernel.kernel import Kernel as Kernel
     from adyton.kernel.ledger import Ledger as Ledger
     from adyton.kernel.tables.draft import draft_schema as draft_schema

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import adyton as ad
+from adyton.choice.decision_tree import Leaf, Split
 from adyton.noise import SimulatedNoise
 from adyton.plans import plan_named
 from adyton.queries import Identity, Marginals, Ranges, Stack, Total, Weighted
 from adyton.release.intervals import NOT_MEASURED, NoiseModel
-from adyton.selection.decision_tree import Leaf, Split
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
 

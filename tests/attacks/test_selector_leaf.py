@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import adyton as ad
+from adyton.choice.decision_tree import Leaf, Split
 from adyton.errors import BadInput
 from adyton.queries import Identity
-from adyton.selection.decision_tree import Leaf, Split
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
 

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton import Boolean, Histogram, Schema, Session
+from adyton.choice.decision_tree import Split
 from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
@@ -23,7 +24,6 @@ from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
 from adyton.report.selectors import draw
 from adyton.selection import shipped
-from adyton.selection.decision_tree import Split
 from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector

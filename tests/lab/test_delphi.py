@@ -13,10 +13,10 @@ import pytest
 
 import adyton as ad
 from adyton.audit.certificates import cost_of
+from adyton.choice.criteria import CRITERIA
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus import Shape
-from adyton.lab.criteria import CRITERIA
 from adyton.lab.experiments import Experiments
 from adyton.lab.inputs import grid
 from adyton.lab.replay import expected_errors, held_out

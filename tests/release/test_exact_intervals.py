@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import adyton as ad
+from adyton.choice.decision_tree import Leaf, Split
 from adyton.kernel.kernel import Kernel
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Marginals, Prefix, RandomRanges, Stack, Total
 from adyton.release.intervals import NoiseModel
 from adyton.selection.chosen import Chosen
-from adyton.selection.decision_tree import Leaf, Split
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
 

@@ -12,8 +12,8 @@ import pytest
 from small_table import releases
 
 import adyton as ad
+from adyton.choice.decision_tree import Leaf, Split
 from adyton.errors import BadInput
-from adyton.selection.decision_tree import Leaf, Split
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import adyton as ad
+from adyton.choice.decision_tree import Leaf, Split, walk
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.lab.measured import Measured
@@ -17,7 +18,6 @@ from adyton.queries import Total
 from adyton.selection import selector_file
 from adyton.selection.choice import Choice
 from adyton.selection.closed_form import ClosedForm
-from adyton.selection.decision_tree import Leaf, Split, walk
 from adyton.selection.features import CELLS, FEATURES, feature_named
 from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs

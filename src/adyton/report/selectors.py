@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from adyton.choice.decision_tree import Leaf, Tree
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.report.palette import COLOURS
 from adyton.report.pictures import check_ending, drawing, write
-from adyton.selection.decision_tree import Leaf, Tree
 from adyton.selection.features import CELLS, feature_named
 from adyton.selection.selector import Selector
 from adyton.selection.similar_inputs import SimilarInputs

@@ -63,7 +63,7 @@ class ClosedForm(Selector):
         if reach(workload) == 0 and errors.get(_PLAIN, 2 * least) < (1 + 1e-9) * least:
             name = _DENOISED if _DENOISED in usable and workload.cells > FEW_CELLS else _PLAIN
             regrets.setdefault(name, math.inf)  # it depends on the data
-        return Choice(name, epsilon, (), regrets, errors, notes)
+        return Choice(name, epsilon, (), regrets, notes, errors=errors)
 
     def candidates(self, workload: Queries, *, ordered: bool = True) -> list[str]:
         """Without those that take too long to compute, which are passed over."""

@@ -16,6 +16,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from adyton.choice.bought import Bought
 from adyton.errors import BadInput
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import NonZeros, Partitionality, Statistic, TotalVariation
@@ -23,7 +24,7 @@ from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.messages import no_such
 from adyton.plans.steps import along_curve
-from adyton.queries import Measurement, Reduction, Total
+from adyton.queries import Reduction, Total
 
 CELLS = "cells"
 """The one feature that is public: how many cells the domain has."""
@@ -79,20 +80,6 @@ class Feature:
         source = x.reduce(along_curve(x.shape)) if self.along and len(x.shape) > 1 else x
         found = source.statistic(self.statistic(epsilon), spent)
         return Bought(self.name, self.words, unit * found.value, unit * found.deviation, spent)
-
-
-@dataclass(frozen=True, eq=False)
-class Bought:
-    """A feature that was bought: its noisy value, the standard deviation of the noise, and its price."""
-
-    name: str
-    words: str
-    """What it is."""
-    value: float
-    deviation: float
-    spent: Fraction
-    total: Measurement | None = None
-    """The noisy number of rows, if that is what was bought."""
 
 
 FEATURES = (

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.bought import Looks
+from adyton.choice.votes import HARDLY, Votes, nearness, usual_strength
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.exact import share as part_of_budget
@@ -19,10 +21,9 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.registry import plan_named, plan_type
 from adyton.queries import Queries
 from adyton.selection.choice import Choice
-from adyton.selection.features import Bought, feature_named
+from adyton.selection.features import feature_named
 from adyton.selection.selector import Selector, Training
 from adyton.selection.ties import cheapest, tie_of
-from adyton.selection.votes import Votes
 from adyton.selection.workload_kinds import reach
 
 _SIZE_WIDTH = 1.0
@@ -31,12 +32,9 @@ _REACH_WIDTH = 0.1
 """How far apart the reaches of similar workloads are."""
 _BUDGET_WIDTH = 1.5
 """How far apart, in doublings, the budgets of similar inputs are."""
-_USUAL, _USUAL_PART, _USUAL_WIDTH, _LARGEST_USUAL = 8.0, 0.2, 2.0, 2.0
-"""What is usual is the mean regret over inputs of all signals, and of sizes so many doublings apart. It counts as much
-as eight inputs, or as a fifth of all if they are few, because data sets differ, and single inputs are measured with
-noise. If all come from one data set, it does not count. Regrets above 2 count as 2, because it is between good
-algorithms that the choice is hard."""
-_HARDLY = 1e-9
+_USUAL_WIDTH, _LARGEST_USUAL = 2.0, 2.0
+"""What is usual is the mean regret over inputs of all signals, and of sizes so many doublings apart. Regrets above 2
+count as 2, because it is between good algorithms that the choice is hard."""
 PLAIN = "identity"
 _DIGITS = 5
 _LARGEST = 1 << 24
@@ -80,21 +78,19 @@ class SimilarInputs(Selector):
         self.check(workload, epsilon)
         usable, notes = self.available(workload, ordered=ordered)
         plain, votes, logs = counted(self, workload, epsilon, tuple(usable))
-        bought: tuple[Bought, ...] = ()
+        looks = Looks(lambda feature: feature_named(feature).buy(x, epsilon, self.share * epsilon))
         shares = None
         if total is not None:
             shares = votes.shares(float(epsilon) * total, 0.0)
         elif self.pays(votes, usable):
-            bought = (feature_named("scale").buy(x, epsilon, self.share * epsilon),)
-            shares = votes.shares(bought[0].value, float(1 / self.share))
+            shares = votes.shares(looks("scale"), float(1 / self.share))
         regrets = dict(zip(usable, votes.expected(shares).tolist(), strict=True))
         errors = dict(zip(usable, (plain * np.exp(logs.expected(shares))).tolist(), strict=True))
-        left = epsilon - sum((one.spent for one in bought), Fraction(0))
         exact = [name for name in usable if known_error(name, workload, epsilon) is not None]
         name = cheapest(regrets.items(), usable, exact, tie_of(workload, ordered))
         if regrets[name] > min(regrets.values()):
             notes += (f"{name} is taken because its errors are exact, and no other promises much less.",)
-        return Choice(name, left, bought, regrets, errors, notes)
+        return Choice(name, epsilon - looks.spent, looks.bought, regrets, notes, errors=errors)
 
     def features(self) -> frozenset[str]:
         """The noisy number of rows."""
@@ -141,12 +137,6 @@ def _rounded(values: Reals) -> Reals:
     return np.asarray(np.rint(values * magnitude) / magnitude)
 
 
-def _nearness(distances: Reals) -> Reals:
-    """From 1 for the nearest down to nearly 0."""
-    squares = np.square(distances)
-    return np.asarray(np.exp((squares.min() - squares) / 2))
-
-
 @lru_cache(maxsize=64)
 def counted(
     selector: SimilarInputs, workload: Queries, epsilon: Fraction, usable: tuple[str, ...]
@@ -157,11 +147,11 @@ def counted(
     for column, name in enumerate(usable):
         if (closed := known_error(name, workload, epsilon)) is not None:
             logs[:, column] = np.log(closed / plain)
-    alike = _nearness((selector.reaches - reach(workload)) / _REACH_WIDTH)
+    alike = nearness((selector.reaches - reach(workload)) / _REACH_WIDTH)
     budget = math.log2(epsilon.numerator) - math.log2(epsilon.denominator)
-    alike = alike * _nearness((selector.epsilons - budget) / _BUDGET_WIDTH)
+    alike = alike * nearness((selector.epsilons - budget) / _BUDGET_WIDTH)
     doublings = selector.sizes - math.log2(workload.cells)
-    weights, wider = alike * _nearness(doublings / _SIZE_WIDTH), alike * _nearness(doublings / _USUAL_WIDTH)
+    weights, wider = alike * nearness(doublings / _SIZE_WIDTH), alike * nearness(doublings / _USUAL_WIDTH)
     sources = selector.sources.astype(np.int64)
     regrets = np.exp(logs - selector.least[:, None])
 
@@ -169,8 +159,8 @@ def counted(
         usual = wider @ np.minimum(table, most) / wider.sum()
         return Votes.of(weights, selector.signals, sources, table, usual, strength)
 
-    strength = min(_USUAL, _USUAL_PART * weights.sum()) * (1 - 1 / np.unique(sources).size)
-    return plain, votes(regrets, _LARGEST_USUAL, max(strength, _HARDLY)), votes(logs, np.inf, _HARDLY)
+    strength = usual_strength(weights, np.unique(sources).size)
+    return plain, votes(regrets, _LARGEST_USUAL, strength), votes(logs, np.inf, HARDLY)
 
 
 @lru_cache(maxsize=256)

@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.bought import Looks
+from adyton.choice.decision_tree import Leaf, Split, Tree, all_features, from_plain, most_features, to_plain, walk
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.exact import share as part_of_budget
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Queries
 from adyton.selection.choice import Choice
-from adyton.selection.decision_tree import Leaf, Split, Tree, all_features, from_plain, most_features, to_plain, walk
-from adyton.selection.features import CELLS, Bought, feature_named
+from adyton.selection.features import CELLS, feature_named
 from adyton.selection.selector import Selector, Training
 from adyton.selection.ties import cheapest
 from adyton.selection.workload_kinds import kind_of
@@ -51,17 +52,10 @@ class TreeSelector(Selector):
         tree = self.trees[kind_of(workload, self.trees)]
         public = {CELLS: float(x.cells)} | ({} if total is None else {"scale": float(epsilon) * total})
         price = self.share * epsilon / max(1, most_features(tree, frozenset(public)))
-        bought: list[Bought] = []
-
-        def look(name: str) -> float:
-            if name in public:
-                return public[name]
-            bought.append(feature_named(name).buy(x, epsilon, price))
-            return bought[-1].value
-
-        leaf, _ = walk(tree, look)
+        looks = Looks(lambda feature: feature_named(feature).buy(x, epsilon, price), public)
+        leaf, _ = walk(tree, looks)
         name = leaf.algorithm if leaf.algorithm in usable else cheapest(leaf.regrets.items(), usable)
-        choice = Choice(name, epsilon - price * len(bought), tuple(bought), leaf.regrets, notes=notes)
+        choice = Choice(name, epsilon - looks.spent, looks.bought, leaf.regrets, notes)
         single = len(workload.domain) == 1 and kind_of(workload, self.trees) == "identity"
         return replace(choice, finished=single and choice.total is not None)
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.criteria import CRITERIA
 from adyton.lab.corpus import Shape, confirm_public, dpbench_corpus
-from adyton.lab.criteria import CRITERIA
 from adyton.lab.delphi import USUAL_WORKLOADS, Delphi
 from adyton.lab.engine import Advance, unseen
 from adyton.lab.experiments import Experiments

@@ -13,6 +13,26 @@ _SIGNAL_WIDTH = 0.5
 """How far apart the signals of similar inputs are, as a part of the signal."""
 _QUANTILES = np.log([[0.25], [0.75]]) * [1.0, -1.0]  # of the Laplace law at 1/8, 3/8, 5/8 and 7/8, in scales
 _LEAST = 1e-4
+_USUAL, _USUAL_PART = 8.0, 0.2
+HARDLY = 1e-9
+"""How much what is usual counts where it is not to count."""
+
+
+def nearness(distances: Reals) -> Reals:
+    """From 1 for the nearest down to nearly 0."""
+    squares = np.square(distances)
+    return np.asarray(np.exp((squares.min() - squares) / 2))
+
+
+def usual_strength(weights: Reals, data_sets: int) -> float:
+    """How many inputs what is usual counts as much as: eight, or a fifth of all if they are few, because data sets
+    differ, and single inputs are measured with noise. If all come from one data set, it does not count."""
+    return float(max(min(_USUAL, _USUAL_PART * weights.sum()) * (1 - 1 / data_sets), HARDLY))
+
+
+def shrunk(sums: Reals, votes: Reals, usual: Reals, strength: float) -> Reals:
+    """The mean regret of so many votes, towards what is usual."""
+    return np.asarray((sums + strength * usual) / (np.asarray(votes) + strength)[..., None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,4 +106,4 @@ class Votes:
         return float(after.mean(axis=1).sum()) < float(before.sum())
 
     def _mean(self, sums: Reals, votes: Reals) -> Reals:
-        return np.asarray((sums + self.strength * self.usual) / (votes + self.strength)[..., None])
+        return shrunk(sums, votes, self.usual, self.strength)

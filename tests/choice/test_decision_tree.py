@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
+from adyton.choice.criteria import CRITERIA, criterion_named, gini, mean_group_regret, near_best
+from adyton.choice.decision_tree import Leaf, Split, from_plain, most_features, to_plain, walk
+from adyton.choice.growing import grow, prune
 from adyton.errors import BadInput
-from adyton.lab.criteria import CRITERIA, criterion_named, gini, mean_group_regret, near_best
-from adyton.lab.tree_training import grow, prune
-from adyton.selection.decision_tree import Leaf, Split, from_plain, most_features, to_plain, walk
 
 BEST_ALGORITHM = criterion_named("best-algorithm")
 

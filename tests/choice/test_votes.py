@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from adyton.selection import votes as module
-from adyton.selection.votes import Votes
+from adyton.choice.votes import Votes
+from adyton.choice import votes as module
 
 
 def table(seed=0, rows=60, algorithms=3):

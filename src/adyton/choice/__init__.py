@@ -1,0 +1,1 @@
+"""Choice inside programs: options, what informs the choice among them, what was learnt, and the trace of it."""

@@ -1,0 +1,74 @@
+"""A decision: which option, what it cost to choose it, and why. It is the trace of every choice, Pythia's too."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adyton.choice.bought import Bought
+from adyton.exact import as_number
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Which option was chosen, what that cost, and why."""
+
+    chosen: str
+    left: Fraction
+    """What is left of the budget for the option."""
+    bought: tuple[Bought, ...]
+    """The features that were looked at, with their noisy values. No others were measured."""
+    regrets: dict[str, float]
+    """For each option that could be chosen, the regret to expect from it, in the model's own unit: the least is best.
+    Empty where no model was asked."""
+    notes: tuple[str, ...] = ()
+    """What else there is to say of the choice, such as why the default stands."""
+
+    @property
+    def spent(self) -> Fraction:
+        """What was spent on features."""
+        return sum((one.spent for one in self.bought), Fraction(0))
+
+    @property
+    def measured(self) -> dict[str, float]:
+        """The noisy values that were looked at, by name."""
+        return {one.name: one.value for one in self.bought}
+
+    @property
+    def alternatives(self) -> dict[str, float]:
+        """The regrets to expect of the options that were not chosen."""
+        return {name: regret for name, regret in self.regrets.items() if name != self.chosen}
+
+    def ranked(self) -> list[tuple[str, str]]:
+        """The options that could be chosen with their regrets as they are shown, the most promising first."""
+        pairs = sorted(self.regrets.items(), key=lambda pair: pair[1])
+        return [(name, f"{regret:.2f}" if math.isfinite(regret) else "unknown") for name, regret in pairs]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The decision as plain values, for JSON: budgets as exact fractions, and as floats for programs."""
+        return {
+            "chosen": self.chosen,
+            "left": as_number(self.left),
+            "bought": [one.to_plain() for one in self.bought],
+            "regrets": finite_values(self.regrets),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        bought = [f"{one.name} = {one.value:.6g} ± {one.deviation:.3g}" for one in self.bought]
+        looked = f"after buying {', '.join(bought)}" if bought else "from public facts alone"
+        ranked = sorted(self.regrets.items(), key=lambda pair: pair[1])[:4]
+        beside = ", ".join(f"{name} {regret:.3f}" for name, regret in ranked)
+        expected = f"; expected regrets: {beside}" if ranked else ""
+        return " ".join([f"{self.chosen}, chosen {looked}{expected}.", *self._more()])
+
+    def _more(self) -> list[str]:
+        """What is said after the choice itself."""
+        return [f"{note[:1].upper()}{note[1:]}" for note in self.notes]
+
+
+def finite_values(values: dict[str, float]) -> dict[str, float | None]:
+    """For JSON, which has no infinity: None in its place."""
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}

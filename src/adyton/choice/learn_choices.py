@@ -1,0 +1,132 @@
+"""From a program with marked places and public data to what is decided there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.choice.judging import PLAIN_FITS, Fit
+from adyton.choice.learnt import Learnt
+from adyton.choice.policy import Policy, Visit, followed
+from adyton.choice.public_data import budgets, public_inputs
+from adyton.choice.replaying import Lesson, Program, Replayer, Run, Score, learn_from
+from adyton.exact import Rational
+from adyton.whole import whole
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The mean score of the whole program over public data sets, by the default and by what was learnt."""
+
+    default: float
+    in_sample: float
+    held_out: float | None
+    """Each data set by what was learnt from the others; None if there was only one."""
+    error: float
+    """The standard error of the held-out difference, over data sets."""
+
+    def __str__(self) -> str:
+        held = "not known" if self.held_out is None else f"{self.held_out:.4g} ± {self.error:.2g}"
+        return f"mean score {self.default:.4g} by defaults, {self.in_sample:.4g} learnt in sample, {held} held out"
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedChoices:
+    """What public data taught at the marked places of a program, by label."""
+
+    learnt: Mapping[str, Learnt]
+    gain: Gain | None = None
+
+    @contextmanager
+    def followed(self) -> Iterator[list[Visit]]:
+        """Within the block, in this thread, the places are decided by what was learnt; the trace grows."""
+        with followed(Policy(self.learnt)) as trace:
+            yield trace
+
+    def explain(self) -> str:
+        """What is decided where, and what it was worth on public data."""
+        parts = [f"{label}: {one.in_words()}" for label, one in self.learnt.items()]
+        return "\n\n".join([*parts, *([] if self.gain is None else [f"The whole program: {self.gain}."])])
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
+def learn_choices(
+    program: Program,
+    inputs: Any,
+    score: Score,
+    *,
+    epsilons: Rational | Sequence[Rational] = 1,
+    trials: int = 1,
+    rounds: int = 2,
+    visits: int = 4,
+    seed: int = 0,
+    trusted: Sequence[Any] = (),
+    fits: Mapping[str, Fit] = PLAIN_FITS,
+) -> LearnedChoices:
+    """Learn what a program decides where it calls :func:`adyton.choose`, from public data.
+
+    The program is called as ``program(source, *arguments, epsilon=…)`` on simulated kernels over the inputs, a list of
+    :class:`adyton.PublicData` or counts by name, at each budget, so many *trials* times. ``score(answer, public)`` says
+    how good an answer is: the higher the better. In each round every option is tried at up to *visits* visits of every
+    label, one visit at a time, and what was learnt then decides in the next round. In the end, what was learnt for each
+    data set from all the others is run against the defaults: if that is no better, the defaults stand.
+    """
+    runs = [
+        Run(public, epsilon, number)
+        for number, (public, epsilon, _) in enumerate(
+            (public, epsilon, trial)
+            for public in public_inputs(inputs)
+            for epsilon in budgets(epsilons)
+            for trial in range(whole(trials, "trials", 1))
+        )
+    ]
+    replayer = Replayer(program, score, whole(visits, "visits", 1), whole(seed, "seed", 0), trusted)
+    learnt: dict[str, Learnt] = {}
+    lessons: list[Lesson] = []
+    plain: list[float] = []
+    for turn in range(whole(rounds, "rounds", 1)):
+        found = [replayer.lessons(one, learnt, turn) for one in runs]
+        plain = plain or [base for base, _ in found]
+        lessons += [lesson for _, more in found for lesson in more]
+        learnt = learn_from(lessons, fits)
+    return _judged(replayer, runs, plain, lessons, learnt, fits)
+
+
+def _judged(
+    replayer: Replayer,
+    runs: Sequence[Run],
+    plain: Sequence[float],
+    lessons: Sequence[Lesson],
+    learnt: dict[str, Learnt],
+    fits: Mapping[str, Fit],
+) -> LearnedChoices:
+    """What was learnt, if it makes the whole program better on data sets that were held out."""
+    sources = list(dict.fromkeys(one.public.source for one in runs))
+    if not any(one.model is not None for one in learnt.values()) or len(sources) < 2:
+        return LearnedChoices(learnt)
+    inside = np.array([replayer.run(one, learnt)[0] for one in runs])
+    held = np.empty(len(runs))
+    for source in sources:
+        others = learn_from([one for one in lessons if one.source != source], fits)
+        for place, one in enumerate(runs):
+            if one.public.source == source:
+                held[place] = replayer.run(one, others)[0]
+
+    def means(scores: Reals) -> Reals:
+        own = np.array([one.public.source for one in runs])
+        return np.array([scores[own == name].mean() for name in sources])
+
+    before, after = means(np.array(plain)), means(held)
+    error = float(np.std(after - before, ddof=1) / np.sqrt(len(sources)))
+    gain = Gain(float(before.mean()), float(means(inside).mean()), float(after.mean()), error)
+    if after.mean() - before.mean() > error:
+        return LearnedChoices(learnt, gain)
+    reason = f"the whole program gained {after.mean() - before.mean():.4g} ± {error:.2g} on held-out public data"
+    return LearnedChoices({label: replace(one, model=None, reason=reason) for label, one in learnt.items()}, gain)
