@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.choice.judging import PLAIN_FITS, Fit
+from adyton.choice.checked_file import FileKind
+from adyton.choice.judging import Fit, learn, usual_fits
 from adyton.choice.learnt import Learnt
+from adyton.choice.lessons import Lessons
 from adyton.choice.policy import Policy, Visit, followed
 from adyton.choice.public_data import budgets, public_inputs
-from adyton.choice.replaying import Lesson, Program, Replayer, Run, Score, learn_from
+from adyton.choice.replaying import Lesson, Program, Replayer, Run, Score, tables_of
+from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.whole import whole
+
+_KIND = FileKind("adyton learned choices", 1, "a file of learned choices", "LearnedChoices.save writes such files.")
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,17 @@ class LearnedChoices:
         with followed(Policy(self.learnt)) as trace:
             yield trace
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learnt to a file: JSON, with a digest that shows later changes."""
+        gain = None if self.gain is None else asdict(self.gain)
+        learnt = {label: one.to_plain() for label, one in self.learnt.items()}
+        _KIND.write({**_KIND.head, "learnt": learnt, "gain": gain}, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> LearnedChoices:
+        """What :meth:`save` wrote, checked as a stranger's file."""
+        return _KIND.read(path, _loaded)
+
     def explain(self) -> str:
         """What is decided where, and what it was worth on public data."""
         parts = [f"{label}: {one.in_words()}" for label, one in self.learnt.items()]
@@ -55,6 +72,16 @@ class LearnedChoices:
 
     def __str__(self) -> str:
         return self.explain()
+
+
+def _loaded(plain: dict[str, Any]) -> LearnedChoices:
+    learnt = {str(label): Learnt.from_plain(one) for label, one in plain["learnt"].items()}
+    if plain["gain"] is None:
+        return LearnedChoices(learnt)
+    gain = Gain(**{name: None if value is None else float(value) for name, value in plain["gain"].items()})
+    if not np.isfinite([gain.default, gain.in_sample, gain.held_out or 0.0, gain.error]).all():
+        raise BadInput("the mean scores of learned choices are finite numbers.")
+    return LearnedChoices(learnt, gain)
 
 
 def learn_choices(
@@ -68,7 +95,6 @@ def learn_choices(
     visits: int = 4,
     seed: int = 0,
     trusted: Sequence[Any] = (),
-    fits: Mapping[str, Fit] = PLAIN_FITS,
 ) -> LearnedChoices:
     """Learn what a program decides where it calls :func:`adyton.choose`, from public data.
 
@@ -95,26 +121,30 @@ def learn_choices(
         found = [replayer.lessons(one, learnt, turn) for one in runs]
         plain = plain or [base for base, _ in found]
         lessons += [lesson for _, more in found for lesson in more]
-        learnt = learn_from(lessons, fits)
-    return _judged(replayer, runs, plain, lessons, learnt, fits)
+        tables = tables_of(lessons)
+        learnt = {label: learn(table, default, usual_fits(table)) for label, (table, default) in tables.items()}
+    return _judged(replayer, runs, np.array(plain), tables, learnt)
 
 
 def _judged(
     replayer: Replayer,
     runs: Sequence[Run],
-    plain: Sequence[float],
-    lessons: Sequence[Lesson],
+    plain: Reals,
+    tables: Mapping[str, tuple[Lessons, str]],
     learnt: dict[str, Learnt],
-    fits: Mapping[str, Fit],
 ) -> LearnedChoices:
-    """What was learnt, if it makes the whole program better on data sets that were held out."""
+    """What was learnt, if it makes the whole program better on data sets that were held out.
+
+    For each data set the models are fitted again, to the others; which kind of model is known from all of them.
+    """
     sources = list(dict.fromkeys(one.public.source for one in runs))
-    if not any(one.model is not None for one in learnt.values()) or len(sources) < 2:
+    if all(one.model is None for one in learnt.values()) or len(sources) < 2:
         return LearnedChoices(learnt)
     inside = np.array([replayer.run(one, learnt)[0] for one in runs])
+    refits = {label: usual_fits(table) for label, (table, _) in tables.items()}
     held = np.empty(len(runs))
     for source in sources:
-        others = learn_from([one for one in lessons if one.source != source], fits)
+        others = {label: _without(source, tables[label][0], one, refits[label]) for label, one in learnt.items()}
         for place, one in enumerate(runs):
             if one.public.source == source:
                 held[place] = replayer.run(one, others)[0]
@@ -123,10 +153,19 @@ def _judged(
         own = np.array([one.public.source for one in runs])
         return np.array([scores[own == name].mean() for name in sources])
 
-    before, after = means(np.array(plain)), means(held)
+    before, after = means(plain), means(held)
     error = float(np.std(after - before, ddof=1) / np.sqrt(len(sources)))
     gain = Gain(float(before.mean()), float(means(inside).mean()), float(after.mean()), error)
     if after.mean() - before.mean() > error:
         return LearnedChoices(learnt, gain)
     reason = f"the whole program gained {after.mean() - before.mean():.4g} ± {error:.2g} on held-out public data"
     return LearnedChoices({label: replace(one, model=None, reason=reason) for label, one in learnt.items()}, gain)
+
+
+def _without(source: str, table: Lessons, learnt: Learnt, fits: Mapping[str, Fit]) -> Learnt:
+    """The same kind of model, learnt from all data sets but one."""
+    others = ~table.of(source)
+    if learnt.model is None or not others.any():
+        return replace(learnt, model=None)
+    rest = table.where(others)
+    return replace(learnt, model=fits[learnt.model.kind](rest), ranges=rest.ranges())
