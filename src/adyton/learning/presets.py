@@ -2,7 +2,7 @@
 
 Their scores have global sensitivities here (entropy with a public cap instead of the number of rows), are monotone and
 are chosen from by permute-and-flip; trees on the same rows share ε, stopping included; and wherever an algorithm asks
-for the number of rows, a noisy one is bought, or a public one is given. What a level leaves over goes to the leaves.
+for the number of rows, a noisy one is bought, or a public one is given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adyton.kernel.sources import TableSource
 from adyton.learning.forest_model import MOST_TREES, ForestModel
 from adyton.learning.learner import Learner
 from adyton.learning.pruning import pruned
-from adyton.learning.public_randomness import PublicRandomness
+from adyton.learning.public_randomness import PublicRandomness, Seed
 from adyton.learning.stopping import AtDepth, ByExpectedSize, BySize
 from adyton.learning.target import Target
 from adyton.learning.tree_counts import plain_shares, summed
@@ -30,7 +30,6 @@ from adyton.learning.tree_model import TreeModel
 from adyton.plans.options import Share, Whole, Within, whole_number
 
 Trees = Annotated[int, Within(whole_number, 1, MOST_TREES)]
-Seed = Annotated[int, Within(whole_number, 0)]
 Cap = Annotated[int, Within(whole_number, 2, LARGEST_CAP)]
 _ROWS = 1 << 14
 """The public cap of the entropy: beyond, a row more tells no less than at the cap."""
@@ -89,6 +88,10 @@ class PublishedTrees(Learner):
         """A public number of rows, where none is bought."""
         return _FEWEST
 
+    def leaves(self, epsilon: Fraction, spent: Fraction) -> Fraction:
+        """What the classes in the leaves of a tree are counted with: all that is left."""
+        return epsilon - spent
+
     def finish(self, target: Target, model: TreeModel) -> TreeModel:
         """What is done with a tree in the end."""
         return model
@@ -97,7 +100,7 @@ class PublishedTrees(Learner):
         self, source: TableSource, target: Target, epsilon: Fraction, rows: float, random: PublicRandomness
     ) -> TreeModel:
         grown = grow(source, target, self.recipe(target, epsilon, rows, random), random)
-        counts = summed(grown.tree, leaf_counts(source, target, grown.tree, epsilon - grown.spent))
+        counts = summed(grown.tree, leaf_counts(source, target, grown.tree, self.leaves(epsilon, grown.spent)))
         shares = plain_shares(grown.tree, counts)
         return self.finish(target, TreeModel(target=target, tree=grown.tree, counts=counts, shares=shares))
 
@@ -105,6 +108,9 @@ class PublishedTrees(Learner):
 @dataclass(frozen=True, kw_only=True)
 class FriedmanSchuster(PublishedTrees):
     """A tree of a fixed depth; half of every level buys sizes to stop by, half the splits; pruned at the end.
+
+    Leaves are counted with half a level's budget, wherever they have stopped. So a tree of which all branches stop
+    early costs less than ε: what it does not need is not spent.
 
     Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
     """
@@ -128,7 +134,12 @@ class FriedmanSchuster(PublishedTrees):
             size_epsilon=level / 2,
             cap=self.cap,
             among=self.among(target, random),
+            sizes_at_end=True,
         )
+
+    def leaves(self, epsilon: Fraction, spent: Fraction) -> Fraction:
+        """Half a level."""
+        return epsilon / (2 * (self.depth + 1))
 
     def among(self, target: Target, random: PublicRandomness) -> tuple[int, ...] | None:
         """All attributes."""

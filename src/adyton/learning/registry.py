@@ -20,6 +20,7 @@ _LEARNERS: dict[str, tuple[str, str]] = {
     "jagannathan": ("presets", "Jagannathan"),
     "mohammed": ("presets", "Mohammed"),
     "naive-bayes": ("naive_bayes", "NaiveBayes"),
+    "naive-bayes-tree": ("naive_bayes_tree", "NaiveBayesTree"),
     "patil-singh": ("presets", "PatilSingh"),
     "select-ls": ("consistent_tables", "SelectLs"),
     "workload": ("consistent_tables", "Workload"),
@@ -30,6 +31,7 @@ _LEARNERS: dict[str, tuple[str, str]] = {
 _MODELS: dict[str, tuple[str, str]] = {
     "forest": ("forest_model", "ForestModel"),
     "naive-bayes": ("class_profiles", "ClassProfiles"),
+    "naive-bayes-tree": ("leaf_profiles", "LeafProfiles"),
     "tree": ("tree_model", "TreeModel"),
 }
 """The file and the class of every kind of model."""
