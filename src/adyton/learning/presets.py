@@ -17,6 +17,7 @@ import numpy as np
 
 from adyton.kernel.mechanisms.split_scores import LARGEST_CAP
 from adyton.kernel.sources import TableSource
+from adyton.learning.divided_rows import check_division, divided
 from adyton.learning.forest_model import MOST_TREES, ForestModel
 from adyton.learning.learner import Learner
 from adyton.learning.pruning import pruned
@@ -43,6 +44,9 @@ class PublishedTrees(Learner):
 
     seed: Seed | None = None
     """For random attributes, which are public; without one the operating system draws them."""
+    divided_by: str | None = None
+    """An attribute that divides the rows among the trees of a forest: each tree learns from other rows, with all of ε.
+    It should have nothing to do with the label, such as a lot that was drawn for each row; it is no split itself."""
 
     @abstractmethod
     def recipe(self, target: Target, epsilon: Fraction, rows: float, random: PublicRandomness) -> Recipe:
@@ -70,18 +74,30 @@ class PublishedTrees(Learner):
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
         """Not too many leaves, and not too many trees."""
-        check_share(self.least(target, epsilon), self.how_many(target))
+        trees = self.how_many(target)
+        if self.divided_by is not None:
+            target = check_division(source, target, self.divided_by, trees)
+            epsilon *= trees
+        check_share(self.least(target, epsilon), trees)
         depth = self.deepest(target)
         if depth is not None:
             check_depth_of(target, depth, scored=self.way() != "random")
 
     def learn(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel | ForestModel:
-        """One tree after the other: every tree has an equal part of the budget for all that it does."""
+        """One tree after the other: every tree has an equal part of the budget for all that it does.
+
+        Trees on rows that are divided have all of it each: the kernel charges them as one.
+        """
         target, random = Target.of(source.schema, label), PublicRandomness.of(self.seed)
         counting, trees = self.counting(target, epsilon), self.how_many(target)
         rows = max(float(source.count(counting).value), _FEWEST) if counting else self.known_rows()
-        each = (epsilon - counting) / trees
-        grown = tuple(self._tree(source, target, each, rows, random.part(number)) for number in range(trees))
+        if self.divided_by is None:
+            each, sources = (epsilon - counting) / trees, (source,) * trees
+        else:
+            each, rows = epsilon - counting, max(rows / trees, _FEWEST)
+            sources = divided(source, self.divided_by, trees)
+            target = Target.of(sources[0].schema, label)
+        grown = tuple(self._tree(part, target, each, rows, random.part(number)) for number, part in enumerate(sources))
         return grown[0] if trees == 1 else ForestModel(target=target, trees=grown)
 
     def known_rows(self) -> float:
