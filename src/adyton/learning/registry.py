@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 _LEARNERS: dict[str, tuple[str, str]] = {
     "chosen": ("chosen_tree", "ChosenTree"),
-    "fletcher-islam": ("presets", "FletcherIslam"),
-    "friedman-schuster": ("presets", "FriedmanSchuster"),
-    "jagannathan": ("presets", "Jagannathan"),
-    "mohammed": ("presets", "Mohammed"),
+    "fletcher-islam": ("random_trees", "FletcherIslam"),
+    "friedman-schuster": ("scored_trees", "FriedmanSchuster"),
+    "jagannathan": ("random_trees", "Jagannathan"),
+    "mohammed": ("scored_trees", "Mohammed"),
     "naive-bayes": ("naive_bayes", "NaiveBayes"),
     "naive-bayes-tree": ("naive_bayes_tree", "NaiveBayesTree"),
-    "patil-singh": ("presets", "PatilSingh"),
+    "patil-singh": ("scored_trees", "PatilSingh"),
     "select-ls": ("consistent_tables", "SelectLs"),
     "workload": ("consistent_tables", "Workload"),
     "workload-ls": ("consistent_tables", "WorkloadLs"),
