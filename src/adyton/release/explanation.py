@@ -10,7 +10,7 @@ from adyton.exact import display
 from adyton.odds import in_words
 
 if TYPE_CHECKING:
-    from adyton.plans.base import ExpectedError
+    from adyton.plans.expected_error import ExpectedError
     from adyton.release.release import Release
 
 _RANKED = 5

@@ -17,7 +17,7 @@ from adyton.exact import as_number
 from adyton.release.reading import FORMAT, VERSION, from_dict
 
 if TYPE_CHECKING:
-    from adyton.plans.base import ExpectedError
+    from adyton.plans.expected_error import ExpectedError
     from adyton.release.release import Release
 
 JSON = "release.json"
