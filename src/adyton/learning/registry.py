@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LEARNERS: dict[str, tuple[str, str]] = {
     "chosen": ("chosen_tree", "ChosenTree"),
+    "contingency": ("consistent_tables", "Contingency"),
     "fletcher-islam": ("random_trees", "FletcherIslam"),
     "friedman-schuster": ("scored_trees", "FriedmanSchuster"),
     "jagannathan": ("random_trees", "Jagannathan"),
