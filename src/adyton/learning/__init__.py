@@ -11,16 +11,27 @@ from typing import TYPE_CHECKING, Any
 _FILES = {
     "Learner": "adyton.learning.learner",
     "Model": "adyton.learning.model",
+    "PrivateDecisionTreeClassifier": "adyton.learning.private_trees",
     "PrivateNaiveBayes": "adyton.learning.private_naive_bayes",
+    "PrivateRandomForestClassifier": "adyton.learning.private_trees",
     "learners": "adyton.learning.registry",
 }
 
-__all__ = ["Learner", "Model", "PrivateNaiveBayes", "learners"]
+__all__ = [
+    "Learner",
+    "Model",
+    "PrivateDecisionTreeClassifier",
+    "PrivateNaiveBayes",
+    "PrivateRandomForestClassifier",
+    "learners",
+]
 
 if TYPE_CHECKING:
     from adyton.learning.learner import Learner as Learner
     from adyton.learning.model import Model as Model
     from adyton.learning.private_naive_bayes import PrivateNaiveBayes as PrivateNaiveBayes
+    from adyton.learning.private_trees import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
+    from adyton.learning.private_trees import PrivateRandomForestClassifier as PrivateRandomForestClassifier
     from adyton.learning.registry import learners as learners
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,10 +11,13 @@ from adyton.exact import Rational, budget
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger.records import refusal
+from adyton.kernel.receipts import Debit
 from adyton.kernel.sources import TableSource
 from adyton.learning.learner import Learner
 from adyton.learning.model import Model
 from adyton.release.receipt import Receipt
+
+_ROUNDING = Fraction(1, 1 << 40)
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Fitted:
     model: Model
     learner: Learner
     epsilon: Fraction
-    """What was spent, for a person."""
+    """What was spent, for a person: all that was allowed, or less where a learner did not need it."""
     receipt: Receipt
 
 
@@ -46,4 +50,10 @@ def fit(
     with kernel.receipts() as debits:
         model = learner.learn(source, label, row_epsilon)
     with deferred():
-        return Fitted(model, learner, amount, receipt.paid(kernel.ledger, debits))
+        return Fitted(model, learner, _spent(debits, amount), receipt.paid(kernel.ledger, debits))
+
+
+def _spent(debits: Sequence[Debit], amount: Fraction) -> Fraction:
+    """The sum of the debits; shares that a kernel has rounded down to whole steps count in full."""
+    spent = sum((debit.amount for debit in debits), Fraction(0))
+    return amount if 0 <= amount - spent <= amount * _ROUNDING else spent

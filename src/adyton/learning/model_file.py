@@ -8,11 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adyton.choice.checked_file import digest_of
 from adyton.errors import BadInput
 from adyton.learning.target import Target
 from adyton.messages import listing, shorten
 from adyton.schema import Schema
-from adyton.selection.selector_file import digest_of
 
 if TYPE_CHECKING:
     from adyton.learning.model import Model
