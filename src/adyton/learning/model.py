@@ -12,6 +12,7 @@ import numpy as np
 from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
 from adyton.learning import model_file
+from adyton.learning.outline import Outline
 from adyton.learning.target import Target
 from adyton.schema import Schema
 from adyton.schema.attributes import Label
@@ -28,6 +29,8 @@ class Model(ABC):
     kind: ClassVar[str]
 
     target: Target
+    rows: float | None = None
+    """About how many rows it was learnt from, as far as noisy answers tell."""
 
     @property
     def schema(self) -> Schema:
@@ -97,11 +100,15 @@ class Model(ABC):
         """The model in a file that :meth:`save` wrote."""
         return model_file.read(path)
 
-    # ---- in words ---------------------------------------------------------------------------------------------------
+    # ---- in words and pictures --------------------------------------------------------------------------------------
 
     @abstractmethod
     def explain(self) -> str:
         """What was learnt, for people."""
+
+    def outlines(self) -> tuple[Outline, ...]:
+        """The trees that it consists of, to be drawn; none where it is no tree."""
+        return ()
 
     def __str__(self) -> str:
         return self.explain()
