@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,9 +21,14 @@ class Bought:
     """What it is."""
     value: float
     deviation: float
+    """Not a number, if it is not known: of what was computed from several answers."""
     spent: Fraction
     total: Measurement | None = None
     """The noisy number of rows, if that is what was bought."""
+
+    def __str__(self) -> str:
+        around = f" ± {self.deviation:.3g}" if math.isfinite(self.deviation) else ""
+        return f"{self.name} = {self.value:.6g}{around}"
 
     def to_plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -30,7 +36,7 @@ class Bought:
             "name": self.name,
             "words": self.words,
             "value": self.value,
-            "deviation": self.deviation,
+            "deviation": self.deviation if math.isfinite(self.deviation) else None,
             "epsilon": as_number(self.spent),
         }
 

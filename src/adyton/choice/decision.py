@@ -57,8 +57,7 @@ class Decision:
         }
 
     def __str__(self) -> str:
-        bought = [f"{one.name} = {one.value:.6g} ± {one.deviation:.3g}" for one in self.bought]
-        looked = f"after buying {', '.join(bought)}" if bought else "from public facts alone"
+        looked = f"after buying {', '.join(map(str, self.bought))}" if self.bought else "from public facts alone"
         ranked = sorted(self.regrets.items(), key=lambda pair: pair[1])[:4]
         beside = ", ".join(f"{name} {regret:.3f}" for name, regret in ranked)
         expected = f"; expected regrets: {beside}" if ranked else ""

@@ -13,13 +13,24 @@ from adyton.choice.learnt import Figures, Learnt
 from adyton.choice.lessons import Lessons
 from adyton.choice.model import Fixed, Model, TreeModel
 from adyton.choice.similar_rows import SimilarRows
+from adyton.choice.synthesis import Synthesiser
 
 Fit: TypeAlias = Callable[[Lessons], Model | None]
 """Learns a model; None if there is none."""
 _ERRORS = 1.0
 """By how many standard errors a model must beat the default on held-out data sets: the best of several models looks
 better than it is."""
-PLAIN_FITS: dict[str, Fit] = {"fixed": Fixed.fit, "tree": TreeModel.fit, "similar": SimilarRows.fit}
+_NEARLY = 0.05
+_SIMPLEST = ("fixed", "written", "formula", "tree", "similar")
+"""Of models that gain nearly as much as the best one, the first of these is taken."""
+
+
+def usual_fits(lessons: Lessons) -> dict[str, Fit]:
+    """All models that are learnt without anybody's help, for these lessons and any part of them."""
+    if not lessons.features:
+        return {"fixed": Fixed.fit}
+    formulas = Synthesiser(lessons).fit
+    return {"fixed": Fixed.fit, "tree": TreeModel.fit, "similar": SimilarRows.fit, "formula": formulas}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,101 +42,111 @@ class Outcome:
     scores: Reals
 
 
-def learn(lessons: Lessons, default: str, fits: Mapping[str, Fit], most: int | None = None) -> Learnt:
+def learn(
+    lessons: Lessons,
+    default: str,
+    fits: Mapping[str, Fit],
+    *,
+    most: int | None = None,
+    free: frozenset[str] = frozenset(),
+) -> Learnt:
     """The model of least mean regret on held-out data sets, if it beats the default there; else the default.
 
     Each data set is held out in turn: all that is learnt is learnt from the others. *most* is how many features the
-    share of the budget was divided among.
+    share of the budget was divided among; those that are *free* cost nothing.
     """
-    parts = max(1, len(lessons.features) if most is None else most)
-    place = lessons.options.index(default)
-    best, by_default = lessons.scores.max(axis=1), lessons.scores[:, place]
-    figures = {"the default": _figures(lessons, best, by_default, by_default, by_default)}
-    several = len(lessons.names) > 1
-    held: dict[str, Outcome] = {}
-    models: dict[str, Model] = {}
-    for name, fit in fits.items():
-        whole = fit(lessons)
-        if whole is None:
-            continue
-        models[name] = whole
-        inside = _outcome(_bounded(lessons, default, whole), lessons, parts)
-        if several:
-            held[name] = _held_out(lessons, default, fit, parts)
-        figures[name] = _figures(lessons, best, by_default, inside.scores, held[name].scores if several else None)
-    nothing = Learnt(lessons.options, default, None, figures=figures)
-    if not several:
-        return replace(nothing, reason="there is only one public data set, and none to hold out")
-    name = min(models, key=lambda one: (figures[one].held_out or 0.0, models[one].most), default="")
-    if not name:
-        return replace(nothing, reason="there is nothing to choose by")
-    gain = (figures["the default"].held_out or 0.0) - (figures[name].held_out or 0.0)
-    if gain <= _ERRORS * figures[name].error:
-        words = f"the best model, “{name}”, gained {gain:.4g} ± {figures[name].error:.2g} on held-out public data"
-        return replace(nothing, reason=words)
-    barred = tuple(
-        option
-        for number, option in enumerate(lessons.options)
-        if option != default and not _beats(lessons, held[name], number, place)
-    )
-    words = f"on held-out public data it gained {gain:.4g} ± {figures[name].error:.2g} on the default"
-    return replace(_bounded(lessons, default, models[name]), barred=barred, figures=figures, reason=words)
+    judge = _Judge(lessons, default, max(1, len(lessons.features) if most is None else most), free)
+    models = {name: model for name, fit in fits.items() if (model := fit(lessons)) is not None}
+    inside = {name: judge.outcome(judge.bounded(model)) for name, model in models.items()}
+    nothing = Learnt(lessons.options, default, None)
+    if len(lessons.names) < 2:
+        figures = {name: judge.figures(one.scores, None) for name, one in {"default": judge.standing, **inside}.items()}
+        return replace(nothing, figures=figures, reason="there is only one public data set, and none to hold out")
+    held = {name: judge.held_out(fits[name]) for name in models}
+    figures = {name: judge.figures(inside[name].scores, held[name].scores) for name in models}
+    figures["default"] = judge.figures(judge.standing.scores, judge.standing.scores)
+    if not models:
+        return replace(nothing, figures=figures, reason="there is nothing to choose by")
+    gains = {name: judge.gain(one) for name, one in held.items()}
+    enough = (1 - _NEARLY) * max(gains.values())
+    name = next((one for one in _SIMPLEST if gains.get(one, -np.inf) >= enough), max(gains, key=gains.__getitem__))
+    gain, error = gains[name], figures[name].error
+    if gain <= _ERRORS * error:
+        words = f"the best model, “{name}”, gained {gain:.4g} ± {error:.2g} on held-out public data"
+        return replace(nothing, figures=figures, reason=words)
+    barred = tuple(option for option in lessons.options if option != default and not judge.beats(held[name], option))
+    words = f"on held-out public data it gained {gain:.4g} ± {error:.2g} on the default"
+    return replace(judge.bounded(models[name]), barred=barred, figures=figures, reason=words)
 
 
-def _bounded(lessons: Lessons, default: str, model: Model) -> Learnt:
-    """The model inside of the ranges of its own lessons."""
-    return Learnt(lessons.options, default, model, lessons.ranges())
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    lessons: Lessons
+    default: str
+    parts: int
+    free: frozenset[str]
 
+    @property
+    def standing(self) -> Outcome:
+        """The default everywhere, with the whole budget."""
+        place = self.lessons.options.index(self.default)
+        return Outcome(np.full(len(self.lessons.sources), float(place)), self.lessons.scores[:, place])
 
-def _outcome(learnt: Learnt, lessons: Lessons, parts: int) -> Outcome:
-    """What is chosen on each row, paying for what is looked at."""
-    chosen, looked = np.empty(len(lessons.sources)), np.empty(len(lessons.sources))
-    for number, row in enumerate(lessons.values.tolist()):
-        values = dict(zip(lessons.features, row, strict=True))
-        seen: set[str] = set()
+    def bounded(self, model: Model, seen: Lessons | None = None) -> Learnt:
+        """The model inside of the ranges of what it was learnt from."""
+        return Learnt(self.lessons.options, self.default, model, (seen or self.lessons).ranges())
 
-        def look(name: str, values: dict[str, float] = values, seen: set[str] = seen) -> float:
-            seen.add(name)
-            return values[name]
+    def outcome(self, learnt: Learnt, lessons: Lessons | None = None) -> Outcome:
+        """What is chosen on each row, paying for what is looked at."""
+        rows = lessons or self.lessons
+        chosen, looked = np.empty(len(rows.sources)), np.empty(len(rows.sources))
+        for number, row in enumerate(rows.values.tolist()):
+            values = dict(zip(rows.features, row, strict=True))
+            seen: set[str] = set()
 
-        chosen[number] = lessons.options.index(learnt.decide(look).chosen)
-        looked[number] = min(1.0, len(seen) / parts)
-    return Outcome(chosen, lessons.gained(chosen, looked))
+            def look(name: str, values: dict[str, float] = values, seen: set[str] = seen) -> float:
+                seen.add(name)
+                return values[name]
 
+            chosen[number] = rows.options.index(learnt.decide(look).chosen)
+            looked[number] = min(1.0, len(seen - self.free) / self.parts)
+        return Outcome(chosen, rows.gained(chosen, looked))
 
-def _held_out(lessons: Lessons, default: str, fit: Fit, parts: int) -> Outcome:
-    """Each data set by a model that was learnt from all the others."""
-    chosen, scores = np.empty(len(lessons.sources)), np.empty(len(lessons.sources))
-    for source in lessons.names:
-        rows: Flags = lessons.of(source)
-        others = lessons.where(~rows)
-        model = fit(others)
-        learnt = Learnt(lessons.options, default, None) if model is None else _bounded(others, default, model)
-        found = _outcome(learnt, lessons.where(rows), parts)
-        chosen[rows], scores[rows] = found.chosen, found.scores
-    return Outcome(chosen, scores)
+    def held_out(self, fit: Fit) -> Outcome:
+        """Each data set by a model that was learnt from all the others."""
+        chosen, scores = np.empty(len(self.lessons.sources)), np.empty(len(self.lessons.sources))
+        for source in self.lessons.names:
+            rows: Flags = self.lessons.of(source)
+            others = self.lessons.where(~rows)
+            model = fit(others)
+            learnt = Learnt(others.options, self.default, None) if model is None else self.bounded(model, others)
+            found = self.outcome(learnt, self.lessons.where(rows))
+            chosen[rows], scores[rows] = found.chosen, found.scores
+        return Outcome(chosen, scores)
 
+    def gain(self, held: Outcome) -> float:
+        """The mean over data sets of what is gained on the default."""
+        return float(np.mean(self._by_source(held.scores - self.standing.scores)))
 
-def _figures(lessons: Lessons, best: Reals, by_default: Reals, inside: Reals, held: Reals | None) -> Figures:
-    """Mean regrets over data sets of equal weight, and how far the gain on the default can be trusted."""
-    if held is None:
-        return Figures(float(np.mean(_by_source(lessons, best - inside))), None)
-    gains = _by_source(lessons, held - by_default)
-    error = float(np.std(gains, ddof=1) / np.sqrt(gains.size)) if gains.size > 1 else 0.0
-    means = (float(np.mean(_by_source(lessons, best - one))) for one in (inside, held))
-    return Figures(*means, error)
+    def figures(self, inside: Reals, held: Reals | None) -> Figures:
+        """Mean regrets over data sets, each counting as one, and how far the gain on the default can be trusted."""
+        best = self.lessons.scores.max(axis=1)
+        in_sample = float(np.mean(self._by_source(best - inside)))
+        if held is None:
+            return Figures(in_sample, None)
+        gains = self._by_source(held - self.standing.scores)
+        error = float(np.std(gains, ddof=1) / np.sqrt(gains.size))
+        return Figures(in_sample, float(np.mean(self._by_source(best - held))), error)
 
+    def _by_source(self, values: Reals) -> Reals:
+        """The weighted mean of each data set."""
+        rows = [self.lessons.of(source) for source in self.lessons.names]
+        return np.array([np.average(values[one], weights=self.lessons.weights[one]) for one in rows])
 
-def _by_source(lessons: Lessons, values: Reals) -> Reals:
-    """The weighted mean of each data set."""
-    rows = [lessons.of(source) for source in lessons.names]
-    return np.array([np.average(values[one], weights=lessons.weights[one]) for one in rows])
-
-
-def _beats(lessons: Lessons, held: Outcome, option: int, default: int) -> bool:
-    """Whether an option was better than the default where a model took it, on held-out data."""
-    taken = held.chosen == option
-    if not taken.any():
-        return False
-    gains = held.scores[taken] - lessons.scores[taken, default]
-    return float(np.average(gains, weights=lessons.weights[taken])) > 0
+    def beats(self, held: Outcome, option: str) -> bool:
+        """Whether an option was better than the default where a model took it, on held-out data."""
+        taken = held.chosen == self.lessons.options.index(option)
+        if not taken.any():
+            return False
+        gains = held.scores[taken] - self.standing.scores[taken]
+        return float(np.average(gains, weights=self.lessons.weights[taken])) > 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from adyton.choice.formula_model import FormulaModel
 from adyton.choice.model import Fixed, Model, TreeModel
 from adyton.choice.similar_rows import SimilarRows
 
-MODELS: dict[str, type[Model]] = {kind.kind: kind for kind in (Fixed, TreeModel, SimilarRows)}
+MODELS: dict[str, type[Model]] = {kind.kind: kind for kind in (Fixed, TreeModel, SimilarRows, FormulaModel)}

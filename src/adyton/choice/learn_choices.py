@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.choice.judging import PLAIN_FITS, Fit
+from adyton.choice.judging import Fit, learn, usual_fits
 from adyton.choice.learnt import Learnt
+from adyton.choice.lessons import Lessons
 from adyton.choice.policy import Policy, Visit, followed
 from adyton.choice.public_data import budgets, public_inputs
-from adyton.choice.replaying import Lesson, Program, Replayer, Run, Score, learn_from
+from adyton.choice.replaying import Lesson, Program, Replayer, Run, Score, tables_of
 from adyton.exact import Rational
 from adyton.whole import whole
 
@@ -68,7 +69,6 @@ def learn_choices(
     visits: int = 4,
     seed: int = 0,
     trusted: Sequence[Any] = (),
-    fits: Mapping[str, Fit] = PLAIN_FITS,
 ) -> LearnedChoices:
     """Learn what a program decides where it calls :func:`adyton.choose`, from public data.
 
@@ -95,26 +95,30 @@ def learn_choices(
         found = [replayer.lessons(one, learnt, turn) for one in runs]
         plain = plain or [base for base, _ in found]
         lessons += [lesson for _, more in found for lesson in more]
-        learnt = learn_from(lessons, fits)
-    return _judged(replayer, runs, plain, lessons, learnt, fits)
+        tables = tables_of(lessons)
+        learnt = {label: learn(table, default, usual_fits(table)) for label, (table, default) in tables.items()}
+    return _judged(replayer, runs, np.array(plain), tables, learnt)
 
 
 def _judged(
     replayer: Replayer,
     runs: Sequence[Run],
-    plain: Sequence[float],
-    lessons: Sequence[Lesson],
+    plain: Reals,
+    tables: Mapping[str, tuple[Lessons, str]],
     learnt: dict[str, Learnt],
-    fits: Mapping[str, Fit],
 ) -> LearnedChoices:
-    """What was learnt, if it makes the whole program better on data sets that were held out."""
+    """What was learnt, if it makes the whole program better on data sets that were held out.
+
+    For each data set the models are fitted again, to the others; which kind of model is known from all of them.
+    """
     sources = list(dict.fromkeys(one.public.source for one in runs))
-    if not any(one.model is not None for one in learnt.values()) or len(sources) < 2:
+    if all(one.model is None for one in learnt.values()) or len(sources) < 2:
         return LearnedChoices(learnt)
     inside = np.array([replayer.run(one, learnt)[0] for one in runs])
+    refits = {label: usual_fits(table) for label, (table, _) in tables.items()}
     held = np.empty(len(runs))
     for source in sources:
-        others = learn_from([one for one in lessons if one.source != source], fits)
+        others = {label: _without(source, tables[label][0], one, refits[label]) for label, one in learnt.items()}
         for place, one in enumerate(runs):
             if one.public.source == source:
                 held[place] = replayer.run(one, others)[0]
@@ -123,10 +127,19 @@ def _judged(
         own = np.array([one.public.source for one in runs])
         return np.array([scores[own == name].mean() for name in sources])
 
-    before, after = means(np.array(plain)), means(held)
+    before, after = means(plain), means(held)
     error = float(np.std(after - before, ddof=1) / np.sqrt(len(sources)))
     gain = Gain(float(before.mean()), float(means(inside).mean()), float(after.mean()), error)
     if after.mean() - before.mean() > error:
         return LearnedChoices(learnt, gain)
     reason = f"the whole program gained {after.mean() - before.mean():.4g} ± {error:.2g} on held-out public data"
     return LearnedChoices({label: replace(one, model=None, reason=reason) for label, one in learnt.items()}, gain)
+
+
+def _without(source: str, table: Lessons, learnt: Learnt, fits: Mapping[str, Fit]) -> Learnt:
+    """The same kind of model, learnt from all data sets but one."""
+    others = ~table.of(source)
+    if learnt.model is None or not others.any():
+        return replace(learnt, model=None)
+    rest = table.where(others)
+    return replace(learnt, model=fits[learnt.model.kind](rest), ranges=rest.ranges())

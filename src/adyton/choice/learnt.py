@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adyton.choice.kinds import MODELS
-from adyton.choice.model import Look, Model
+from adyton.choice.model import Look, Model, OutsideError
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
 
@@ -35,10 +35,6 @@ class Figures:
     def __str__(self) -> str:
         held = "not known" if self.held_out is None else f"{self.held_out:.4g}"
         return f"{self.in_sample:.4g} in sample, {held} held out"
-
-
-class OutsideError(Exception):
-    """A feature lies outside what a model was trained on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +64,7 @@ class Learnt:
             regrets = self.model.regrets(lambda name: self._seen(name, look(name)))
         except OutsideError as outside:
             return self._stands({}, str(outside))
-        usable = [name for name in self.options if np.isfinite(regrets[name])]
-        chosen = min(usable, key=regrets.__getitem__) if usable else self.default
+        chosen = min(self.options, key=regrets.__getitem__)
         if chosen in self.barred:
             return self._stands(regrets, f"{chosen} did not beat it on held-out public data")
         return Verdict(chosen, regrets, ())
@@ -109,8 +104,8 @@ class Learnt:
         }
 
     @classmethod
-    def from_plain(cls, plain: Any) -> Learnt:
-        """What :meth:`to_plain` wrote, checked as a stranger's."""
+    def from_plain(cls, plain: Any, written: Model | None = None) -> Learnt:
+        """What :meth:`to_plain` wrote, checked as a stranger's. *written* is the model that stands in the program."""
         options, barred = _names(plain["options"]), _names(plain["barred"])
         default, reason = plain["default"], plain["reason"]
         if len(set(options)) != len(options) or default not in options or not set(barred) < set(options):
@@ -123,15 +118,21 @@ class Learnt:
             figures[str(name)] = Figures(_real(inside), None if held is None else _real(held), _real(error))
         model = None
         if plain["model"] is not None:
-            kind = plain["model"]["kind"]
-            if kind not in MODELS:
-                raise BadInput(f"there is no kind of model {shorten(kind)}. There are {listing(MODELS)}.")
-            model = MODELS[kind].from_learnt(plain["model"]["learnt"], options)
+            model = _model(plain["model"], options, written)
             if not model.asked <= ranges.keys():
                 raise BadInput("a model asks for features that it was not trained on.")
         if not isinstance(reason, str):
             raise BadInput("why a model was taken is said in words.")
         return cls(options, default, model, ranges, barred, figures, reason)
+
+
+def _model(plain: Any, options: tuple[str, ...], written: Model | None) -> Model:
+    kind = plain["kind"]
+    if written is not None and kind == written.kind:
+        return written
+    if kind not in MODELS:
+        raise BadInput(f"this program has no model {shorten(kind)}. There are {listing(MODELS)}.")
+    return MODELS[kind].from_learnt(plain["learnt"], options)
 
 
 def _names(given: Any) -> tuple[str, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from adyton.arrays import Flags, Reals
+from adyton.arrays import Flags, Integers, Reals
 from adyton.errors import BadInput
 
 
@@ -29,9 +29,13 @@ class Lessons:
     sources: tuple[str, ...]
     """The data set that each row comes from."""
     weights: Reals
+    places: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Which rows of all lessons these are."""
 
     def __post_init__(self) -> None:
         rows = len(self.sources)
+        if not self.places.size:
+            object.__setattr__(self, "places", np.arange(rows))
         if not rows:
             raise BadInput("there is nothing to learn from: no public input reached this choice.")
         for table, width in ((self.values, self.features), (self.scores, self.options), (self.dear, self.options)):
@@ -50,6 +54,12 @@ class Lessons:
         """rows × options: by how much the score is below the best one."""
         return np.asarray(self.scores.max(axis=1, keepdims=True) - self.scores)
 
+    @property
+    def advantages(self) -> Reals:
+        """rows × options: by how much the score is above the mean of all options. What a table is like for all of them
+        alike cancels out."""
+        return np.asarray(self.scores - self.scores.mean(axis=1, keepdims=True))
+
     def of(self, source: str) -> Flags:
         """Which rows come from a data set."""
         return np.array([one == source for one in self.sources])
@@ -57,8 +67,11 @@ class Lessons:
     def where(self, rows: Flags) -> Lessons:
         """Only these rows."""
         sources = tuple(one for one, stays in zip(self.sources, rows, strict=True) if stays)
-        tables = (self.values, self.scores, self.dear)
-        return Lessons(self.features, self.options, *(one[rows] for one in tables), sources, self.weights[rows])
+        values, scores, dear = self.values[rows], self.scores[rows], self.dear[rows]
+        places = self.places[rows]
+        if not places.size:
+            raise BadInput("there is nothing to learn from: no public input is left.")
+        return Lessons(self.features, self.options, values, scores, dear, sources, self.weights[rows], places)
 
     def gained(self, chosen: Reals, looked: Reals) -> Reals:
         """For each row, the score of the chosen options, of which a part *looked* of the share was spent on features.

@@ -22,6 +22,10 @@ _MARGIN = 0.01
 """How much of the spread of scores a question must save on the training rows."""
 
 
+class OutsideError(Exception):
+    """A feature lies outside what a model was trained on, or a formula has no value there."""
+
+
 class Model(ABC):
     """Says of each option what regret to expect, in a unit of its own."""
 
@@ -31,10 +35,9 @@ class Model(ABC):
     def regrets(self, look: Look) -> dict[str, float]:
         """The regret to expect of each option. Only what is looked at is bought."""
 
-    @property
     @abstractmethod
-    def most(self) -> int:
-        """The most different features that any path looks at."""
+    def most(self, free: frozenset[str] = frozenset()) -> int:
+        """The most different features that any path looks at, those that are *free* not counted."""
 
     @property
     @abstractmethod
@@ -74,8 +77,7 @@ class Fixed(Model):
         """Nothing is looked at."""
         return dict(self.means)
 
-    @property
-    def most(self) -> int:
+    def most(self, free: frozenset[str] = frozenset()) -> int:
         """None."""
         return 0
 
@@ -126,10 +128,9 @@ class TreeModel(Model):
         """Those of the leaf."""
         return dict(walk(self.tree, look)[0].regrets)
 
-    @property
-    def most(self) -> int:
+    def most(self, free: frozenset[str] = frozenset()) -> int:
         """On the path with most."""
-        return most_features(self.tree)
+        return most_features(self.tree, free)
 
     @property
     def asked(self) -> frozenset[str]:

@@ -12,6 +12,8 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.kernel import Kernel
+from adyton.kernel.mechanisms import Declared
+from adyton.kernel.sources import Source, TableSource, VectorSource
 from adyton.messages import shorten
 from adyton.schema import Schema
 
@@ -44,11 +46,20 @@ class PublicData:
         """The data as an array."""
         return np.asarray(self.data)
 
-    def opened(self, epsilon: Fraction, seed: int, *, trusted: Collection[Any] = ()) -> Kernel[Any]:
+    def opened(self, epsilon: Fraction, seed: int, *, trusted: Collection[Declared] = ()) -> Kernel[Any]:
         """A kernel with this budget and simulated noise, which depends on the place in the program and the seed."""
         if self.schema is None:
-            return Kernel.simulated(self.counts, epsilon=epsilon, seed=seed)
-        raise NotImplementedError
+            return Kernel.simulated(self.counts, epsilon=epsilon, seed=seed, trusted=trusted)
+        return Kernel.simulated_table(self.counts, self.schema, epsilon=epsilon, seed=seed)
+
+
+def twin(source: Source, epsilon: Fraction, trusted: Collection[Declared] = ()) -> Kernel[Any]:
+    """A simulated kernel whose root is like a source, without rows: for trying out what would be spent."""
+    if isinstance(source, TableSource):
+        nothing = np.zeros((0, len(source.schema.attributes)), dtype=np.int64)
+        return Kernel.simulated_table(nothing, source.schema, epsilon=epsilon, seed=0)
+    assert isinstance(source, VectorSource)
+    return Kernel.simulated(np.zeros(source.shape, dtype=np.int64), epsilon=epsilon, seed=0, trusted=trusted)
 
 
 def public_inputs(given: Any) -> list[PublicData]:

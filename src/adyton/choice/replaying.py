@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from adyton.choice.judging import PLAIN_FITS, Fit, learn
 from adyton.choice.learnt import Learnt
 from adyton.choice.lessons import Lessons
 from adyton.choice.policy import Policy, Visit, followed
@@ -101,34 +100,25 @@ def finite_score(score: Score, answer: Any, public: PublicData) -> float:
     return value
 
 
-def learn_from(lessons: Sequence[Lesson], fits: Mapping[str, Fit] = PLAIN_FITS) -> dict[str, Learnt]:
-    """One decision for each label, learnt from its lessons."""
-    return {
-        label: _learn_one([one for one in lessons if one.label == label], fits)
-        for label in dict.fromkeys(one.label for one in lessons)
-    }
+def tables_of(lessons: Sequence[Lesson]) -> dict[str, tuple[Lessons, str]]:
+    """For each label its lessons as a table, and its default."""
+    labels = dict.fromkeys(one.label for one in lessons)
+    return {label: _table([one for one in lessons if one.label == label]) for label in labels}
 
 
-def _learn_one(lessons: Sequence[Lesson], fits: Mapping[str, Fit]) -> Learnt:
+def _table(lessons: Sequence[Lesson]) -> tuple[Lessons, str]:
     first = lessons[0]
     options = tuple(first.scores)
-    if any(one.scores.keys() != first.scores.keys() or one.default != first.default for one in lessons):
+    if any(tuple(one.scores) != options or one.default != first.default for one in lessons):
         raise BadInput(
             f"{first.label!r} is asked with other options or another default at other visits. Give each its own label."
         )
-    names = tuple(dict.fromkeys(name for one in lessons for name in features_of(one.values)))
     if any(one.values.keys() != first.values.keys() for one in lessons):
         raise BadInput(f"{first.label!r} is told other values at other visits. Tell it the same at all.")
-    values = np.array([[features_of(one.values).get(name, 0.0) for name in names] for one in lessons])
+    told = [features_of(one.values) for one in lessons]
+    names = tuple(dict.fromkeys(name for one in told for name in one))
+    values = np.array([[one.get(name, 0.0) for name in names] for one in told]).reshape(len(lessons), len(names))
     scores = np.array([[one.scores[option] for option in options] for one in lessons])
+    weights, sources = np.array([one.weight for one in lessons]), tuple(one.source for one in lessons)
     known = np.isfinite(values).all(axis=1)
-    table = Lessons(
-        names,
-        options,
-        values.reshape(len(lessons), len(names)),
-        scores,
-        scores,
-        tuple(one.source for one in lessons),
-        np.array([one.weight for one in lessons]),
-    )
-    return learn(table.where(known), first.default, fits)
+    return Lessons(names, options, values, scores, scores, sources, weights).where(known), first.default

@@ -56,10 +56,9 @@ class SimilarRows(Model):
         widths = _WIDTH * np.maximum(self.values.std(axis=0), 1e-12)
         return widths, np.average(self.known, axis=0, weights=self.weights), np.unique(self.sources).size
 
-    @property
-    def most(self) -> int:
+    def most(self, free: frozenset[str] = frozenset()) -> int:
         """All of them."""
-        return len(self.features)
+        return len(self.asked - free)
 
     @property
     def asked(self) -> frozenset[str]:

@@ -28,7 +28,7 @@ from adyton.kernel.ledger.for_kernel import ledger_for
 from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.ledger.terms import WORDS
 from adyton.kernel.limits import check_depth, check_request, check_stability, described
-from adyton.kernel.mechanisms import Mechanism
+from adyton.kernel.mechanisms import Declared, DeclaredFunction, Mechanism, trusted_functions
 from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
 from adyton.kernel.process import this_process
 from adyton.kernel.receipts import Debit, Receipts
@@ -54,7 +54,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
 
     *unit* names what is protected; the words in *accept* let a ledger take on another unit, ``rows_per_unit`` or schema
-    than it was used with.
+    than it was used with. *trusted* are functions of counts whose sensitivity whoever opens the kernel answers for.
 
     >>> import pandas, adyton as ad
     >>> table = pandas.DataFrame({"age": [34, 51, 77]})
@@ -80,6 +80,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         unit: str | None = None,
         accept: Collection[str] = (),
         noise: NoiseSource | None = None,
+        trusted: Collection[Declared] = (),
     ) -> None:
         schema = schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema))
         total = checked_total(epsilon)
@@ -87,7 +88,9 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not is_path(data):
             raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
         self._terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit)
+        functions = trusted_functions(trusted)
         self._open(total, ledger, dataset, name_of(data), noise, accept)
+        self._trusted = functions
         self.root = cast(TableSource, self._start(TableShape(schema, table.from_text), table, schema.rows_per_unit))
 
     @classmethod
@@ -102,16 +105,18 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         unit: str | None = None,
         accept: Collection[str] = (),
         noise: NoiseSource | None = None,
+        trusted: Collection[Declared] = (),
     ) -> Kernel[VectorSource]:
         """A kernel over a vector of counts that somebody has made already; its root is a vector.
 
         Its shape takes the place of a schema in the terms of the ledger.
         """
         counts, total = checked_counts(x), checked_total(epsilon)
-        stability = whole(rows_per_unit, "rows_per_unit", 1)
+        stability, functions = whole(rows_per_unit, "rows_per_unit", 1), trusted_functions(trusted)
         kernel = cast(Kernel[VectorSource], cls.__new__(cls))
         kernel._terms = Terms.of({"vector": counts.shape}, stability, unit)
         kernel._open(total, ledger, dataset, "vector", noise, accept)
+        kernel._trusted = functions
         vector = PrivateVector.of(counts)
         kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), vector, stability))
         return kernel
@@ -124,6 +129,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         epsilon: Rational,
         seed: int | np.random.SeedSequence | None = None,
         trials: int | None = None,
+        trusted: Collection[Declared] = (),
     ) -> Kernel[VectorSource]:
         """A kernel over a *public* vector of counts, with fast seeded noise. Its answers are marked as not private.
 
@@ -134,6 +140,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         kernel._terms = _simulated_terms(counts.shape)
         kernel._open(total, Tally(total, "simulation"), None, "simulation", SimulatedNoise(seed), ())
         kernel._trials = None if trials is None else whole(trials, "trials", 1)
+        kernel._trusted = trusted_functions(trusted)
         kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1))
         return kernel
 
@@ -178,6 +185,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         self._kept: dict[int, Kept] = {}
         self._noise: NoiseSource = noise or ExactNoise()
         self._trials: int | None = None
+        self._trusted: dict[str, Declared] = {}
         opened = ledger_for(ledger, total, dataset, otherwise, private=self._noise.private)
         self._ledger: Ledger | Tally = opened
         if isinstance(opened, Ledger):
@@ -244,6 +252,8 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             amount = rounded_down(given, kept.facts.stability)
             if not amount:
                 raise BadInput(f"epsilon must be at least 10^-73, given {shorten(epsilon)}.")
+            if isinstance(operator, DeclaredFunction) and isinstance(kept.facts.shape, VectorShape):
+                operator = operator.bound(self._trusted, kept.facts.shape)
             check_request(operator, kept.facts.shape, amount)
             with alone():
                 quote = self._accounts.quote(kept.facts.node, operator.cost(amount))

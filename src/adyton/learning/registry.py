@@ -19,7 +19,13 @@ _BEHIND_AUTO = "naive-bayes"
 """The learner that it stands for."""
 
 _LEARNERS: dict[str, tuple[str, str]] = {
+    "chosen": ("chosen_tree", "ChosenTree"),
+    "fletcher-islam": ("presets", "FletcherIslam"),
+    "friedman-schuster": ("presets", "FriedmanSchuster"),
+    "jagannathan": ("presets", "Jagannathan"),
+    "mohammed": ("presets", "Mohammed"),
     "naive-bayes": ("naive_bayes", "NaiveBayes"),
+    "patil-singh": ("presets", "PatilSingh"),
     "select-ls": ("consistent_tables", "SelectLs"),
     "workload": ("consistent_tables", "Workload"),
     "workload-ls": ("consistent_tables", "WorkloadLs"),
@@ -27,7 +33,9 @@ _LEARNERS: dict[str, tuple[str, str]] = {
 """The file and the class of every learner."""
 
 _MODELS: dict[str, tuple[str, str]] = {
+    "forest": ("forest_model", "ForestModel"),
     "naive-bayes": ("class_profiles", "ClassProfiles"),
+    "tree": ("tree_model", "TreeModel"),
 }
 """The file and the class of every kind of model."""
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.checked_file import digest_of
 from adyton.errors import BadInput
 from adyton.exact import Rational, display
 from adyton.kernel.sources import VectorSource
@@ -170,7 +171,7 @@ class Selector(ABC):
     @cached_property
     def digest(self) -> str:
         """What tells it apart from all other selectors."""
-        return selector_file.digest_of(selector_file.body_of(self))
+        return digest_of(selector_file.body_of(self))
 
     def __str__(self) -> str:
         about, more = self.training, "s" if self.training.dimensions > 1 else ""

@@ -6,6 +6,9 @@ from adyton.kernel.mechanisms.bisections import Bisections as Bisections
 from adyton.kernel.mechanisms.bucket_boundaries import BucketBoundaries as BucketBoundaries
 from adyton.kernel.mechanisms.coefficient_count import CoefficientCount as CoefficientCount
 from adyton.kernel.mechanisms.dawa_partition import DawaPartition as DawaPartition
+from adyton.kernel.mechanisms.declared_function import Declared as Declared
+from adyton.kernel.mechanisms.declared_function import DeclaredFunction as DeclaredFunction
+from adyton.kernel.mechanisms.declared_function import trusted_functions as trusted_functions
 from adyton.kernel.mechanisms.dyadic_partition import DyadicPartition as DyadicPartition
 from adyton.kernel.mechanisms.median_cell import MedianCell as MedianCell
 from adyton.kernel.mechanisms.noisy_count import NoisyCount as NoisyCount
@@ -34,5 +37,6 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     NonZeros,
     TotalVariation,
     Partitionality,
+    DeclaredFunction,
     SplitChoice,
 )

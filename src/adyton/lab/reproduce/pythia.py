@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.checked_file import digest_of
 from adyton.choice.criteria import CRITERIA
 from adyton.lab.corpus import Shape, confirm_public, dpbench_corpus
 from adyton.lab.delphi import USUAL_WORKLOADS, Delphi
@@ -28,7 +29,6 @@ from adyton.lab.reproduce.records import Record
 from adyton.lab.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN, SHIPPED
 from adyton.selection.pythia import Pythia
 from adyton.selection.selector import Selector
-from adyton.selection.selector_file import digest_of
 from adyton.selection.shipped import shipped_selector
 from adyton.selection.workload_kinds import workload_named
 
