@@ -7,13 +7,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adyton.choice.checked_file import FileKind, digest_of
 from adyton.choice.decision import Decision
 from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.learning import model_file
 from adyton.learning.classifier import Classifier
 from adyton.learning.model import Model
-from adyton.messages import shorten
 from adyton.release.files import named_format
 from adyton.release.plain_values import as_amount, as_text, of_kind, part_of
 from adyton.release.receipt_reading import read_bought, read_figures, read_receipt
@@ -21,16 +21,20 @@ from adyton.release.receipt_reading import read_bought, read_figures, read_recei
 if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier
 
-FORMAT, VERSION = "adyton classifier", 1
 JSON = "classifier.json"
-_WHAT = f"Give the folder of a saved classifier, or its {JSON}."
+KIND = FileKind(
+    "adyton classifier",
+    1,
+    "a classifier",
+    f"Give the folder of a saved classifier, or its {JSON}.",
+    "Take the file as it was written.",
+)
 
 
 def to_dict(fitted: FittedClassifier) -> dict[str, Any]:
     """Everything that is needed to predict later, without the data, and to know what was done; with a digest."""
     body = {
-        "format": FORMAT,
-        "version": VERSION,
+        **KIND.head,
         "classifier": fitted.classifier.to_plain(),
         "where": fitted.where,
         "learner": fitted.learner,
@@ -39,40 +43,36 @@ def to_dict(fitted: FittedClassifier) -> dict[str, Any]:
         "record": fitted.receipt.to_plain(),
         "model": fitted.model.to_plain(),
     }
-    return {"digest": model_file.digest_of(body), **body}
+    return {"digest": digest_of(body), **body}
 
 
 def says_so(path: Path) -> bool:
     """Whether a folder, or a file, holds a classifier by its own words."""
-    return named_format(path / JSON if path.is_dir() else path) == FORMAT
+    return named_format(path / JSON if path.is_dir() else path) == KIND.format
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The parts of the classifier in a folder or a file, by name."""
     place = Path(path)
     file = place / JSON if place.is_dir() else place
-    plain = model_file.plain_in(file, "classifier", _WHAT)
-    if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-        raise BadInput(f"{file} is not a classifier. {_WHAT}")
-    if plain.get("version") != VERSION:
-        given = shorten(plain.get("version"))
-        raise BadInput(f"{file} is a classifier of version {given}, this Adyton reads version {VERSION}.")
-    model_file.check_digest(plain, file)
-    try:
-        return _parts(plain)
-    except BadInput as problem:
-        raise BadInput(f"{file} is not a classifier that can be used: {str(problem).rstrip('.')}. {_WHAT}") from None
-    except model_file.WRONG:
-        raise BadInput(f"{file} is not a classifier that can be used: parts are missing or wrong. {_WHAT}") from None
+    return KIND.read(file, lambda plain: _usable(plain, file))
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:
     """What predicts: the model of a saved classifier, or one that was saved by itself."""
     place = Path(path)
-    if place.is_dir() or named_format(place) != model_file.FORMAT:
+    if place.is_dir() or named_format(place) != model_file.KIND.format:
         model: Model = read(path)["model"]
         return model
     return model_file.read(path)
+
+
+def _usable(plain: dict[str, Any], file: Path) -> dict[str, Any]:
+    try:
+        return _parts(plain)
+    except BadInput as problem:
+        why = str(problem).rstrip(".")
+        raise BadInput(f"{file} is not a classifier that can be used: {why}. {KIND.writer}") from None
 
 
 def _parts(plain: dict[str, Any]) -> dict[str, Any]:

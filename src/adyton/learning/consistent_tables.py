@@ -108,7 +108,7 @@ def profiles_of(target: Target, tables: list[Reals], totals: Reals) -> ClassProf
     attributes = target.schema.attributes.values()
     profiles = [Frequencies.of(attribute, table, 0.5) for attribute, table in zip(attributes, tables, strict=True)]
     rows = max(0.0, float(totals.sum()))
-    return ClassProfiles(target=target, prior=prior_of(totals), profiles=tuple(profiles), rows=rows)
+    return ClassProfiles(target=target, prior=prior_of(totals), profiles=tuple(profiles), counted=rows)
 
 
 def _line(source: TableSource, name: str, label: str) -> VectorSource:

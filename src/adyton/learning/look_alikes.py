@@ -139,11 +139,11 @@ def results_of(plain: object) -> tuple[PublicResult, ...]:
 
 
 def _result(plain: object) -> PublicResult:
-    texts = {name: as_text(part_of(plain, name), name) for name in ("method", "table")}
-    numbers = {name: as_real(part_of(plain, name), name) for name in _NUMBERS}
-    if min(numbers[name] for name in _NUMBERS[:5]) <= 0:
+    method, table = (as_text(part_of(plain, name), name) for name in ("method", "table"))
+    numbers = [as_real(part_of(plain, name), name) for name in _NUMBERS]
+    if min(numbers[:5]) <= 0:
         raise ValueError("rows, cells, classes, attributes and epsilon are greater than 0.")
-    return PublicResult(**texts, **numbers)
+    return PublicResult(method, table, *numbers)
 
 
 def _distance(here: Sequence[float], there: Sequence[float]) -> float:

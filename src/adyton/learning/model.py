@@ -12,7 +12,6 @@ import numpy as np
 from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
 from adyton.learning import model_file
-from adyton.learning.outline import Outline
 from adyton.learning.target import Target
 from adyton.schema import Schema
 from adyton.schema.attributes import Label
@@ -29,8 +28,6 @@ class Model(ABC):
     kind: ClassVar[str]
 
     target: Target
-    rows: float | None = None
-    """About how many rows it was learnt from, as far as noisy answers tell."""
 
     @property
     def schema(self) -> Schema:
@@ -46,6 +43,11 @@ class Model(ABC):
     def classes(self) -> tuple[Label, ...]:
         """What it can predict, in the order of the probabilities."""
         return self.target.classes
+
+    @property
+    def rows(self) -> float | None:
+        """About how many rows it was learnt from, as far as its noisy answers tell; None if they do not."""
+        return None
 
     @abstractmethod
     def _probabilities(self, codes: Integers) -> Reals:
@@ -105,10 +107,6 @@ class Model(ABC):
     @abstractmethod
     def explain(self) -> str:
         """What was learnt, for people."""
-
-    def outlines(self) -> tuple[Outline, ...]:
-        """The trees that it consists of, to be drawn; none where it is no tree."""
-        return ()
 
     def __str__(self) -> str:
         return self.explain()

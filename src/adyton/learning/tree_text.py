@@ -16,7 +16,7 @@ def drawn(model: TreeModel, most: int | None = None) -> str:
     A line says the noisy number of rows, the most probable class, and how probable it is.
     """
     tree = model.tree
-    shown = _shown(model, most)
+    shown = shown_nodes(model, most)
     above, sizes = tree.parents(), tree.sizes
     lines: list[str] = []
     stack = [(0, "", "")]
@@ -34,7 +34,7 @@ def drawn(model: TreeModel, most: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _shown(model: TreeModel, most: int | None) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def shown_nodes(model: TreeModel, most: int | None) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Which nodes are shown: whole families, from the root down."""
     tree = model.tree
     shown = np.zeros(tree.split.size, dtype=bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from adyton.learning.classifier_words import choice_in_words
-from adyton.report.classifier_pictures import MOST_TREES, ModelPicture, model_pictures
+from adyton.report.classifier_pictures import ModelPicture, model_pictures
 from adyton.report.page import NARROW, WIDE, templates
 from adyton.report.paid import paid_facts
 from adyton.report.scales import figure, number
@@ -18,9 +18,10 @@ _PICTURES, _NOTEBOOK_PICTURES, _NOTEBOOK_WIDTH = 13, 3, 640
 
 def render(fitted: FittedClassifier) -> str:
     """The whole page."""
-    pictures = [_drawn(one) for one in model_pictures(fitted.model, _PICTURES)]
+    pictures, more = model_pictures(fitted.model, _PICTURES)
     page = templates().get_template("classifier.html.j2")
-    return page.render(**_facts(fitted), pictures=pictures, schema=fitted.model.target.whole.to_toml().strip())
+    drawn = [_drawn(one) for one in pictures]
+    return page.render(**_facts(fitted), pictures=drawn, more=more, schema=fitted.model.target.whole.to_toml().strip())
 
 
 def to_html(fitted: FittedClassifier) -> str:
@@ -29,7 +30,7 @@ def to_html(fitted: FittedClassifier) -> str:
 
     pictures = [
         {"title": one.title, "caption": one.caption, "drawing": Markup(one.draw(_NOTEBOOK_WIDTH))}
-        for one in model_pictures(fitted.model, _NOTEBOOK_PICTURES)
+        for one in model_pictures(fitted.model, _NOTEBOOK_PICTURES)[0]
     ]
     page = templates().get_template("classifier_notebook.html.j2")
     return page.render(**_facts(fitted), pictures=pictures, width=_NOTEBOOK_WIDTH)
@@ -48,9 +49,7 @@ def _drawn(picture: ModelPicture) -> dict[str, Any]:
 
 def _facts(fitted: FittedClassifier) -> dict[str, Any]:
     """What every view of a classifier says."""
-    model, trees = fitted.model, len(fitted.model.outlines())
-    drawn = (trees and MOST_TREES) or max(0, _PICTURES - 1)
-    more = max(0, (trees or len(model.schema.names)) - drawn)
+    model = fitted.model
     return {
         "fitted": fitted,
         "model": model,
@@ -60,7 +59,6 @@ def _facts(fitted: FittedClassifier) -> dict[str, Any]:
         "alike": fitted.look_alikes,
         "learnt": model.explain(),
         "options": fitted.classifier.options,
-        "more": f"{more:,} more {'trees' if trees else 'attributes'} are in the file beside this page." if more else "",
         "number": number,
         "figure": figure,
         **paid_facts(fitted.receipt, fitted.epsilon, "model"),
