@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaF
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
+
+if TYPE_CHECKING:
+    from adyton.release.staging import Place
 
 
 def _methods() -> list[str]:
@@ -76,7 +79,7 @@ def command(
     amount = budget(epsilon, "--epsilon")
     check_folder(out_folder, (data, data.rpartition("#")[0], schema, ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet, what="a model")
-    folder = nullcontext()
+    folder: AbstractContextManager[Place | None] = nullcontext()
     if out_folder is not None:
         replaces = classifier_saving.REPLACEABLE if overwrite else ()
         folder = staged(out_folder, replaces=replaces, ours=classifier_file.says_so)

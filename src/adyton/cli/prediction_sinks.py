@@ -60,7 +60,8 @@ class ParquetSink(PredictionSink):
     """A Parquet file, with a group of rows for each table."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._writer = path, None
+        self._path = path
+        self._writer: Any = None
 
     def write(self, table: pa.Table) -> None:
         """The first table says what the columns are."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.learning.model import Model
-from adyton.release.frames import arrow_column, free
+from adyton.release.frames import free
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +44,7 @@ class Predictions:
         self._counts += np.bincount(places, minlength=len(self._counts))
         columns: list[Any] = [_classes(self.model.classes).take(pa.array(places))]
         if self.probabilities:
-            columns += [arrow_column(np.ascontiguousarray(column)) for column in found.T]
+            columns += [pa.array(np.ascontiguousarray(column)) for column in found.T]
         if kept is None:
             return pa.Table.from_arrays(columns, names=self.names)
         return pa.Table.from_arrays([*kept.columns, *columns], names=[*kept.column_names, *self.names])

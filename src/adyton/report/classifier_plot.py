@@ -55,6 +55,10 @@ def _draw_tree(model: TreeModel, title: str, path: str | os.PathLike[str] | None
                 axes.barh(row + 0.5, 24 * share, left=start, height=0.6, color=colour_of(place), alpha=0.9)
                 start += 24 * share
             axes.text(75.5, row + 0.5, line.said[:40], va="center", color=_INK)
+        from matplotlib.patches import Patch
+
+        keys = [Patch(facecolor=colour_of(place), label=str(one)) for place, one in enumerate(model.classes[:8])]
+        axes.legend(handles=keys, ncols=4, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         if path is not None:
             write(figure, path)
     return figure
