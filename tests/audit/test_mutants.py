@@ -11,6 +11,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
+import adyton as ad
 from adyton.audit.accounting import audit_accounting
 from adyton.audit.certificates import audit_certificates, cost_of
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
@@ -18,17 +19,26 @@ from adyton.audit.mechanisms import audit_mechanism
 from adyton.audit.plans import audit_plan
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.run import Check
+from adyton.audit.statistical import certify
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel import budget as budget_module
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import read_account, read_entries
-from adyton.kernel.mechanisms import DyadicPartition, NoisyCount, VectorLaplace, vector_laplace
+from adyton.kernel.mechanisms import (
+    Declared,
+    DeclaredFunction,
+    DyadicPartition,
+    NoisyCount,
+    Statistic,
+    VectorLaplace,
+    vector_laplace,
+)
 from adyton.kernel.transforms import LinearMap
 from adyton.noise import ExactNoise, Ratio, SimulatedNoise
 from adyton.plans import plan_named
 from adyton.plans.steps import CountsRows, Rows
-from adyton.queries import Explicit, Haar, Hierarchy, Identity, Partition, Queries
+from adyton.queries import Explicit, Haar, Hierarchy, Identity, Partition, Queries, Total
 
 
 class Noise(ExactNoise):
@@ -115,6 +125,42 @@ def test_noise_mutants_are_caught_by_the_attack(noise_type, mechanism):
 
 def test_zero_twice_is_caught():
     assert not audit_laplace(TwoZeros(), 200_000).passed
+
+
+def test_a_metafeature_without_noise_is_caught(monkeypatch):
+    """A declared function whose value comes out as it is; and one that gives itself a smaller sensitivity."""
+    assert not attack(DeclaredFunction, Silent()).passed
+    monkeypatch.setattr(Declared, "changes", 0.5)
+    monkeypatch.setattr(Statistic, "_scale", lambda self, cells, epsilon: F(self.sensitivity(cells)) / epsilon)
+    assert not attack(DeclaredFunction, ExactNoise()).passed
+
+
+def test_a_choice_by_a_true_value_is_caught():
+    """A choice maker whose metafeature measures, as it must, and then gives the true value all the same."""
+
+    def true_rows(x, epsilon):
+        x.measure(Total(x.shape), epsilon)
+        return float(peek(x).sum())
+
+    def decisions(side, trials, feature):
+        options = [ad.option(predict=text)(total_of) for text in ("rows", "7.5")]
+        maker = ad.ChoiceMaker([options[0], replace(options[1], name="other")], informed_by=[feature], share="0.5")
+        kernel = [Kernel.simulated(side, epsilon=1, seed=seed) for seed in range(trials)]
+        return np.array([[maker.decide(one.root, epsilon=1).chosen == "other"] for one in kernel], dtype=np.int64)
+
+    left, right = np.array([7, 0]), np.array([8, 0])
+    for private in (True, False):
+        feature = ad.metafeature(name="rows")(true_rows if private else total_rows)
+        found = certify(lambda side, trials: decisions(side, trials, feature), left, right, draws=300, alpha=1e-6)
+        assert (found.lower_bound > 1) == private
+
+
+def total_of(x, *, epsilon):
+    return x.measure(Total(x.shape), epsilon).value
+
+
+def total_rows(x, epsilon):
+    return x.measure(Total(x.shape), epsilon)
 
 
 def test_one_noise_for_all_queries_is_caught():

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.checked_file import FileKind
 from adyton.choice.judging import Fit, learn, usual_fits
 from adyton.choice.learnt import Learnt
 from adyton.choice.lessons import Lessons
 from adyton.choice.policy import Policy, Visit, followed
 from adyton.choice.public_data import budgets, public_inputs
 from adyton.choice.replaying import Lesson, Program, Replayer, Run, Score, tables_of
+from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.whole import whole
+
+_KIND = FileKind("adyton learned choices", 1, "a file of learned choices", "LearnedChoices.save writes such files.")
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,17 @@ class LearnedChoices:
         with followed(Policy(self.learnt)) as trace:
             yield trace
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learnt to a file: JSON, with a digest that shows later changes."""
+        gain = None if self.gain is None else asdict(self.gain)
+        learnt = {label: one.to_plain() for label, one in self.learnt.items()}
+        _KIND.write({**_KIND.head, "learnt": learnt, "gain": gain}, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> LearnedChoices:
+        """What :meth:`save` wrote, checked as a stranger's file."""
+        return _KIND.read(path, _loaded)
+
     def explain(self) -> str:
         """What is decided where, and what it was worth on public data."""
         parts = [f"{label}: {one.in_words()}" for label, one in self.learnt.items()]
@@ -56,6 +72,16 @@ class LearnedChoices:
 
     def __str__(self) -> str:
         return self.explain()
+
+
+def _loaded(plain: dict[str, Any]) -> LearnedChoices:
+    learnt = {str(label): Learnt.from_plain(one) for label, one in plain["learnt"].items()}
+    if plain["gain"] is None:
+        return LearnedChoices(learnt)
+    gain = Gain(**{name: None if value is None else float(value) for name, value in plain["gain"].items()})
+    if not np.isfinite([gain.default, gain.in_sample, gain.held_out or 0.0, gain.error]).all():
+        raise BadInput("the mean scores of learned choices are finite numbers.")
+    return LearnedChoices(learnt, gain)
 
 
 def learn_choices(

@@ -145,7 +145,7 @@ def metafeature_of(
         return function
     if not callable(function):
         raise BadInput(f"a metafeature is a function, given {shorten(function)}.")
-    own = name or getattr(function, "__name__", "")
+    own = name or str(getattr(function, "__name__", ""))
     if not own.isidentifier():
         raise BadInput(
             f"a metafeature has a name that can stand in a formula, given {shorten(own)}. Write it with def."

@@ -99,4 +99,4 @@ def option_of(function: Callable[..., Any], predict: Predict | None = None, name
     """The option of a function, or the option itself."""
     if isinstance(function, Option):
         return function
-    return Option(name or getattr(function, "__name__", ""), function, predict)
+    return Option(name or str(getattr(function, "__name__", "")), function, predict)

@@ -68,6 +68,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
 
     root: Root
     """The source that everything else is derived from."""
+    _trusted: dict[str, Declared]
 
     def __init__(
         self: Kernel[TableSource],
@@ -185,7 +186,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         self._kept: dict[int, Kept] = {}
         self._noise: NoiseSource = noise or ExactNoise()
         self._trials: int | None = None
-        self._trusted: dict[str, Declared] = {}
+        self._trusted = {}
         opened = ledger_for(ledger, total, dataset, otherwise, private=self._noise.private)
         self._ledger: Ledger | Tally = opened
         if isinstance(opened, Ledger):
