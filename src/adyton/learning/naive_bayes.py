@@ -36,6 +36,7 @@ from adyton.schema.numbers import Integer, Numeric
 RECIPE, AUTO = "recipe", "auto"
 FEW_CELLS = 16
 """Up to here nothing is better than to measure every cell."""
+_HALF = 0.5
 _SIGNAL = 2
 """Below so much signal a cell (ε·rows/cells) single cells are lost in noise, and sums are asked for."""
 
@@ -59,7 +60,8 @@ class NaiveBayes(Learner):
     With the *recipe*, every cell gets noise of scale b = k/ε, and q = max(z, 0) + b·π_c + ½ is the count of a cell in a
     class of frequency π_c: where the noise drowns a table, its attribute tells nothing. With *auto*, the histograms of
     attributes that have an order and more than a few cells are estimated by the algorithm that promises the least
-    error, chosen privately for each of them; any other name is that of the algorithm for all histograms.
+    error, chosen privately for each of them; any other name is that of the algorithm for all histograms. They get half
+    as many pseudo-counts, in the shape of all classes together.
     """
 
     name = "naive-bayes"
@@ -70,7 +72,9 @@ class NaiveBayes(Learner):
     """``recipe``, ``auto``, or the name of an algorithm."""
     workload: Literal["auto", "identity", "prefix"] = "auto"
     """What an algorithm is asked for: single cells, or sums. By itself it is sums where ε·rows/cells is at most 2, by a
-    noisy number of the rows of the class, and for means and variances."""
+    noisy number of rows, and for means and variances."""
+    smoothing: Literal["noise", "half"] = "noise"
+    """Pseudo-counts that grow with the noise, or half of one for every cell."""
     totals_share: Share = Fraction(1, 20)
     """The part of ε that counts the classes, where no table is measured cell by cell that would tell."""
 
@@ -80,9 +84,10 @@ class NaiveBayes(Learner):
         chosen = self._chosen(target)
         each = self._each(target, epsilon)
         for name in chosen:
+            attribute = target.schema.attributes[name]
             for vector in by_class(class_vector(source, name, target.label)):
-                for workload in self._workloads(vector):
-                    self._plan(target.schema.attributes[name]).admit(vector, workload, each)
+                for workload in self._workloads(attribute, vector):
+                    self._plan(attribute).admit(vector, workload, each)
 
     def learn(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
         """Tables that are measured cell by cell first: they say how many rows there are in each class."""
@@ -126,17 +131,16 @@ class NaiveBayes(Learner):
 
     def _estimated(self, source: TableSource, target: Target, name: str, totals: Reals, each: Fraction) -> Reals:
         """The table of an attribute, class by class; of shape (cells, classes)."""
-        plan = self._plan(target.schema.attributes[name])
-        columns = []
-        for vector, rows in zip(by_class(class_vector(source, name, target.label)), totals.tolist(), strict=True):
-            scarce = float(each) * max(rows, 0.0) / vector.cells <= _SIGNAL
-            workload = self._workloads(vector)[0 if scarce else -1]
-            columns.append(plan.carry_out(vector, workload, each).estimate.reshape(-1))
-        return np.stack(columns, axis=1)
+        attribute = target.schema.attributes[name]
+        plan = self._plan(attribute)
+        vectors = by_class(class_vector(source, name, target.label))
+        scarce = float(each) * max(float(totals.sum()), 0.0) / vectors[0].cells <= _SIGNAL
+        workload = self._workloads(attribute, vectors[0])[0 if scarce else -1]
+        return np.stack([plan.carry_out(one, workload, each).estimate.reshape(-1) for one in vectors], axis=1)
 
-    def _workloads(self, vector: VectorSource) -> tuple[Queries, ...]:
+    def _workloads(self, attribute: Attribute, vector: VectorSource) -> tuple[Queries, ...]:
         """What may be asked of a class's histogram: where there are few rows, and where there are many."""
-        if self.workload == "identity":
+        if self.workload == "identity" or not attribute.ordered:
             return (Identity(vector.shape),)
         if self.workload == "prefix" or self.model == "gaussian":
             return (Prefix(vector.shape),)
@@ -146,7 +150,17 @@ class NaiveBayes(Learner):
         self, target: Target, name: str, table: Reals, prior: Reals, each: Fraction, estimated: bool
     ) -> Profile:
         attribute = target.schema.attributes[name]
-        pseudo = 0.5 if estimated else prior / float(each) + 0.5
+        pseudo = prior / float(each) if self.smoothing == "noise" else np.zeros_like(prior)
         if self.model == "gaussian" and isinstance(attribute, Integer | Numeric):
-            return Bells.of(attribute, table, pseudo)
-        return Frequencies.of(attribute, table, pseudo)
+            return Bells.of(attribute, table, pseudo + _HALF)
+        return Frequencies.of(attribute, table, (_alike(table) * pseudo if estimated else pseudo) + _HALF)
+
+
+def _alike(table: Reals) -> Reals:
+    """Half a pseudo-count a cell on average, in the shape of all classes together; of shape (cells, 1).
+
+    An algorithm has smoothed the histogram already. Its error is in the shape: where the noise drowns it, the classes
+    should not differ, rather than be flat.
+    """
+    pooled = np.maximum(table, 0.0).sum(axis=1, keepdims=True) + _HALF
+    return np.asarray(_HALF * pooled / pooled.mean())

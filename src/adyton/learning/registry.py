@@ -20,6 +20,7 @@ _BEHIND_AUTO = "naive-bayes"
 
 _LEARNERS: dict[str, tuple[str, str]] = {
     "chosen": ("chosen_tree", "ChosenTree"),
+    "contingency": ("consistent_tables", "Contingency"),
     "fletcher-islam": ("presets", "FletcherIslam"),
     "friedman-schuster": ("presets", "FriedmanSchuster"),
     "jagannathan": ("presets", "Jagannathan"),
