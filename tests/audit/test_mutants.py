@@ -19,6 +19,7 @@ from adyton.audit.mechanisms import audit_mechanism
 from adyton.audit.plans import audit_plan
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.run import Check
+from adyton.audit.selections import audit_selection_exactly
 from adyton.audit.statistical import certify
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel import budget as budget_module
@@ -30,10 +31,12 @@ from adyton.kernel.mechanisms import (
     DeclaredFunction,
     DyadicPartition,
     NoisyCount,
+    SplitChoice,
     Statistic,
     VectorLaplace,
     vector_laplace,
 )
+from adyton.kernel.mechanisms.split_scores import EntropyScore, GiniScore, MaxScore
 from adyton.kernel.transforms import LinearMap
 from adyton.noise import ExactNoise, Ratio, SimulatedNoise
 from adyton.plans import plan_named
@@ -319,6 +322,66 @@ def test_rows_counted_under_two_reasons(monkeypatch):
     once = private_table.misfit_table
     monkeypatch.setattr(private_table, "misfit_table", lambda *a, **k: once(*a, **k).union(once(*a, **k)))
     assert not audit_misfits().passed
+
+
+def test_one_row_in_two_leaves_is_caught(monkeypatch):
+    from adyton.audit.accounting import audit_leaves
+    from adyton.kernel.tables import leaves
+
+    assert audit_leaves().passed
+    once = leaves._one_level
+
+    def twice(rows, tree, nodes, first, codes, depth):
+        if depth:
+            nodes, first = np.append(nodes, nodes[-1]), np.append(first, first[-1])
+        return once(rows, tree, nodes, first, codes, depth)
+
+    monkeypatch.setattr(leaves, "_one_level", twice)
+    assert not audit_leaves().passed
+
+
+def test_rows_counted_in_two_leaves_are_caught_by_the_choice(monkeypatch):
+    """As if the leaves overlapped: every leaf of a level sees all rows of the table."""
+    from adyton.kernel.tables.coded_table import CodedTable
+
+    case = next(case for case in SplitChoice.audit_cases() if "two leaves" in case.name)
+    honest = CodedTable.split_tables
+
+    def overlapping(self, tree, names, label):
+        return [np.broadcast_to(table.sum(axis=0), table.shape) for table in honest(self, tree, names, label)]
+
+    assert audit_selection_exactly(case, pairs=40).passed
+    monkeypatch.setattr(CodedTable, "split_tables", overlapping)
+    assert not audit_selection_exactly(case, pairs=40).passed
+
+
+class WithTheThesisBound(SplitChoice):
+    """Claim. A mutant. Proof. The entropy per row of a leaf has the sensitivity (1/ln 2 + log₂|D|)/|D|. ∎"""
+
+    def draw(self, data, epsilon, noise, trials):
+        rows = max(1, data.count())
+        bound = F(str((1 / math.log(2) + math.log2(rows)) / rows))
+        scores = np.zeros(self.candidates.shape, dtype=np.int64)
+        names = self.tree.attributes[1:]
+        for place, table in enumerate(data.split_tables(self.tree, names, self.label), start=1):
+            inside = table / np.maximum(table.sum(axis=2, keepdims=True), 1)
+            bits = -(table * np.log2(np.where(inside > 0, inside, 1))).sum(axis=(1, 2))
+            scores[:, place] = -np.rint(1000 * bits / np.maximum(table.sum(axis=(1, 2)), 1))
+        return noise.permute_and_flips(scores, self.candidates == 1, epsilon / (1000 * bound))[None]
+
+
+def test_entropy_with_the_bound_of_the_thesis_is_caught():
+    case = next(case for case in SplitChoice.audit_cases() if "two leaves" in case.name)
+    mutant = WithTheThesisBound(case.mechanism.tree, case.mechanism.candidates, "y")
+    assert not audit_selection_exactly(replace(case, mechanism=mutant), pairs=40).passed
+
+
+@pytest.mark.parametrize("score", [MaxScore, GiniScore, EntropyScore])
+def test_a_spread_that_is_a_tenth_short_is_caught(monkeypatch, score):
+    honest = score.spread
+    case = next(case for case in SplitChoice.audit_cases() if score.__name__.lower()[:3] in case.name)
+    monkeypatch.setattr(score, "spread", lambda self, classes: F(9, 10) * honest(self, classes))
+    assert not audit_selection_exactly(case, pairs=40).passed
 
 
 # ---- ledger
