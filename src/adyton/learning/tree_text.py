@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from adyton.learning.leaf_profiles import LeafProfiles
     from adyton.learning.tree_model import TreeModel
 
 
-def drawn(model: TreeModel, most: int | None = None) -> str:
+def drawn(model: TreeModel | LeafProfiles, most: int | None = None) -> str:
     """Every node below the one that it was split from; at most so many lines, those near the root first.
 
     A line says the noisy number of rows, the most probable class, and how probable it is.
@@ -34,7 +35,7 @@ def drawn(model: TreeModel, most: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def shown_nodes(model: TreeModel, most: int | None) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def shown_nodes(model: TreeModel | LeafProfiles, most: int | None) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Which nodes are shown: whole families, from the root down."""
     tree = model.tree
     shown = np.zeros(tree.split.size, dtype=bool)
@@ -48,7 +49,7 @@ def shown_nodes(model: TreeModel, most: int | None) -> np.ndarray[tuple[int, ...
     return shown
 
 
-def _line(model: TreeModel, node: int, above: int) -> str:
+def _line(model: TreeModel | LeafProfiles, node: int, above: int) -> str:
     tree = model.tree
     what = "all rows"
     if node:
