@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from adyton.learning.fitted_classifier import FittedClassifier
-    from adyton.learning.tree_model import TreeModel
+    from adyton.report.tree_picture import DrawnTree
 
 _PANELS, _LINES = 6, 60
 _ROW, _INK = 0.24, "#1D2329"
@@ -39,7 +39,7 @@ def plot(fitted: FittedClassifier, path: str | os.PathLike[str] | None = None) -
     raise BadInput(f"there is no picture of a {fitted.model.kind} model. explain() tells it in words.")
 
 
-def _draw_tree(model: TreeModel, title: str, path: str | os.PathLike[str] | None) -> Figure:
+def _draw_tree(model: DrawnTree, title: str, path: str | os.PathLike[str] | None) -> Figure:
     """Line by line: the answer, a bar of the classes, and the noisy number of rows."""
     lines = node_lines(model, _LINES)
     with drawing(_SETTINGS) as new_figure:
