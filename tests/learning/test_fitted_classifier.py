@@ -10,8 +10,7 @@ import pytest
 import adyton as ad
 from adyton.choice.decision import Decision
 from adyton.errors import BadInput, BudgetExceeded, SchemaError
-from adyton.interrupts import Terminated
-from adyton.learning import decisions, learners
+from adyton.learning import decisions
 from adyton.learning.look_alikes import FORMAT, PublicResult, look_alikes, public_results, results_of
 from adyton.learning.naive_bayes import NaiveBayes
 from adyton.noise import SimulatedNoise
@@ -26,12 +25,12 @@ SCHEMA = ad.Schema(
     },
 )
 RANDOM = np.random.default_rng(3)
-KIND = RANDOM.integers(0, 3, 1500)
+KIND = RANDOM.integers(0, 3, 900)
 TABLE = pd.DataFrame(
     {
         "size": np.where(KIND == 0, "small", "large"),
-        "age": np.clip(30 * KIND + RANDOM.integers(0, 30, 1500), 0, 99),
-        "id": [f"n{number}" for number in range(1500)],
+        "age": np.clip(30 * KIND + RANDOM.integers(0, 30, 900), 0, 99),
+        "id": [f"n{number}" for number in range(900)],
         "one": "only",
         "kind": np.array(["<b>", "b", "c"])[KIND],
     }
@@ -40,7 +39,7 @@ FROM = ["size", "age"]
 
 
 def session(table=TABLE, **options):
-    return ad.Session(table, **{"schema": SCHEMA, "epsilon": 4, "noise": SimulatedNoise(1), **options})
+    return ad.Session(table, **{"schema": SCHEMA, "epsilon": 3, "noise": SimulatedNoise(1), "dataset": "t", **options})
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +47,9 @@ def fitted():
     return session().fit(ad.Classifier("kind", FROM), epsilon=2)
 
 
-@pytest.mark.parametrize("method", ["auto", *learners()])
+@pytest.mark.parametrize(
+    "method", ["auto", "chosen", "friedman-schuster", "jagannathan", "naive-bayes-tree", "select-ls"]
+)
 def test_every_method_is_fitted_saved_drawn_and_told(method, tmp_path):
     opened = session()
     model = opened.fit(ad.Classifier("kind", FROM, method=method), epsilon=2, where="age >= 0 or size = 'small'")
@@ -61,7 +62,7 @@ def test_every_method_is_fitted_saved_drawn_and_told(method, tmp_path):
     assert loaded.to_dict() == model.to_dict()
     assert np.array_equal(loaded.predict_proba(TABLE[:50]), model.predict_proba(TABLE[:50]))
     page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
-    for words in ("Classifier of kind", "What was learnt", "age &gt;= 0", "<svg", "Simulated" if 0 else "simulated"):
+    for words in ("Classifier of kind", "What was learnt", "age &gt;= 0", "<svg", "was simulated"):
         assert words in page
     assert "<b>" not in page.replace("<body>", "")
     assert "<svg" in model._repr_html_()
@@ -156,7 +157,6 @@ def test_what_is_paid_for_survives_an_interrupt(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         opened.fit(ad.Classifier("kind", FROM), epsilon=2)
     assert isinstance(opened.last, ad.FittedClassifier)
-    assert not isinstance(KeyboardInterrupt(), Terminated)
     assert opened.last.epsilon == opened.spent == 2
 
 
@@ -263,13 +263,13 @@ def test_quality_comes_from_public_tables_that_are_alike(fitted):
             for place, table in enumerate(tables)
         ]
 
-    near = look_alikes(["chosen", "naive-bayes"], fitted.model, F(2), results(1500))
+    near = look_alikes(["chosen", "naive-bayes"], fitted.model, F(2), results(900))
     assert [one.table for one in near.results] == ["a", "b", "c", "d"]
     assert near.accuracy == pytest.approx((0.6, 0.9))
     assert "60 to 90% of new rows right" in near.in_words()
     assert look_alikes(["naive-bayes"], fitted.model, F(2), results(60_000)) is None
-    assert look_alikes(["naive-bayes"], fitted.model, F(2), results(1500, ("a", "b"))) is None
-    assert look_alikes(["chosen"], fitted.model, F(2), results(1500)) is None
+    assert look_alikes(["naive-bayes"], fitted.model, F(2), results(900, ("a", "b"))) is None
+    assert look_alikes(["chosen"], fitted.model, F(2), results(900)) is None
 
 
 def test_public_results_are_read_or_are_none():

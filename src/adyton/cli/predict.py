@@ -57,6 +57,8 @@ def command(
         for codes, kept in batches:
             sink.write(found.of(codes, kept))
             advance(len(codes))
+        if not found.rows:
+            sink.write(found.none())  # a table without rows has columns all the same
     if as_json and out_file is not None:
         print_json({"label": learnt.label, "out": str(out_file), "rows": found.rows, "predicted": found.counted})
     elif out_file is not None and not quiet:

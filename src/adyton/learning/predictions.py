@@ -19,7 +19,7 @@ class Predictions:
     """Makes tables of predictions, batch by batch, and counts what was predicted."""
 
     def __init__(self, model: Model, *, probabilities: bool, beside: Sequence[str] = ()) -> None:
-        self.model, self.probabilities = model, probabilities
+        self.model, self.probabilities, self.beside = model, probabilities, tuple(beside)
         wanted = [f"predicted_{model.label}", *(f"probability_{one}" for one in model.classes if probabilities)]
         self.names = [free(name, beside) for name in wanted]
         """The columns of predictions: the label first. No column that is kept has such a name."""
@@ -48,6 +48,13 @@ class Predictions:
         if kept is None:
             return pa.Table.from_arrays(columns, names=self.names)
         return pa.Table.from_arrays([*kept.columns, *columns], names=[*kept.column_names, *self.names])
+
+    def none(self) -> pa.Table:
+        """The predictions for no rows."""
+        import pyarrow as pa
+
+        kept = pa.Table.from_arrays([pa.nulls(0, pa.string())] * len(self.beside), names=list(self.beside))
+        return self.of(np.empty((0, len(self.model.schema.names)), dtype=np.int64), kept if self.beside else None)
 
 
 def _classes(classes: tuple[Any, ...]) -> pa.Array:
