@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _FILES = {
+    "Classifier": "adyton.learning.classifier",
+    "FittedClassifier": "adyton.learning.fitted_classifier",
     "Learner": "adyton.learning.learner",
     "Model": "adyton.learning.model",
     "PrivateDecisionTreeClassifier": "adyton.learning.private_trees",
@@ -18,6 +20,8 @@ _FILES = {
 }
 
 __all__ = [
+    "Classifier",
+    "FittedClassifier",
     "Learner",
     "Model",
     "PrivateDecisionTreeClassifier",
@@ -27,6 +31,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from adyton.learning.classifier import Classifier as Classifier
+    from adyton.learning.fitted_classifier import FittedClassifier as FittedClassifier
     from adyton.learning.learner import Learner as Learner
     from adyton.learning.model import Model as Model
     from adyton.learning.private_naive_bayes import PrivateNaiveBayes as PrivateNaiveBayes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from fractions import Fraction
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -16,6 +17,8 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.sources import TableSource
+from adyton.learning.classifier import Classifier
+from adyton.learning.fitted_classifier import FittedClassifier, fit_classifier
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
 from adyton.release import Release
@@ -62,8 +65,8 @@ class Session(Budgeted):
         noise: NoiseSource | None = None,
     ) -> None:
         self.schema = declared_schema(schema, rows_per_unit)
-        self.last: Release | None = None
-        """The release that was made last: should an interrupt come before it has a name, it is not lost."""
+        self.last: Release | FittedClassifier | None = None
+        """What was paid for last: should an interrupt come before it has a name, it is not lost."""
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
@@ -188,6 +191,15 @@ class Session(Budgeted):
                 misfits=counted,
             )
         return release
+
+    def fit(self, classifier: Classifier, epsilon: Rational, *, where: str | None = None) -> FittedClassifier:
+        """Learn a classifier, spending *epsilon*: ``session.fit(ad.Classifier("department"), epsilon=1)``.
+
+        *where* keeps the rows that satisfy a predicate. A request that cannot be carried out to its end is refused
+        before anything is spent. What comes out is public: it predicts for nothing, and can be saved and handed out.
+        """
+        self.last = None
+        return fit_classifier(self._kernel, classifier, epsilon, where, partial(setattr, self, "last"))
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of rows, spending *epsilon*.
