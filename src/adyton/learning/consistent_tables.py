@@ -103,6 +103,28 @@ class SelectLs(Learner):
         return found.reshape(len(target.classes), -1).T
 
 
+@dataclass(frozen=True, kw_only=True)
+class Contingency(Learner):
+    """Every cell of the table of all attributes and the label, added up to the histograms: εKTELO's Identity."""
+
+    name = "contingency"
+
+    def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
+        """The whole domain must be small enough."""
+        check_tables(target)
+        vector = _whole(source, target)
+        plan_named("identity").admit(vector, Identity(vector.shape), epsilon)
+
+    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
+        """One measurement."""
+        target = Target.of(source.schema, label)
+        vector = _whole(source, target)
+        cells = vector.measure(Identity(vector.shape), epsilon).answers.astype(np.float64).reshape(vector.shape)
+        last = cells.ndim - 1
+        sums = [tuple(other for other in range(last) if other != axis) for axis in range(last)]
+        return profiles_of(target, [cells.sum(axis=axes) for axes in sums], cells.sum(axis=tuple(range(last))))
+
+
 def profiles_of(target: Target, tables: list[Reals], totals: Reals) -> ClassProfiles:
     """Frequencies with half a pseudo-count."""
     attributes = target.schema.attributes.values()
@@ -114,6 +136,11 @@ def _line(source: TableSource, name: str, label: str) -> VectorSource:
     """The cells of a table by class in one line, the classes one after the other."""
     vector = class_vector(source, name, label)
     return vector.reduce(Partition(np.arange(vector.cells)))
+
+
+def _whole(source: TableSource, target: Target) -> VectorSource:
+    """The counts of all attributes together, the label along the last axis."""
+    return source.select(*target.schema.names, target.label).vectorize()
 
 
 def _dawa() -> Plan:

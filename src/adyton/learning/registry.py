@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LEARNERS: dict[str, tuple[str, str]] = {
     "chosen": ("chosen_tree", "ChosenTree"),
+    "contingency": ("consistent_tables", "Contingency"),
     "fletcher-islam": ("presets", "FletcherIslam"),
     "friedman-schuster": ("presets", "FriedmanSchuster"),
     "jagannathan": ("presets", "Jagannathan"),

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from adyton.lab.reproduce.claims import Claim, claims
+from adyton.lab.reproduce.claims import claims
 from adyton.lab.reproduce.records import Record
-from adyton.lab.reproduce.summaries import CRITERIA, Gain, MeanRegret, Part, gains, parts
+from adyton.lab.reproduce.summaries import CRITERIA, MeanRegret, Part, gains, parts
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -41,7 +41,8 @@ class Sheet:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    found: Sequence[MeanRegret | Gain | Claim]
+    found: Sequence[Any]
+    """The figures behind the table, one dataclass for each."""
     note: str = ""
 
     @property
