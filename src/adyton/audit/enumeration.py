@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Flags, Places
 from adyton.audit.pairs import Pair
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, exact
@@ -75,6 +76,14 @@ class EnumeratingSource:
             raise BadInput(f"Give some scores and a sharpness of at least 0, given {len(values)} scores and {factor}.")
         law = _first_to_pass(tuple(_exp_and_rest(factor * (max(values) - value))[0] for value in values))
         return self._choose(len(law), law.__getitem__)
+
+    def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
+        """One branching for each row that may choose."""
+        chosen = np.full(len(scores), -1, dtype=np.int64)
+        for row in np.flatnonzero(allowed.any(axis=1)):
+            among = np.flatnonzero(allowed[row])
+            chosen[row] = among[self.permute_and_flip(scores[row, among], sharpness)]
+        return chosen
 
     def discrete_laplace(self, size: Size, scale: Scale) -> NoReturn:
         """Refused: infinitely many values."""

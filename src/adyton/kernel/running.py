@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -10,7 +11,10 @@ import numpy as np
 from adyton.errors import KernelFailure
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.shapes import Facts
+from adyton.noise import KeyedNoise
 from adyton.noise.source import NoiseSource
+
+_DIGITS = re.compile(r"\d+")
 
 
 class Kept(NamedTuple):
@@ -30,6 +34,7 @@ def run(
     """
     try:
         with np.errstate(all="ignore"):
+            noise = _placed(noise, operator, kept.facts)
             outputs = operator.draw(kept.data, epsilon, noise, 1 if trials is None or noise.private else trials)
             output = outputs[0] if trials is None or noise.private else outputs
             return operator.publish(output, kept.facts.shape, epsilon, noise.private), None
@@ -37,3 +42,11 @@ def run(
         return None, type(interruption)
     except BaseException:
         return None, KernelFailure
+
+
+def _placed(noise: NoiseSource, operator: Mechanism, facts: Facts) -> NoiseSource:
+    """Noise that is keyed by places, at this one: the way to the source, and the operator's words without numbers,
+    which count things that may lie elsewhere."""
+    if not isinstance(noise, KeyedNoise):
+        return noise
+    return noise.at("\n".join((*facts.lineage, _DIGITS.sub("", str(operator)))), operator.parts(facts.shape))

@@ -14,8 +14,8 @@ True
 >>> noise.permute_and_flip([0, 10_000, 3], sharpness=1)
 1
 
-The classes are interchangeable sources for a kernel: :class:`ExactNoise`, :class:`OpenDPNoise` (private) and
-:class:`SimulatedNoise` (seeded, for experiments on public data).
+The classes are interchangeable sources for a kernel: :class:`ExactNoise`, :class:`OpenDPNoise` (private),
+:class:`SimulatedNoise` and :class:`KeyedNoise` (seeded, for experiments on public data).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from fractions import Fraction
 
 from adyton.exact import Rational
 from adyton.noise.exact import ExactNoise
+from adyton.noise.keyed import KeyedNoise
 from adyton.noise.opendp import OpenDPNoise
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.simulated import SimulatedNoise
@@ -34,6 +35,7 @@ from adyton.whole import IntegerArray
 __all__ = [
     "ExactNoise",
     "IntegerArray",
+    "KeyedNoise",
     "NoiseSource",
     "OpenDPNoise",
     "Ratio",

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Flags
+from adyton.arrays import Flags, Places
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
 from adyton.noise.bits import WORD_BITS, fresh_tape
@@ -16,7 +16,13 @@ from adyton.noise.coins import Bounds, Refine, toss
 from adyton.noise.laplace import WORDS_PER_DRAW, laplace_compiled, laplace_in_python
 from adyton.noise.loading import compiled_pays
 from adyton.noise.scales import read_scales
-from adyton.noise.selection import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
+from adyton.noise.selection import (
+    TapeDraws,
+    permute_and_flip,
+    permute_and_flip_compiled,
+    permute_and_flip_rows,
+    whole_gaps,
+)
 from adyton.noise.source import Scale, Size
 from adyton.noise.uniform import uniform_array
 from adyton.whole import IntegerArray
@@ -72,3 +78,9 @@ class ExactNoise:
             if machine is not None:
                 return permute_and_flip_compiled(tape, *machine)
         return permute_and_flip(TapeDraws(tape), given, sharpness)
+
+    def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
+        """For every row of scores an independent choice among the columns that are allowed there; −1 if none is."""
+        sharpness, count = positive(sharpness, "sharpness", computed=True), int(allowed.sum())
+        tape = fresh_tape(WORDS_PER_DRAW * count)
+        return permute_and_flip_rows(tape, scores, allowed, sharpness, fast=compiled_pays(count))

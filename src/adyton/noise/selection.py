@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Integers
+from adyton.arrays import Flags, Integers, Places
 from adyton.compiling import compiled
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_scores
@@ -116,6 +116,22 @@ def permute_and_flip_compiled(tape: Tape, gaps: Integers, sharpness: Fraction, *
             return candidate
         untried -= 1
         order[place] = order[untried]
+
+
+def permute_and_flip_rows(
+    tape: Tape, scores: IntegerArray, allowed: Flags, sharpness: Fraction, *, fast: bool
+) -> Places:
+    """For every row of scores a choice among the columns that are allowed there, all from one tape; −1 if none is."""
+    chosen = np.full(len(scores), -1, dtype=np.int64)
+    for row in np.flatnonzero(allowed.any(axis=1)).tolist():
+        among = np.flatnonzero(allowed[row])
+        given = read_scores(scores[row, among])
+        machine = whole_gaps(given, sharpness) if fast else None
+        if machine is not None:
+            chosen[row] = among[permute_and_flip_compiled(tape, *machine)]
+        else:
+            chosen[row] = among[permute_and_flip(TapeDraws(tape), given, sharpness)]
+    return chosen
 
 
 @compiled

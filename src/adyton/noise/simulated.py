@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Flags
+from adyton.arrays import Flags, Places, Reals
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
 from adyton.noise.coins import COIN_BITS, Bounds, Refine
@@ -53,7 +53,7 @@ class SimulatedNoise:
             return self._large_laplace(count, scales).reshape(shape)
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             shift = _LOG_2 - np.log1p(np.exp(-1 / real))  # c
-        magnitudes = self._generator.standard_exponential((count // len(scales), len(scales)))
+        magnitudes = self._exponentials((count // len(scales), len(scales)))
         magnitudes += shift
         magnitudes *= real
         values = magnitudes.reshape(-1).astype(np.int64)
@@ -104,6 +104,18 @@ class SimulatedNoise:
                 [float(min(exact_sharpness * Fraction(best - score), _LARGEST_EXPONENT)) for score in exact_scores]
             )
         return int(np.argmax(self._generator.standard_exponential(len(given)) - losses))
+
+    def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
+        """For every row of scores an independent choice among the columns that are allowed there; −1 if none is."""
+        exact_sharpness = float(min(positive(sharpness, "sharpness", computed=True), _LARGEST_EXPONENT))
+        losses = (
+            np.where(allowed, scores, scores.min(initial=0)).max(axis=1, keepdims=True) - scores
+        ) * exact_sharpness
+        races = np.where(allowed, self._exponentials(scores.shape) - losses.astype(np.float64), -np.inf)
+        return np.where(allowed.any(axis=1), races.argmax(axis=1), -1)
+
+    def _exponentials(self, shape: tuple[int, ...]) -> Reals:
+        return self._generator.standard_exponential(shape)
 
     def _coins(self, count: int) -> Flags:
         octets = np.frombuffer(self._generator.bytes((count + 7) // 8), dtype=np.uint8)

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from adyton.arrays import Flags
+from adyton.arrays import Flags, Places
 from adyton.exact import Rational
 from adyton.noise.coins import Bounds, Refine
 from adyton.whole import IntegerArray
@@ -58,6 +58,9 @@ class NoiseSource(Protocol):
         With sharpness = ε / (2Δ), Δ the sensitivity of every score, the choice is ε-differentially private; with
         ε / Δ where one more row can only raise the scores, or only lower them.
         """
+
+    def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
+        """For every row of scores an independent choice among the columns that are allowed there; −1 if none is."""
 
 
 class Draws(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from adyton.arrays import Reals
+from adyton.arrays import Places, Reals
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
@@ -81,6 +81,11 @@ class Mechanism(ABC):
         """What a run takes at most. The kernel compares it with what is allowed, before anything is spent."""
         cells = source.cells if isinstance(source, VectorShape) else 1
         return Size(8 * cells, 64 * cells)
+
+    def parts(self, source: SourceShape) -> Places | None:
+        """Numbers for the parts that draws fall into, for noise that is keyed by places: the leaves of a tree."""
+        leaves = source.leaves if isinstance(source, VectorShape) else None
+        return None if leaves is None else leaves.places
 
     @abstractmethod
     def draw(self, data: Any, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:

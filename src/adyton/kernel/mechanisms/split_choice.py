@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Integers
+from adyton.arrays import Integers, Places
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
 from adyton.kernel.mechanisms.split_scores import LARGEST_CAP, SCORES, split_score
 from adyton.kernel.shapes import SourceShape, TableShape
-from adyton.kernel.tables import PrivateTable, open_table
+from adyton.kernel.tables import PrivateTable
+from adyton.kernel.tables.coded_table import CodedTable
 from adyton.kernel.tables.private_table import LARGEST_DOMAIN
 from adyton.messages import listing, no_such, shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries.size import Size
 from adyton.schema import Integer, RowTree, Schema
-from adyton.whole import IntegerArray, freeze, whole
+from adyton.whole import IntegerArray, freeze, narrow, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,22 +83,20 @@ class SplitChoice(Mechanism):
         cells = self._cells(source.schema)
         return Size(4 * cells, 16 * cells + 4096 * int(self.candidates.sum()))
 
-    def draw(self, data: PrivateTable, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
+    def draw(self, data: PrivateTable | CodedTable, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
         """The number of the chosen attribute for every leaf, −1 for a leaf without candidates."""
-        names = self._names
-        places = [self.tree.attributes.index(name) for name in names]
-        score = split_score(self.score, self.cap)
+        names, score = self._names, split_score(self.score, self.cap)
         tables = data.split_tables(self.tree, names, self.label)
-        scores = np.stack([score(table) for table in tables], axis=1)
-        allowed = self.candidates[:, places] == 1
+        scores = np.zeros(self.candidates.shape, dtype=object)
+        for name, table in zip(names, tables, strict=True):
+            scores[:, self.tree.attributes.index(name)] = score(table)
+        scores = narrow(scores)
         sharpness = epsilon / score.spread(tables[0].shape[2])
-        chosen = np.full((trials, len(self.candidates)), -1, dtype=np.int64)
-        for trial in range(trials):
-            for leaf in np.flatnonzero(allowed.any(axis=1)).tolist():
-                among = np.flatnonzero(allowed[leaf])
-                pick = noise.permute_and_flip(scores[leaf, among], sharpness) if among.size > 1 else 0
-                chosen[trial, leaf] = places[among[pick]]
-        return chosen
+        return np.stack([noise.permute_and_flips(scores, self.candidates == 1, sharpness) for _ in range(trials)])
+
+    def parts(self, source: SourceShape) -> Places:
+        """The leaves."""
+        return self.tree.places
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
         """The number of each leaf's attribute among those of the tree, −1 for none."""
@@ -116,21 +115,11 @@ class SplitChoice(Mechanism):
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """Three candidates in a single leaf for each score; and a tree that has split already."""
-        sizes = (2, 3, 2, 2)
-        names = ("a", "b", "c")
+        sizes, names = (2, 3, 2, 2), ("a", "b", "c")
         schema = Schema({name: Integer(0, size - 1) for name, size in zip((*names, "y"), sizes, strict=True)})
 
-        def table_of(counts: IntegerArray) -> PrivateTable:
-            import pyarrow
-
-            cells = np.repeat(np.arange(counts.size), np.maximum(counts.reshape(-1), 0))
-            columns = np.unravel_index(cells, sizes)
-            return open_table(
-                pyarrow.table(
-                    {name: column.astype(np.int8) for name, column in zip(schema.names, columns, strict=True)}
-                ),
-                schema,
-            )
+        def table_of(counts: IntegerArray) -> CodedTable:
+            return CodedTable.of_counts(np.maximum(counts, 0), schema)
 
         stump = RowTree.stump(names)
         grown = stump.grow({0: "a"}, schema)

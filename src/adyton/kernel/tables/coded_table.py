@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -14,6 +15,7 @@ from adyton.kernel.sealed import Sealed
 from adyton.messages import shorten
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
+from adyton.whole import IntegerArray
 
 
 class CodedTable(Sealed):
@@ -22,10 +24,11 @@ class CodedTable(Sealed):
     It answers what a :class:`~adyton.kernel.tables.private_table.PrivateTable` answers, except for what needs values.
     """
 
-    __slots__ = ("_codes", "_schema")
+    __slots__ = ("_codes", "_schema", "_times")
 
-    def __init__(self, codes: Integers, schema: Schema) -> None:
-        self._codes, self._schema = codes, schema
+    def __init__(self, codes: Integers, schema: Schema, times: Integers | None = None) -> None:
+        """*times* says how often each row is there, where that is not once."""
+        self._codes, self._schema, self._times = codes, schema, times
 
     @classmethod
     def checked(cls, codes: npt.ArrayLike, schema: Schema) -> CodedTable:
@@ -42,6 +45,12 @@ class CodedTable(Sealed):
             raise BadInput("a public row has the numbers of cells, from 0 on, or −1. There are others.")
         return cls(np.asfortranarray(given, dtype=np.int64), schema)
 
+    @classmethod
+    def of_counts(cls, counts: IntegerArray, schema: Schema) -> CodedTable:
+        """The table that has so many rows in each cell of its domain."""
+        codes = np.indices(schema.shape).reshape(len(schema.shape), -1).T
+        return cls(codes, schema, np.asarray(counts, dtype=np.int64).reshape(-1))
+
     @property
     def schema(self) -> Schema:
         """The attributes."""
@@ -55,35 +64,36 @@ class CodedTable(Sealed):
     def select(self, names: str | Sequence[str]) -> CodedTable:
         """The same rows, over some of the attributes."""
         schema = self._schema.select(names)
-        return CodedTable(self._columns(schema.names), schema)
+        return CodedTable(self._columns(schema.names), schema, self._times)
 
     def split(self, attribute: str, partition: Partition) -> list[CodedTable]:
         """Tables with disjoint rows: table g has the rows whose cell of the attribute is in group g."""
         cells = self._columns((attribute,))[:, 0]
         group = np.where(cells >= 0, partition.labels[cells], -1)
-        return [CodedTable(self._codes[group == number], self._schema) for number in range(partition.groups)]
+        parts = [group == number for number in range(partition.groups)]
+        times = [None if self._times is None else self._times[part] for part in parts]
+        return [CodedTable(self._codes[part], self._schema, own) for part, own in zip(parts, times, strict=True)]
 
     def count(self) -> int:
         """The number of rows."""
-        return len(self._codes)
+        return len(self._codes) if self._times is None else int(self._times.sum())
 
     def vectorize(self) -> Integers:
         """The number of rows in every cell of the domain."""
-        return _counted(self._codes, self._schema.shape)
+        return self._counted([self._codes], self._schema.shape)
 
     def in_leaves(self, tree: RowTree, names: Sequence[str]) -> Integers:
         """The number of rows in every leaf of a tree and cell of these attributes."""
         sizes = tuple(self._schema.attributes[name].size for name in names)
-        return _counted(np.column_stack([self._leaves(tree), self._columns(names)]), (len(tree.leaves), *sizes))
+        return self._counted([self._leaves(tree), self._columns(names)], (len(tree.leaves), *sizes))
 
     def split_tables(self, tree: RowTree, names: Sequence[str], label: str) -> list[Integers]:
         """For each attribute the number of rows in every leaf, cell and class."""
         leaves, classes = self._leaves(tree), self._schema.attributes[label].size
-        label_codes = self._columns((label,))[:, 0]
         tables = []
         for name in names:
-            cells = np.column_stack([leaves, self._columns((name,))[:, 0], label_codes])
-            tables.append(_counted(cells, (len(tree.leaves), self._schema.attributes[name].size, classes)))
+            shape = (len(tree.leaves), self._schema.attributes[name].size, classes)
+            tables.append(self._counted([leaves, self._columns((name, label))], shape))
         return tables
 
     def where(self, *_: Any) -> NoReturn:
@@ -103,9 +113,13 @@ class CodedTable(Sealed):
         known = self._schema.names
         return self._codes[:, [known.index(name) for name in names]]
 
-
-def _counted(codes: Integers, shape: tuple[int, ...]) -> Integers:
-    """How many rows have each combination of these codes; rows with a −1 have none."""
-    kept = codes[(codes >= 0).all(axis=1)]
-    cells = np.ravel_multi_index(tuple(kept.T), shape)
-    return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+    def _counted(self, columns: Sequence[Integers], shape: tuple[int, ...]) -> Integers:
+        """How many rows have each combination of these codes; those with a −1 have none."""
+        codes = np.column_stack(columns)
+        kept = (codes >= 0).all(axis=1)
+        cells = np.ravel_multi_index(tuple(codes[kept].T), shape)
+        if self._times is None:
+            return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
+        counts = np.zeros(math.prod(shape), dtype=np.int64)
+        np.add.at(counts, cells, self._times[kept])
+        return counts.reshape(shape)

@@ -23,6 +23,7 @@ def connect() -> Any:
         python_enable_replacements=False,
     )
     connection.con.execute("set enable_progress_bar = false")
+    connection.con.execute("set perfect_ht_threshold = 18")  # keys of 16 bits, or null: an array, no hash table
     return connection
 
 

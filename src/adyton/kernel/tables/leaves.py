@@ -24,7 +24,8 @@ from adyton.schema import RowTree, Schema
 from adyton.schema.attributes import CelledAttribute
 
 _CELLS_TOGETHER = 1 << 16
-"""Attributes are counted together while their common table has so many cells: one table less to look up per row."""
+"""Attributes are counted together while their common table has so many cells: one table less to look up per row, and
+keys of 16 bits, for which the engine has a fast way."""
 
 
 def leaf_table(
@@ -32,76 +33,73 @@ def leaf_table(
 ) -> tuple[Any, dict[str, str]]:
     """The rows that lie in a leaf: a column ``leaf``, and one with the cell for each of these attributes.
 
-    Cells are null where the schema drops the value. *columns* names the column of every attribute; *tries* says that
-    the engine has conversions that never fail. Also returned are the names of the columns with the cells.
+    Where the schema drops the value, the cell is the one after the last. *columns* names the column of every attribute;
+    *tries* says that the engine has conversions that never fail. Also returned are the names of the columns of cells.
     """
     import ibis
 
-    asked = tuple(
-        dict.fromkeys([*names, *(tree.attributes[place] for place in np.unique(tree.split[tree.split >= 0]))])
-    )
-    if not asked:
+    used = [tree.attributes[place] for place in np.unique(tree.split[tree.split >= 0])]
+    if not used and not names:
         return table.select(leaf=ibis.literal(0, "int32")), {}
-    concerned = schema.select(asked)
+    concerned = schema.select(tuple(dict.fromkeys([*names, *used])))
     table, levels = join_levels(table, concerned, columns, keep=True) if tries else (table, {})
     codes = {}
     for name, attribute in concerned.attributes.items():
         assert isinstance(attribute, CelledAttribute)
         column, cell = table[columns[name]], table[levels[name]] if name in levels else None
         base = base_code(column, attribute, tries) if cell is None else CellCode(cell, attribute.size, cell.notnull())
-        codes[name] = _or_null(with_policies(attribute, base, is_missing(column)), tries)
+        if cell is not None and attribute.outside == "drop" and attribute.nulls == "drop":
+            codes[name] = cell.fill_null(attribute.size)
+        else:
+            codes[name] = _or_last(with_policies(attribute, base, is_missing(column)), attribute.size, tries)
     found = {name: f"code_{place}" for place, name in enumerate(codes)}
     rows = _at_leaves(table.select(**{found[name]: code for name, code in codes.items()}), tree, found)
-    return rows.filter(rows["leaf"].notnull()), {name: found[name] for name in names}
+    return rows, {name: found[name] for name in names}
 
 
-def _or_null(code: CellCode, tries: bool) -> Any:
-    """The cell, null for rows that are not kept: their codes can be any number, and are converted no further."""
+def _or_last(code: CellCode, size: int, tries: bool) -> Any:
+    """The cell, or *size* for rows that are not kept: their codes can be any number, and are converted no further."""
     import ibis
 
-    kept = code.code if code.keep is None else ibis.ifelse(code.keep, code.code, ibis.null(code.code.type()))
+    kept = code.code if code.keep is None else ibis.ifelse(code.keep, code.code, size)
     return kept.try_cast("int32") if tries else kept.cast("int64")
 
 
 def _at_leaves(rows: Any, tree: RowTree, codes: Mapping[str, str]) -> Any:
-    """The rows with a column ``leaf``, null for those that the schema drops on the way."""
+    """The rows that the schema does not drop on their way, with a column ``leaf``."""
     import ibis
 
-    kind = "int32"
     if not tree.depth:
-        return rows.mutate(leaf=ibis.literal(0, kind))
+        return rows.mutate(leaf=ibis.literal(0, "int32"))
     numbers = np.full(tree.split.size, -1)
     numbers[tree.leaves] = np.arange(tree.leaves.size)
-    levels = tree.levels()
     arrived = np.zeros(0, dtype=np.int64)
-    for depth, level in enumerate(levels[:-1]):
+    for depth, level in enumerate(tree.levels()[:-1]):
         nodes = np.concatenate([arrived, level])
-        leaves = nodes[tree.split[nodes] < 0]
-        last = depth == tree.depth - 1  # the children of a node are leaves then, and numbered one after the other
         first = np.where(tree.split[nodes] < 0, nodes, tree.first[nodes])
+        last = depth == tree.depth - 1  # the children of a node are leaves then, and numbered one after the other
         rows = _one_level(rows, tree, nodes, numbers[first] if last else first, codes, depth)
-        arrived = leaves
-    return rows.rename(leaf=f"node_{tree.depth}").select("leaf", *codes.values())
+        arrived = nodes[tree.split[nodes] < 0]
+    return rows.filter(rows["leaf"].notnull())
 
 
 def _one_level(rows: Any, tree: RowTree, nodes: Places, first: Places, codes: Mapping[str, str], depth: int) -> Any:
-    """One level down: from the column ``node_depth`` to the next. Rows that have arrived stay where they are."""
+    """One level down: the column ``leaf`` has the node, null where a row has no cell. Rows that arrived stay there."""
     import ibis
     import pyarrow
 
-    after = f"node_{depth + 1}"
+    sizes = tree.sizes
+
+    def cell(place: int) -> Any:
+        return rows[codes[tree.attributes[place]]].nullif(int(sizes[tree.split == place][0]))
+
     if not depth:
-        return rows.mutate(**{after: rows[codes[tree.attributes[tree.split[0]]]] + int(first[0])})
-    at, which, start = f"at_{depth}", f"which_{depth}", f"first_{depth}"
-    columns = {at: nodes, which: tree.split[nodes], start: first}
+        return rows.mutate(leaf=cell(int(tree.split[0])) + int(first[0]))
+    columns = {"node": nodes, "which": tree.split[nodes], "first": first}
     lookup = ibis.memtable(pyarrow.table({name: column.astype(np.int32) for name, column in columns.items()}))
-    rows = rows.join(lookup, rows[f"node_{depth}"] == lookup[at], how="inner")
-    asked = [
-        (rows[which] == place, rows[codes[tree.attributes[place]]])
-        for place in np.unique(tree.split[nodes])
-        if place >= 0
-    ]
-    return rows.mutate(**{after: rows[start] + ibis.cases(*asked, else_=0)})
+    rows = rows.join(lookup, rows["leaf"] == lookup["node"], how="inner")
+    asked = [(rows["which"] == place, cell(place)) for place in np.unique(columns["which"]).tolist() if place >= 0]
+    return rows.mutate(leaf=rows["first"] + ibis.cases(*asked, else_=0)).select("leaf", *codes.values())
 
 
 def leaf_cells(
@@ -115,7 +113,7 @@ def leaf_cells(
     sizes = tuple(schema.attributes[name].size for name in names)
     cell = rows["leaf"].cast("int64")
     for name, size in zip(names, sizes, strict=True):
-        cell = cell * size + rows[codes[name]]
+        cell = cell * size + rows[codes[name]].nullif(size)
     rows = rows.select(cell=cell)
     return rows.filter(rows["cell"].notnull()), (len(tree.leaves), *sizes)
 
@@ -145,25 +143,24 @@ class Pack(NamedTuple):
 
 
 def packs_of(schema: Schema, leaves: int, label: str, names: Sequence[str]) -> list[Pack]:
-    """The attributes in packs of at most so many keys each, small ones first."""
+    """The attributes in packs of at most so many keys each, where there is room: large ones first."""
     found: list[Pack] = []
     head = (leaves, schema.attributes[label].size)
-    for name in sorted(names, key=lambda name: schema.attributes[name].size):
+    for name in sorted(names, key=lambda name: -schema.attributes[name].size):
         cells = schema.attributes[name].size + 1
-        if found and found[-1].cells * cells <= _CELLS_TOGETHER:
-            found[-1] = Pack((*found[-1].names, name), (*found[-1].shape, cells))
-        else:
+        place = next((place for place, pack in enumerate(found) if pack.cells * cells <= _CELLS_TOGETHER), None)
+        if place is None:
             found.append(Pack((name,), (*head, cells)))
+        else:
+            found[place] = Pack((*found[place].names, name), (*found[place].shape, cells))
     return found
 
 
-def unpacked(packs: Sequence[Pack], counts: Integers, names: Sequence[str]) -> list[Integers]:
+def unpacked(packs: Sequence[Pack], counts: Sequence[Integers], names: Sequence[str]) -> list[Integers]:
     """For each attribute, in order, its counts of leaves × cells × classes, from the counts of all keys."""
     tables: dict[str, Integers] = {}
-    start = 0
-    for pack in packs:
-        tables.update(pack.unpacked(counts[start : start + pack.cells]))
-        start += pack.cells
+    for pack, keys in zip(packs, counts, strict=True):
+        tables.update(pack.unpacked(keys))
     return [tables[name] for name in names]
 
 
@@ -177,15 +174,14 @@ def split_keys(
     *,
     tries: bool,
 ) -> Any:
-    """The rows that have a leaf and a class, with a column of keys for each pack; no two packs share a key."""
+    """The rows that have a leaf and a class, with a column of keys for each pack."""
     names = [name for pack in packs for name in pack.names]
     rows, codes = leaf_table(table, schema, columns, tree, [label, *names], tries=tries)
-    rows = rows.filter(rows[codes[label]].notnull())
-    keys, offset = {}, 0
+    rows = rows.filter(rows[codes[label]] < schema.attributes[label].size)
+    keys = {}
     for number, pack in enumerate(packs):
         key = rows["leaf"] * pack.shape[1] + rows[codes[label]]
         for name, cells in zip(pack.names, pack.shape[2:], strict=True):
-            key = key * cells + rows[codes[name]].fill_null(cells - 1)
-        keys[f"key_{number}"] = key + offset
-        offset += pack.cells
+            key = key * cells + rows[codes[name]]
+        keys[f"key_{number}"] = key.try_cast("uint16") if tries and pack.cells <= _CELLS_TOGETHER else key
     return rows.select(**keys)

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.kernel.tables.cells import cell_table, same_bytes
 from adyton.kernel.tables.columns import is_missing, value_of
-from adyton.kernel.tables.counting import by_column, by_columns, fetched
+from adyton.kernel.tables.counting import counted, fetched
 from adyton.kernel.tables.engine import connect
 from adyton.kernel.tables.leaves import leaf_cells, packs_of, split_keys, unpacked
 from adyton.kernel.tables.misfits import misfit_table
@@ -36,6 +36,7 @@ thread that held this one while the process forked does not exist there."""
 LARGEST_DOMAIN = 1 << 27
 """A vector of a gigabyte."""
 _FEW_RUNS = 8
+Result = TypeVar("Result")
 
 
 def _renew_lock() -> None:
@@ -144,19 +145,20 @@ class PrivateTable(Sealed):
 
     def count(self) -> int:
         """The number of rows."""
-        return int(self._run(self._rows.aggregate(rows=self._rows.count()))["rows"][0])
+        number = self._rows.aggregate(rows=self._rows.count())
+        return int(self._run(lambda backend: fetched(backend, number))["rows"][0])
 
     def vectorize(self) -> Integers:
         """The number of rows in every cell of the domain: counted in the engine, in one pass over the rows."""
         check_domain(self._schema)
         shape, cells = self._schema.shape, self._schema.cells
         rows = cell_table(self._rows, self._schema, self._columns, tries=self._tries())
-        return self._counted(rows, cells).reshape(shape)
+        return self._counted(rows, cells)[0].reshape(shape)
 
     def in_leaves(self, tree: RowTree, names: Sequence[str]) -> Integers:
         """The number of rows in every leaf of a tree and cell of these attributes."""
         rows, shape = leaf_cells(self._rows, self._schema, self._columns, tree, names, tries=self._tries())
-        return self._counted(rows, math.prod(shape)).reshape(shape)
+        return self._counted(rows, math.prod(shape))[0].reshape(shape)
 
     def split_tables(self, tree: RowTree, names: Sequence[str], label: str) -> list[Integers]:
         """For each attribute the number of rows in every leaf, cell and class, in one pass over the rows.
@@ -165,21 +167,19 @@ class PrivateTable(Sealed):
         """
         packs = packs_of(self._schema, len(tree.leaves), label, names)
         keys = split_keys(self._rows, self._schema, self._columns, tree, label, packs, tries=self._tries())
-        return unpacked(packs, self._counted(keys, sum(pack.cells for pack in packs)), names)
+        return unpacked(packs, self._counted(keys, *(pack.cells for pack in packs)), names)
 
     def misfits(self, misfits: Sequence[Misfit]) -> Integers:
         """How many rows fit, and how many do not for each of these reasons; every row is counted once."""
         rows = misfit_table(self._rows, self._schema, self._columns, self._texts, misfits, tries=self._tries())
-        return self._counted(rows, len(misfits) + 1)
+        return self._counted(rows, len(misfits) + 1)[0]
 
-    def _counted(self, rows: Any, cells: int) -> Integers:
-        """The number of rows for each value, in one pass; several columns have no value in common, and no null."""
-        vector = np.zeros(cells, dtype=np.int64)
-        together = len(rows.columns) > 1 and self._tries()
-        for names in [rows.columns] if together else [(name,) for name in rows.columns]:
-            counts = self._run(rows.select(*names), by_columns if together else by_column)
-            vector[counts["cell"]] = counts["rows"]
-        return vector
+    def _counted(self, rows: Any, *cells: int) -> list[Integers]:
+        """For each column the number of rows with each value below so many, in one pass."""
+        vectors = [np.zeros(length, dtype=np.int64) for length in cells]
+        for vector, (values, counts) in zip(vectors, self._run(lambda backend: counted(backend, rows)), strict=True):
+            vector[values] = counts
+        return vectors
 
     def _value(self, name: str) -> Any:
         return value_of(self._rows[self._columns[name]], self._schema.attributes[name])
@@ -191,12 +191,12 @@ class PrivateTable(Sealed):
     def _tries(self) -> bool:
         return bool(self._backend().name == "duckdb")
 
-    def _run(self, expression: Any, fetch: Callable[[Any, Any], dict[str, Integers]] = fetched) -> dict[str, Integers]:
+    def _run(self, fetch: Callable[[Any], Result]) -> Result:
         """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
         backend = self._backend()
         stop = backend.con.interrupt if backend.name == "duckdb" else None
         with _one_at_a_time:
-            result = interruptible(lambda: fetch(backend, expression), stop)
+            result = interruptible(lambda: fetch(backend), stop)
         if result is None:
             raise KernelFailure
         return result
