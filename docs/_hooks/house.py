@@ -14,8 +14,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "adyton"
 GROUND = "ground"
 """All modules that lie directly in the package."""
 
-UPWARD = {"release": {"report"}}
-"""A release shows itself when it is asked to, with what stands above it; nothing else calls upwards."""
+UPWARD = {"release": {"report"}, "learning": {"report"}}
+"""A release, or a model, shows itself when it is asked to, with what stands above it; nothing else calls upwards."""
 
 _WIDTH, _STEP, _BOX = 960, 92, (132, 42)
 """The picture's width, a floor's height, a room's width and height."""

@@ -17,6 +17,8 @@ _ROOMS = {
     "Integer": "adyton.schema",
     "Numeric": "adyton.schema",
     "Schema": "adyton.schema",
+    "Classifier": "adyton.learning",
+    "FittedClassifier": "adyton.learning",
     "Cdf": "adyton.tasks",
     "Histogram": "adyton.tasks",
     "Marginals": "adyton.tasks",
@@ -48,7 +50,9 @@ __all__ = [
     "Categorical",
     "Cdf",
     "ChoiceMaker",
+    "Classifier",
     "Delphi",
+    "FittedClassifier",
     "Histogram",
     "Identifier",
     "Integer",
@@ -71,8 +75,8 @@ __all__ = [
     "choose",
     "draft_schema",
     "errors",
-    "learning",
     "learn_choices",
+    "learning",
     "metafeature",
     "noise",
     "option",
@@ -96,6 +100,8 @@ if TYPE_CHECKING:
     from adyton.kernel.ledger import Ledger as Ledger
     from adyton.kernel.tables.draft import draft_schema as draft_schema
     from adyton.lab.delphi import Delphi as Delphi
+    from adyton.learning import Classifier as Classifier
+    from adyton.learning import FittedClassifier as FittedClassifier
     from adyton.plans import algorithms as algorithms
     from adyton.plans import simulate as simulate
     from adyton.queries import Measurement as Measurement

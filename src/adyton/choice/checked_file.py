@@ -15,7 +15,8 @@ from adyton.errors import BadInput
 from adyton.messages import shorten
 
 Content = TypeVar("Content")
-_WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError, MemoryError)
+_MOST_BYTES = 1 << 28
+WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError, MemoryError)
 """What reading a file that nobody of us wrote can end in. UnicodeError and JSON's own errors are ValueErrors."""
 
 
@@ -29,6 +30,8 @@ class FileKind:
     """Such as “a selector”."""
     writer: str
     """A sentence on where such files come from."""
+    cure: str = "Train it again."
+    """What to do about a file of another version, or one that was changed."""
 
     @property
     def head(self) -> dict[str, Any]:
@@ -52,25 +55,27 @@ class FileKind:
     def read(self, path: str | os.PathLike[str], made: Callable[[dict[str, Any]], Content]) -> Content:
         """What *made* makes of the body of a file; whatever is wrong with it is one sentence."""
         try:
+            if os.path.getsize(path) > _MOST_BYTES:
+                raise BadInput(f"{path} is not {self.holds}: it has more than {_MOST_BYTES:,} bytes. {self.writer}")
             plain = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
-            raise BadInput(f"{path} cannot be read: {error.strerror or error}.") from None
-        except _WRONG:
+            raise BadInput(f"{path} cannot be read: {error.strerror or error}. {self.writer}") from None
+        except BadInput:
+            raise
+        except WRONG:
             raise BadInput(f"{path} is not {self.holds}: it is no JSON file. {self.writer}") from None
         if not isinstance(plain, dict) or plain.get("format") != self.format:
             raise BadInput(f"{path} is not {self.holds}. {self.writer}")
         if plain.get("version") != self.version:
             given = shorten(plain.get("version"))
-            raise BadInput(
-                f"{path} is {self.holds} of version {given}, this is version {self.version}. Train it again."
-            )
+            raise BadInput(f"{path} is {self.holds} of version {given}, this is version {self.version}. {self.cure}")
         try:
             if plain.pop("digest", None) != digest_of(plain):
-                raise BadInput(f"{path} was changed after it was written: its digest does not fit. Train it again.")
+                raise BadInput(f"{path} was changed after it was written: its digest does not fit. {self.cure}")
             return made(plain)
         except BadInput:
             raise
-        except _WRONG:
+        except WRONG:
             raise BadInput(f"{path} is not {self.holds} that can be read: parts of it are missing or wrong.") from None
 
 

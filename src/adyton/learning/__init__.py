@@ -9,15 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _FILES = {
+    "Classifier": "adyton.learning.classifier",
+    "FittedClassifier": "adyton.learning.fitted_classifier",
     "Learner": "adyton.learning.learner",
     "Model": "adyton.learning.model",
     "PrivateNaiveBayes": "adyton.learning.private_naive_bayes",
     "learners": "adyton.learning.registry",
 }
 
-__all__ = ["Learner", "Model", "PrivateNaiveBayes", "learners"]
+__all__ = ["Classifier", "FittedClassifier", "Learner", "Model", "PrivateNaiveBayes", "learners"]
 
 if TYPE_CHECKING:
+    from adyton.learning.classifier import Classifier as Classifier
+    from adyton.learning.fitted_classifier import FittedClassifier as FittedClassifier
     from adyton.learning.learner import Learner as Learner
     from adyton.learning.model import Model as Model
     from adyton.learning.private_naive_bayes import PrivateNaiveBayes as PrivateNaiveBayes

@@ -35,6 +35,13 @@ class ClassProfiles(Model):
     """How frequent each class is."""
     profiles: tuple[Profile, ...]
     """One for each attribute, in their order."""
+    counted: float
+    """The noisy number of all rows."""
+
+    @property
+    def rows(self) -> float:
+        """As many as were counted."""
+        return self.counted
 
     @cached_property
     def _tables(self) -> list[Reals]:
@@ -52,14 +59,20 @@ class ClassProfiles(Model):
         return scores
 
     def learnt(self) -> dict[str, Any]:
-        """The prior and the profiles."""
-        return {"prior": self.prior.tolist(), "profiles": [one.to_plain() for one in self.profiles]}
+        """The prior, the profiles, and about how many rows there were."""
+        return {
+            "prior": self.prior.tolist(),
+            "profiles": [one.to_plain() for one in self.profiles],
+            "rows": self.counted,
+        }
 
     @classmethod
     def from_learnt(cls, target: Target, learnt: Any) -> ClassProfiles:
         """With a profile for each attribute."""
-        if learnt.keys() != {"prior", "profiles"} or len(learnt["profiles"]) != len(target.schema.names):
-            raise BadInput(f"a model has a prior, and a profile for each of {listing(target.schema.names)}.")
+        if learnt.keys() != {"prior", "profiles", "rows"} or len(learnt["profiles"]) != len(target.schema.names):
+            raise BadInput(
+                f"a model has a prior, a number of rows, and a profile for each of {listing(target.schema.names)}."
+            )
         classes = len(target.classes)
         prior = real_array(learnt["prior"], (classes,), "the prior")
         if not (prior > 0).all() or not np.isclose(prior.sum(), 1, atol=1e-6):
@@ -69,7 +82,8 @@ class ClassProfiles(Model):
             (Bells if "means" in plain else Frequencies).from_plain(attribute, classes, plain)
             for attribute, plain in zip(attributes, learnt["profiles"], strict=True)
         )
-        return cls(target=target, prior=prior, profiles=profiles)
+        rows = float(real_array([learnt["rows"]], (1,), "rows")[0])
+        return cls(target=target, prior=prior, profiles=profiles, counted=rows)
 
     def explain(self) -> str:
         """How frequent each class is, and the levels that tell most for it."""

@@ -129,7 +129,8 @@ def profiles_of(target: Target, tables: list[Reals], totals: Reals) -> ClassProf
     """Frequencies with half a pseudo-count."""
     attributes = target.schema.attributes.values()
     profiles = [Frequencies.of(attribute, table, 0.5) for attribute, table in zip(attributes, tables, strict=True)]
-    return ClassProfiles(target=target, prior=prior_of(totals), profiles=tuple(profiles))
+    rows = max(0.0, float(totals.sum()))
+    return ClassProfiles(target=target, prior=prior_of(totals), profiles=tuple(profiles), counted=rows)
 
 
 def _line(source: TableSource, name: str, label: str) -> VectorSource:

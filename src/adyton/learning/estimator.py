@@ -79,7 +79,7 @@ class PrivateEstimator(ABC):
         else:
             data = table
         with opened(data, schema, self.epsilon, self.ledger, self.dataset, self.unit, self.noise) as kernel:
-            self._keep(fit(kernel, learner, target.label, self.epsilon), names)
+            fit(kernel, learner, target.label, self.epsilon, keep=lambda fitted: self._keep(fitted, names))
         return self
 
     def _keep(self, fitted: Fitted, names: list[str] | None) -> None:

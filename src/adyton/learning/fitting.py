@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton import odds
+from adyton.choice.decision import Decision
 from adyton.exact import Rational, budget
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger.records import refusal
 from adyton.kernel.sources import TableSource
+from adyton.learning.decisions import collected
 from adyton.learning.learner import Learner
 from adyton.learning.model import Model
 from adyton.release.receipt import Receipt
@@ -25,25 +28,39 @@ class Fitted:
     epsilon: Fraction
     """What was spent, for a person."""
     receipt: Receipt
+    decisions: tuple[Decision, ...] = ()
+    """What the learner decided on its way, such as the method; empty where there was nothing to decide."""
 
 
 def fit(
-    kernel: Kernel[TableSource], learner: Learner, label: str, epsilon: Rational, *, where: str | None = None
+    kernel: Kernel[TableSource],
+    learner: Learner,
+    label: str,
+    epsilon: Rational,
+    *,
+    where: str | None = None,
+    attributes: Sequence[str] | None = None,
+    keep: Callable[[Fitted], None] = lambda fitted: None,
 ) -> Fitted:
-    """Learn to predict *label*, spending *epsilon*; *where* keeps the rows that satisfy a predicate.
+    """Learn to predict *label*, from some *attributes* or all others, spending *epsilon*.
 
-    What cannot be carried out to its end is refused before anything is spent.
+    *where* keeps the rows that satisfy a predicate. What cannot be carried out to its end is refused before anything is
+    spent. *keep* is given what was paid for before any interrupt takes effect.
     """
     amount = budget(epsilon, "epsilon")
     account = kernel.budget
     if amount > account.remaining:
         raise refusal(amount, account.remaining, account.total, kernel.ledger.path)
     source = kernel.root if where is None else kernel.root.where(where)
+    if attributes is not None:
+        source = source.select(*attributes, label)
     row_epsilon = amount / source.stability
     learner.admit(source, label, row_epsilon)
     odds.warn(amount, "a model", kernel.terms.named_unit)
     receipt = Receipt.opened(kernel)
-    with kernel.receipts() as debits:
+    with kernel.receipts() as debits, collected() as decisions:
         model = learner.learn(source, label, row_epsilon)
     with deferred():
-        return Fitted(model, learner, amount, receipt.paid(kernel.ledger, debits))
+        fitted = Fitted(model, learner, amount, receipt.paid(kernel.ledger, debits), tuple(decisions))
+        keep(fitted)
+    return fitted

@@ -26,6 +26,11 @@ class ForestModel(Model):
 
     trees: tuple[TreeModel, ...]
 
+    @property
+    def rows(self) -> float:
+        """Every tree has counted them: the mean of what they say."""
+        return sum(one.rows for one in self.trees) / len(self.trees)
+
     def _probabilities(self, codes: Integers) -> Reals:
         total = np.zeros((len(codes), len(self.classes)))
         for one in self.trees:

@@ -44,6 +44,11 @@ class Model(ABC):
         """What it can predict, in the order of the probabilities."""
         return self.target.classes
 
+    @property
+    def rows(self) -> float | None:
+        """About how many rows it was learnt from, as far as its noisy answers tell; None if they do not."""
+        return None
+
     @abstractmethod
     def _probabilities(self, codes: Integers) -> Reals:
         """Of checked codes; one row of probabilities for each."""
@@ -97,7 +102,7 @@ class Model(ABC):
         """The model in a file that :meth:`save` wrote."""
         return model_file.read(path)
 
-    # ---- in words ---------------------------------------------------------------------------------------------------
+    # ---- in words and pictures --------------------------------------------------------------------------------------
 
     @abstractmethod
     def explain(self) -> str:

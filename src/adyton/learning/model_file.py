@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adyton.choice.checked_file import WRONG, FileKind
 from adyton.errors import BadInput
 from adyton.learning.target import Target
 from adyton.messages import listing, shorten
 from adyton.schema import Schema
-from adyton.selection.selector_file import digest_of
 
 if TYPE_CHECKING:
     from adyton.learning.model import Model
 
-FORMAT, VERSION = "adyton model", 1
+KIND = FileKind("adyton model", 1, "a model", "model.save writes models.", "Learn it again.")
 _KEYS = {"format", "version", "kind", "schema", "label", "learnt"}
-_MOST_BYTES = 1 << 28
-_WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError, MemoryError)
-"""What reading a file that nobody of us wrote can end in. UnicodeError and JSON's own errors are ValueErrors."""
 
 
 def body_of(model: Model) -> dict[str, Any]:
     """All that is kept of a model."""
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        **KIND.head,
         "kind": model.kind,
         "schema": model.target.whole.to_dict(),
         "label": model.label,
@@ -38,45 +31,23 @@ def body_of(model: Model) -> dict[str, Any]:
 
 def write(model: Model, path: str | os.PathLike[str]) -> None:
     """Write the whole file, or nothing."""
-    file, body = Path(path), body_of(model)
-    text = json.dumps({"digest": digest_of(body), **body}, ensure_ascii=False, allow_nan=False)
-    try:
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, suffix=".part", delete=False, encoding="utf-8") as part:
-            part.write(text + "\n")
-        os.chmod(part.name, 0o644)
-        os.replace(part.name, file)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror or error}.") from None
+    KIND.write(body_of(model), path)
 
 
 def read(path: str | os.PathLike[str]) -> Model:
     """The model in a file."""
-    try:
-        if os.path.getsize(path) > _MOST_BYTES:
-            raise BadInput(f"{path} is not a model: it has more than {_MOST_BYTES:,} bytes.")
-        plain = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror or error}.") from None
-    except BadInput:
-        raise
-    except _WRONG:
-        raise BadInput(f"{path} is not a model: it is no JSON file. model.save writes models.") from None
-    if isinstance(plain, dict) and plain.get("format") == FORMAT:
-        digest = plain.pop("digest", None)
-        if _digest(plain) != digest:
-            raise BadInput(f"{path} was changed after it was written: its digest does not fit. Save the model again.")
-    return model_of(plain, str(path))
+    return KIND.read(path, lambda plain: model_of(plain, str(path)))
 
 
 def model_of(plain: Any, name: str) -> Model:
     """The model that plain values describe; *name* says in messages where they come from."""
     from adyton.learning.registry import model_type
 
-    if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-        raise BadInput(f"{name} is not a model. model.save writes models.")
-    if plain.get("version") != VERSION:
+    if not isinstance(plain, dict) or plain.get("format") != KIND.format:
+        raise BadInput(f"{name} is not a model. {KIND.writer}")
+    if plain.get("version") != KIND.version:
         given = shorten(plain.get("version"))
-        raise BadInput(f"{name} is a model of version {given}, this is version {VERSION}. Learn it again.")
+        raise BadInput(f"{name} is a model of version {given}, this is version {KIND.version}. {KIND.cure}")
     if plain.keys() != _KEYS:
         raise BadInput(f"{name} is not a model: it has the keys {listing(plain)}, wanted are {listing(sorted(_KEYS))}.")
     try:
@@ -84,13 +55,5 @@ def model_of(plain: Any, name: str) -> Model:
         return model_type(plain["kind"]).from_learnt(target, plain["learnt"])
     except BadInput as problem:
         raise BadInput(f"{name} is not a model that can be read: {problem}") from None
-    except _WRONG:
+    except WRONG:
         raise BadInput(f"{name} is not a model that can be read: parts of it are missing or wrong.") from None
-
-
-def _digest(plain: dict[str, Any]) -> str | None:
-    """The digest of a stranger's values, None if they have none."""
-    try:
-        return digest_of(plain)
-    except _WRONG:
-        return None

@@ -105,7 +105,9 @@ class NaiveBayes(Learner):
         profiles = (
             self._profile(target, name, tables[name], prior, each, name in chosen) for name in target.schema.names
         )
-        return ClassProfiles(target=target, prior=prior, profiles=tuple(profiles))
+        return ClassProfiles(
+            target=target, prior=prior, profiles=tuple(profiles), counted=max(0.0, float(totals.sum()))
+        )
 
     def _chosen(self, target: Target) -> list[str]:
         """The attributes whose histograms an algorithm estimates; those of others are measured cell by cell."""

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from adyton.learning.learner import Learner
     from adyton.learning.model import Model
 
+AUTO = "auto"
+"""The method that nobody named."""
+_BEHIND_AUTO = "naive-bayes"
+"""The learner that it stands for."""
+
 _LEARNERS: dict[str, tuple[str, str]] = {
     "chosen": ("chosen_tree", "ChosenTree"),
     "contingency": ("consistent_tables", "Contingency"),
@@ -56,6 +61,13 @@ def learner_type(name: str) -> type[Learner]:
 def learner_named(name: str, **options: Any) -> Learner:
     """The learner of this name, with these options."""
     return with_options(learner_type(name), name, options)
+
+
+def learner_for(method: object, **options: Any) -> Learner:
+    """The learner of a method: one that is named, or the one that stands behind ``auto``."""
+    if not isinstance(method, str) or (method != AUTO and method not in _LEARNERS):
+        raise BadInput(no_such("method", method, [AUTO, *learners()]))
+    return learner_named(_BEHIND_AUTO if method == AUTO and AUTO not in _LEARNERS else method, **options)
 
 
 def model_type(kind: str) -> type[Model]:

@@ -34,6 +34,11 @@ class TreeModel(Model):
     shares: Reals
     """How probable each class is in every node."""
 
+    @property
+    def rows(self) -> float:
+        """Those of the root."""
+        return max(0.0, float(self.counts[0].sum()))
+
     def _probabilities(self, codes: Integers) -> Reals:
         return np.asarray(self.shares[self.tree.node_of(codes)])
 

@@ -17,7 +17,7 @@ def drawn(model: TreeModel | LeafProfiles, most: int | None = None) -> str:
     A line says the noisy number of rows, the most probable class, and how probable it is.
     """
     tree = model.tree
-    shown = _shown(model, most)
+    shown = shown_nodes(model, most)
     above, sizes = tree.parents(), tree.sizes
     lines: list[str] = []
     stack = [(0, "", "")]
@@ -35,7 +35,9 @@ def drawn(model: TreeModel | LeafProfiles, most: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _shown(model: TreeModel | LeafProfiles, most: int | None) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def shown_nodes(
+    model: TreeModel | LeafProfiles, most: int | None
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Which nodes are shown: whole families, from the root down."""
     tree = model.tree
     shown = np.zeros(tree.split.size, dtype=bool)

@@ -10,7 +10,10 @@ from adyton.exact import display
 from adyton.odds import in_words
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from adyton.plans.base import ExpectedError
+    from adyton.release.receipt import Receipt
     from adyton.release.release import Release
 
 _RANKED = 5
@@ -34,8 +37,8 @@ class Explanation:
         where = f", of rows where {release.where}" if release.where else ""
         asked = f"Released: {release.task}{where}; {release.estimate.size:,} cells."
         loud, quiet = misfits_in_words(release)
-        told = (_choice(release), error_in_words(release.known_error), *quiet, _budget(release))
-        return cls((asked, *loud, *told))
+        told = (_choice(release), error_in_words(release.known_error), *quiet)
+        return cls((asked, *loud, *told, budget_in_words(release.receipt, release.epsilon, "release")))
 
     def __str__(self) -> str:
         return "\n".join(self.paragraphs)
@@ -85,9 +88,9 @@ def _choice(release: Release) -> str:
     return f"{said} Expected error of each, in times that of the best: {ranked}.{notes}"
 
 
-def _budget(release: Release) -> str:
-    receipt = release.receipt
+def budget_in_words(receipt: Receipt, epsilon: Fraction, what: str) -> str:
+    """What it cost, what is left and where that is remembered, and what ε means; *what* is a release, or the like."""
     left, total = display(receipt.remaining), display(receipt.total)
     kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file remembers it"
-    meaning = in_words(release.epsilon, receipt.unit)
-    return f"Budget: this release cost ε = {display(release.epsilon)}; {left} of {total} is left, {kept}. {meaning}"
+    meaning = in_words(epsilon, receipt.unit)
+    return f"Budget: this {what} cost ε = {display(epsilon)}; {left} of {total} is left, {kept}. {meaning}"

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
 from adyton.errors import BadInput
 from adyton.exact import as_number
+from adyton.release.plain_values import as_plain
 from adyton.release.reading import FORMAT, VERSION, from_dict
 
 if TYPE_CHECKING:
@@ -51,21 +47,7 @@ def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
         "record": release.receipt.to_plain(),
         "misfits": None if release.misfits is None else release.misfits.to_plain(),
     }
-    return {**_plain(described), "estimate": release.estimate.tolist()}
-
-
-def _plain(value: object) -> Any:
-    """A value as JSON holds it. Exact numbers become texts, which the algorithms read as they do numbers."""
-    match value:
-        case Mapping():
-            return {str(name): _plain(part) for name, part in value.items()}
-        case list() | tuple() | set() | frozenset():
-            return [_plain(part) for part in value]
-        case np.generic():
-            return value.item()
-        case Fraction() | Decimal():
-            return str(value)
-    return value
+    return {**as_plain(described), "estimate": release.estimate.tolist()}
 
 
 def is_release(path: Path) -> bool:
@@ -73,13 +55,18 @@ def is_release(path: Path) -> bool:
     return path.is_dir() or says_so(path)
 
 
-def says_so(file: Path) -> bool:
-    """Whether a file is the JSON file of a release, by its own words."""
+def says_so(path: Path) -> bool:
+    """Whether a folder, or a file, holds a release by its own words."""
+    return named_format(path / JSON if path.is_dir() else path) == FORMAT
+
+
+def named_format(file: Path) -> object:
+    """What a JSON file says that it is; None for any other file."""
     try:
         plain = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(plain, dict) and plain.get("format") == FORMAT
+        return None
+    return plain.get("format") if isinstance(plain, dict) else None
 
 
 def read(path: str | os.PathLike[str]) -> Release:

@@ -1,11 +1,17 @@
-"""Single values out of plain ones that a stranger may have written: each of its own type, or an error that names it."""
+"""Single values out of plain ones that a stranger may have written: each of its own type, or an error that names it.
+
+And the other way: values as JSON holds them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
+
+import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import exact
@@ -61,3 +67,17 @@ def as_date(value: object, name: str) -> str:
     except (ValueError, OverflowError):
         raise BadInput(f"{name} must be a date such as 2026-11-15, given {shorten(text)}.") from None
     return day.date().isoformat()
+
+
+def as_plain(value: object) -> Any:
+    """A value as JSON holds it. Exact numbers become texts, which the algorithms read as they do numbers."""
+    match value:
+        case Mapping():
+            return {str(name): as_plain(part) for name, part in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [as_plain(part) for part in value]
+        case np.generic():
+            return value.item()
+        case Fraction() | Decimal():
+            return str(value)
+    return value

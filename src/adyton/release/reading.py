@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import chain
@@ -11,17 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.choice.bought import Bought
 from adyton.errors import BadInput
 from adyton.exact import exact
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.opening import LARGEST_TOTAL
-from adyton.kernel.receipts import Debit
 from adyton.messages import shorten
 from adyton.plans.registry import plan_named
 from adyton.release.misfits import Counted, Misfits
-from adyton.release.plain_values import as_amount, as_date, as_real, as_text, of_kind, part_of
-from adyton.release.receipt import Receipt
+from adyton.release.plain_values import as_amount, as_real, as_text, of_kind, part_of
+from adyton.release.receipt_reading import read_bought, read_figures, read_receipt
 from adyton.schema import Schema
 from adyton.schema.misfits import FATES, REASONS, Misfit
 from adyton.selection.choice import Choice
@@ -51,7 +47,7 @@ def from_dict(plain: object) -> Release:
         if task.select(schema) != schema:
             raise BadInput("the task is about other attributes than the schema.")
         where, algorithm = part_of(plain, "where"), as_text(part_of(plain, "algorithm"), "algorithm")
-        receipt = _receipt(part_of(plain, "record"), schema.rows_per_unit)
+        receipt = read_receipt(part_of(plain, "record"), schema.rows_per_unit)
         epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
         choice, misfits = part_of(plain, "choice"), _misfits(plain.get("misfits"), epsilon)
         counting = (epsilon - (misfits.epsilon if misfits else 0)) / schema.rows_per_unit
@@ -111,52 +107,13 @@ def _rehearse(model: NoiseModel) -> None:
     plan.admit(Kernel.simulated(counts, epsilon=epsilon, seed=0).root, workload, epsilon)
 
 
-def _receipt(plain: object, rows_per_unit: int) -> Receipt:
-    """The receipt: its parts, each of its own type."""
-    rows = whole(part_of(plain, "rows_per_unit"), "rows_per_unit", 1)
-    if rows != rows_per_unit:
-        raise BadInput(f"the record says rows_per_unit = {shorten(rows)}, the schema says {rows_per_unit}.")
-    total = as_amount(part_of(plain, "total"), "the total", most=Fraction(LARGEST_TOTAL))
-    spent, remaining = (
-        as_amount(part_of(plain, word), f"what is {word}", zero=True, most=total) for word in ("spent", "remaining")
-    )
-    if spent + remaining != total:
-        raise BadInput("what is spent and what is remaining do not add up to the total.")
-    ledger = part_of(plain, "ledger")
-    return Receipt(
-        dataset=as_text(part_of(plain, "dataset"), "dataset"),
-        unit=as_text(part_of(plain, "unit"), "unit"),
-        rows_per_unit=rows,
-        ledger=None if ledger is None else as_text(ledger, "ledger"),
-        total=total,
-        spent=spent,
-        entries=tuple(_entry(one, total) for one in of_kind(list, part_of(plain, "entries"), "entries")),
-        created=as_date(part_of(plain, "created"), "created"),
-        versions={
-            as_text(name, "the name of a version"): as_text(version, "a version")
-            for name, version in of_kind(dict, part_of(plain, "versions"), "versions").items()
-        },
-        private=of_kind(bool, part_of(plain, "private"), "private"),
-    )
-
-
-def _entry(plain: object, total: Fraction) -> Debit:
-    """A line of the ledger, without a time."""
-    return Debit(
-        whole(part_of(plain, "number"), "the number of an entry", 1),
-        as_amount(part_of(plain, "epsilon"), "the amount of an entry", zero=True, most=total),
-        as_text(part_of(plain, "operator"), "the operator of an entry"),
-        tuple(as_text(one, "lineage") for one in of_kind(list, part_of(plain, "lineage"), "lineage")),
-    )
-
-
 def _choice(given: object, algorithm: str, epsilon: Fraction) -> Choice:
     """The parts of a choice, each of its own type; what was looked at and what was left add up to *epsilon*."""
     plain = of_kind(dict, given, "the choice")
     if part_of(plain, "algorithm") != algorithm:
         raise BadInput(f"{shorten(part_of(plain, 'algorithm'))} was chosen, {shorten(algorithm)} was run.")
     left = as_amount(part_of(plain, "left"), "what was left", most=epsilon)
-    bought = tuple(_look(one, epsilon) for one in of_kind(list, part_of(plain, "bought"), "bought"))
+    bought = tuple(read_bought(one, epsilon) for one in of_kind(list, part_of(plain, "bought"), "bought"))
     paid = left
     for one in bought:
         paid = exact(paid + one.spent, "the price of the choice", computed=True)
@@ -166,21 +123,10 @@ def _choice(given: object, algorithm: str, epsilon: Fraction) -> Choice:
         algorithm,
         left,
         bought,
-        regrets=_figures(part_of(plain, "regrets"), "regrets"),
-        errors=_figures(part_of(plain, "errors"), "errors"),
+        regrets=read_figures(part_of(plain, "regrets"), "regrets"),
+        errors=read_figures(part_of(plain, "errors"), "errors"),
         notes=tuple(as_text(note, "a note") for note in of_kind(list, part_of(plain, "notes"), "notes")),
         finished=of_kind(bool, plain.get("finished", bool(bought)), "finished"),  # what does not say it may have been
-    )
-
-
-def _look(plain: object, epsilon: Fraction) -> Bought:
-    """A feature that was bought."""
-    return Bought(
-        as_text(part_of(plain, "name"), "the name of a feature"),
-        as_text(part_of(plain, "words"), "the words of a feature"),
-        as_real(part_of(plain, "value"), "the value of a feature"),
-        as_real(part_of(plain, "deviation"), "the deviation of a feature"),
-        as_amount(part_of(plain, "epsilon"), "the price of a feature", zero=True, most=epsilon),
     )
 
 
@@ -214,11 +160,3 @@ def _count(plain: object) -> int:
     if whole(plain, "a number of misfits", -SAFE) > SAFE:
         raise BadInput(f"a number of misfits must not be beyond ±2^62, given {shorten(plain)}.")
     return whole(plain, "a number of misfits", -SAFE)
-
-
-def _figures(plain: object, name: str) -> dict[str, float]:
-    """A number for each algorithm; what is unknown, or was too large to write, is infinite."""
-    return {
-        as_text(key, name): math.inf if figure is None else as_real(figure, name)
-        for key, figure in of_kind(dict, plain, name).items()
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -28,6 +28,8 @@ class Place:
     """Where the files are now."""
     replaces: Collection[str]
     """Patterns of what may be replaced if it is there and belongs to a release."""
+    ours: Callable[[Path], bool]
+    """Whether a folder says of itself that it holds what may be replaced."""
     settled: bool = False
     """Whether what was paid for is to stay."""
 
@@ -41,7 +43,11 @@ class Place:
             self.settled = True
             old: Path | None = None
             try:
-                if self.goal.is_dir() and any(self.goal.iterdir()) and _lost(self.goal, self.replaces) is None:
+                if (
+                    self.goal.is_dir()
+                    and any(self.goal.iterdir())
+                    and _lost(self.goal, self.replaces, self.ours) is None
+                ):
                     old = self.goal.rename(_hidden(self.goal))
                 self.folder = self.folder.rename(self.goal)  # takes the place of an empty folder too
             except OSError as error:
@@ -56,16 +62,18 @@ class Place:
 
 
 @contextmanager
-def staged(folder: str | os.PathLike[str], *, replaces: Collection[str] = ()) -> Iterator[Place]:
+def staged(
+    folder: str | os.PathLike[str], *, replaces: Collection[str] = (), ours: Callable[[Path], bool] = files.says_so
+) -> Iterator[Place]:
     """A place to write to, which vanishes at the end of the block if it was not settled in it.
 
-    What cannot be written later is refused now: a folder with files in it too, unless it says of itself that it is a
+    What cannot be written later is refused now: a folder with files in it too, unless *ours* finds that it holds a
     release and all of them match *replaces*.
     """
     given = Path(folder)
     try:
         goal = given.resolve()
-        _check(given, goal, replaces)
+        _check(given, goal, replaces, ours)
         made = [parent for parent in goal.parents if not parent.exists()]
         goal.parent.mkdir(parents=True, exist_ok=True)
         draft = _hidden(goal)
@@ -73,7 +81,7 @@ def staged(folder: str | os.PathLike[str], *, replaces: Collection[str] = ()) ->
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadInput(f"{given} cannot be written to ({reason}). Name a folder that you may write to.") from None
-    place = Place(given, goal, draft, replaces)
+    place = Place(given, goal, draft, replaces, ours)
     try:
         yield place
     finally:
@@ -95,28 +103,28 @@ def replaced(file: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def _check(given: Path, goal: Path, replaces: Collection[str]) -> None:
+def _check(given: Path, goal: Path, replaces: Collection[str], ours: Callable[[Path], bool]) -> None:
     if goal.exists() and not goal.is_dir():
         raise BadInput(f"{given} is a file. Name a folder to write to.")
     if goal.is_dir() and any(goal.iterdir()):
         if not replaces:
             raise BadInput(
-                f"{given} holds files already. Name a new folder, empty it, or allow to overwrite a release in it "
-                "(--overwrite, overwrite=True)."
+                f"{given} holds files already. Name a new folder, empty it, or allow to overwrite what was saved in "
+                "it (--overwrite, overwrite=True)."
             )
-        if (other := _lost(goal, replaces)) is not None:
+        if (other := _lost(goal, replaces, ours)) is not None:
             raise BadInput(
-                f"{given} holds {other}, which is no file of a release there and would be lost. Name a new folder, or "
-                "take it away first."
+                f"{given} holds {other}, which is no file of a release or a model there and would be lost. Name a "
+                "new folder, or take it away first."
             )
     if goal == Path.cwd() or os.path.ismount(goal):
         raise BadInput(f"{given} cannot be put in place in one step. Name a new folder.")
 
 
-def _lost(folder: Path, allowed: Collection[str]) -> str | None:
+def _lost(folder: Path, allowed: Collection[str], ours: Callable[[Path], bool]) -> str | None:
     """A file or folder in it that matches none of the patterns; any of them where nothing says that it is a release."""
     names = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")))
-    patterns = (*allowed, f".*.{_PARTIAL}") if files.says_so(folder / files.JSON) else ()
+    patterns = (*allowed, f".*.{_PARTIAL}") if ours(folder) else ()
     return next((name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)), None)
 
 

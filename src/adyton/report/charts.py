@@ -12,14 +12,13 @@ from adyton.report.scales import figure, number
 from adyton.report.shown import Panel
 from adyton.report.step_line import step_line
 
-_UNIT = "rows"
 _TICK_ROOM, _LEVELS = 70, 7
 """How many pixels a tick takes from side to side, and how many ticks a map has from top to bottom."""
 
 
 def draw(panel: Panel, width: float) -> str:
     """The picture of a panel, so many pixels wide, as SVG."""
-    common: dict[str, Any] = {"title": panel.title, "description": describe(panel), "unit": _UNIT, "width": width}
+    common: dict[str, Any] = {"title": panel.title, "description": describe(panel), "unit": panel.unit, "width": width}
     if panel.kind == "map":
         return _draw_map(panel, width)
     values, lower, upper = panel.values.tolist(), _listed(panel.lower), _listed(panel.upper)
@@ -58,7 +57,7 @@ def _draw_map(panel: Panel, width: float) -> str:
         upwards=up.ordered,
         title=panel.title,
         description=describe(panel),
-        unit=_UNIT,
+        unit=panel.unit,
         width=width,
     )
 
@@ -73,7 +72,7 @@ def describe(panel: Panel) -> str:
         where = f"{across.name} {across.labels[column]} and {up.name} {up.labels[row]}"
     else:
         where = f"{panel.axes[0].name} {panel.labels[peak]}" if panel.axes else panel.labels[peak]
-    shown = f"{values.size} values from {number(float(values.min()))} to {number(float(values.max()))} rows"
+    shown = f"{values.size} values from {number(float(values.min()))} to {number(float(values.max()))} {panel.unit}"
     return f"{shown}; the greatest is at {where}. {caption(panel)}"
 
 
@@ -86,6 +85,8 @@ def caption(panel: Panel) -> str:
             words.append(f"Each {one} adds up {axis.joined} neighbouring cells of {axis.name}.")
         if panel.kind == "map" and axis.ordered and axis.apart:
             words.append(f"At the end of {axis.name}: {' and '.join(axis.labels[-axis.apart :])}.")
+    if panel.about is not None:
+        return " ".join([*words, panel.about])
     if panel.lower is None or panel.upper is None:
         words.append("Shown without intervals.")
     elif panel.kind == "map":

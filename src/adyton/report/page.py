@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from adyton import odds
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.plans.registry import plan_named
@@ -17,7 +16,7 @@ from adyton.release.explanation import error_in_words
 from adyton.release.tables import MOST_TABLES
 from adyton.report.charts import caption, draw
 from adyton.report.lines import apart
-from adyton.report.promise import factor
+from adyton.report.paid import paid_facts
 from adyton.report.scales import figure, number
 from adyton.report.summary import Summary, summarise
 from adyton.tasks import Marginals
@@ -66,7 +65,6 @@ def render(release: Release) -> str:
             looks_price=None if choice is None else price(choice.spent),
             candidates=candidates[:_CANDIDATES],
             more_candidates=candidates[_CANDIDATES:],
-            display=display,
             figure=figure,
             price=price,
             about=about,
@@ -81,36 +79,15 @@ def facts(release: Release, summary: Summary) -> dict[str, Any]:
     task = str(release.task)
     return {
         "release": release,
-        "receipt": release.receipt,
         "task": task,
         "heading": task[:1].upper() + task[1:],
         "by": _in_a_row(list(release.axes)),
         "summary": summary,
         "table": lines(summary),
-        "budget": _budget(release),
         "misses": f"{100 - 100 * summary.interval.confidence:.0f}" if summary.interval else None,
         "more_tables": _more_tables(release, summary),
-        "factor": factor(release.epsilon),
-        "sure": odds.chance(release.epsilon),
-        "meaning": odds.in_words(release.epsilon, release.receipt.unit),
         "number": number,
-        "made": release.receipt.created,
-        **_protected(release),
-    }
-
-
-def _budget(release: Release) -> dict[str, Any]:
-    """The budget of the data set after this release: exact decimals, and parts of the whole."""
-    total, remaining = release.receipt.total, release.receipt.remaining
-    this = min(release.epsilon, total)
-    before = max(Fraction(0), total - remaining - this)
-    return {
-        "this": display(release.epsilon),
-        "before": display(before),
-        "remaining": display(remaining),
-        "total": display(total),
-        "this_share": float(this / total),
-        "before_share": float(before / total),
+        **paid_facts(release.receipt, release.epsilon, "release"),
     }
 
 
@@ -140,14 +117,6 @@ def _more_tables(release: Release, summary: Summary) -> str | None:
         )
     left = kept - len(summary.panels)
     return f"{left:,} more tables are in the files beside this page.{more}" if left else None
-
-
-def _protected(release: Release) -> dict[str, str]:
-    """What one privacy unit is, in words; a unit without a name of its own tells its rows already."""
-    unit, most = release.receipt.unit, release.rows_per_unit
-    rows = f"{most} row{'s' * (most > 1)}"
-    named = unit != "row" and not unit.endswith(rows)
-    return {"rows": rows, "protected": f"{unit} (at most {rows})" if named else unit}
 
 
 def _in_a_row(names: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -42,10 +43,15 @@ def plot(release: Release, path: str | os.PathLike[str] | None = None) -> Figure
     panels = summarise(release, rows=1).panels
     if not panels:
         raise BadInput("there is no picture for so many queries. Ask for to_frame(), or answer fewer at a time.")
+    return draw_panels(panels, _title(release), path)
+
+
+def draw_panels(panels: Sequence[Panel], title: str, path: str | os.PathLike[str] | None) -> Figure:
+    """Pictures below one another, under a title."""
     with drawing(_SETTINGS) as new_figure:
         heights = [_BAR * len(panel.labels) + 0.9 if panel.kind == "bars" else 3.0 for panel in panels]
         figure = new_figure(figsize=(_WIDTH, sum(heights) + 0.4), facecolor="white", layout="constrained")
-        figure.suptitle(_title(release), fontsize=11, color=_INK)
+        figure.suptitle(title, fontsize=11, color=_INK)
         rows = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for axes, panel in zip(rows, panels, strict=True):
             _DRAW[panel.kind](axes, panel)
@@ -68,7 +74,7 @@ def _draw_bars(axes: Axes, panel: Panel) -> None:
     axes.axvline(0, color=_INK, linewidth=0.8)
     axes.set_yticks(places, [label if len(label) <= 32 else label[:31] + "…" for label in panel.labels])
     axes.invert_yaxis()
-    axes.set_xlabel("rows")
+    axes.set_xlabel(panel.unit)
     axes.grid(axis="x", alpha=0.25)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
@@ -85,7 +91,7 @@ def _draw_line(axes: Axes, panel: Panel) -> None:
     last = [(axis.size - axis.apart + place + 0.5, words) for place, words in enumerate(axis.labels[-axis.apart :])]
     ticks = axis.ticks(8) + (last if axis.apart else [])
     axes.set_xticks([place for place, _ in ticks], [words for _, words in ticks])
-    axes.set(xlim=(0, axis.size), xlabel=axis.name, ylabel="rows")
+    axes.set(xlim=(0, axis.size), xlabel=axis.name, ylabel=panel.unit)
     axes.grid(axis="y", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
 
@@ -107,7 +113,7 @@ def _draw_map(axes: Axes, panel: Panel) -> None:
         put([place for place, _ in ticks], [words for _, words in ticks])
     axes.set(xlabel=across.name, ylabel=up.name)
     colours = ListedColormap(heat(np.linspace(low, high, 256) / strongest) / 255.0)
-    legend = axes.figure.colorbar(ScalarMappable(Normalize(low, high), colours), ax=axes, label="rows")
+    legend = axes.figure.colorbar(ScalarMappable(Normalize(low, high), colours), ax=axes, label=panel.unit)
     legend.outline.set_visible(False)
 
 

@@ -33,6 +33,10 @@ class Panel:
     """The bounds; for a map, those of some squares only."""
     confidence: float = 0.95
     """That of the bounds."""
+    unit: str = "rows"
+    """What the values are."""
+    about: str | None = None
+    """What has to be said about the picture where that is not about bounds."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,9 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.sources import TableSource
+from adyton.learning.classifier import Classifier, as_classifier
+from adyton.learning.fitted_classifier import FittedClassifier
+from adyton.learning.fitting import Fitted, fit
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
 from adyton.release import Release
@@ -62,8 +65,8 @@ class Session(Budgeted):
         noise: NoiseSource | None = None,
     ) -> None:
         self.schema = declared_schema(schema, rows_per_unit)
-        self.last: Release | None = None
-        """The release that was made last: should an interrupt come before it has a name, it is not lost."""
+        self.last: Release | FittedClassifier | None = None
+        """What was paid for last: should an interrupt come before it has a name, it is not lost."""
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
@@ -188,6 +191,24 @@ class Session(Budgeted):
                 misfits=counted,
             )
         return release
+
+    def fit(self, classifier: Classifier, epsilon: Rational, *, where: str | None = None) -> FittedClassifier:
+        """Learn a classifier, spending *epsilon*: ``session.fit(ad.Classifier("department"), epsilon=1)``.
+
+        *where* keeps the rows that satisfy a predicate. A request that cannot be carried out to its end is refused
+        before anything is spent. What comes out is public: it predicts for nothing, and can be saved and handed out.
+        """
+        learner = as_classifier(classifier).learner()
+        classifier.target(self.schema)
+        self.last = None
+
+        def keep(fitted: Fitted) -> None:
+            self.last = FittedClassifier.of(classifier, where, fitted)
+
+        names = classifier.attributes
+        fit(self._kernel, learner, classifier.label, epsilon, where=where, attributes=names, keep=keep)
+        assert isinstance(self.last, FittedClassifier)
+        return self.last
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of rows, spending *epsilon*.

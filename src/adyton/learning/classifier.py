@@ -1,0 +1,101 @@
+"""What a curator can ask to be learnt: a label, from which attributes, and by which method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.errors import BadInput, SchemaError
+from adyton.learning.learner import Learner
+from adyton.learning.registry import AUTO, learner_for
+from adyton.learning.target import Target
+from adyton.messages import listing, shorten
+from adyton.release.plain_values import as_plain, as_text, of_kind, part_of
+from adyton.schema import Schema
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Classifier:
+    """A classifier to be learnt: what to predict, from which attributes, by which method with which options.
+
+    ``session.fit`` learns it. The label is a categorical or boolean attribute of the schema. Without *attributes*, all
+    others predict; with ``method="auto"``, the method is chosen. ``ad.learning.learners()`` lists the methods.
+
+    >>> Classifier("department", ["age", "sex"], method="naive-bayes", model="gaussian")
+    Classifier('department', ['age', 'sex'], method='naive-bayes', model='gaussian')
+    """
+
+    label: str
+    attributes: tuple[str, ...] | None
+    """What it predicts from; None for everything else that the schema has."""
+    method: str
+    given: tuple[tuple[str, Any], ...]
+    """The options of the method that were given, by name."""
+
+    def __init__(
+        self, label: str, attributes: str | Sequence[str] | None = None, method: str = AUTO, **options: Any
+    ) -> None:
+        names = (attributes,) if isinstance(attributes, str) else attributes
+        if not isinstance(label, str) or not label:
+            raise BadInput(f'Classifier takes the name of a label, like "department", given {shorten(label)}.')
+        if names is not None and not (isinstance(names, Sequence) and all(isinstance(one, str) for one in names)):
+            raise BadInput(f"attributes are names of attributes in a list, given {shorten(attributes)}.")
+        object.__setattr__(self, "label", label)
+        object.__setattr__(self, "attributes", None if names is None else tuple(names))
+        object.__setattr__(self, "method", method)
+        object.__setattr__(self, "given", tuple(options.items()))
+        self.learner()  # a method that does not exist is refused here
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the method that were given."""
+        return dict(self.given)
+
+    def learner(self) -> Learner:
+        """The method, with its options."""
+        return learner_for(self.method, **self.options)
+
+    def target(self, schema: Schema) -> Target:
+        """What is predicted from what, in a table with this schema; or an error."""
+        if self.attributes is None:
+            return Target.of(schema, self.label)
+        if self.label in self.attributes:
+            raise SchemaError(f"{self.label!r} is the label: it cannot be among the attributes that predict it.")
+        chosen = schema.select(self.attributes)
+        _ = chosen.shape  # identifiers have none
+        label = [self.label] if self.label in schema.names else []  # else Target says what is wrong
+        return Target.of(schema.select([*chosen.names, *label]), self.label)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As plain values; :meth:`from_plain` reads them back."""
+        names = None if self.attributes is None else list(self.attributes)
+        return {"label": self.label, "attributes": names, "method": self.method, "options": as_plain(self.options)}
+
+    @classmethod
+    def from_plain(cls, plain: object) -> Classifier:
+        """From plain values of a stranger."""
+        names, options = part_of(plain, "attributes"), of_kind(dict, part_of(plain, "options"), "options")
+        if names is not None:
+            names = [as_text(name, "an attribute") for name in of_kind(list, names, "attributes")]
+        texts = {as_text(name, "the name of an option"): value for name, value in options.items()}
+        if texts.keys() & {"label", "attributes", "method"}:
+            raise BadInput(f"options have names of their own, given {listing(texts)}.")
+        return cls(
+            as_text(part_of(plain, "label"), "label"), names, as_text(part_of(plain, "method"), "method"), **texts
+        )
+
+    def __str__(self) -> str:
+        return f"classifier of {self.label}"
+
+    def __repr__(self) -> str:
+        names = [] if self.attributes is None else [repr(list(self.attributes))]
+        options = [f"{name}={value!r}" for name, value in self.given]
+        return f"Classifier({', '.join([repr(self.label), *names, f'method={self.method!r}', *options])})"
+
+
+def as_classifier(given: object) -> Classifier:
+    """The classifier, or an error that says what one is."""
+    if isinstance(given, Classifier):
+        return given
+    raise BadInput(f'what is learnt is an ad.Classifier, such as ad.Classifier("department"), given {shorten(given)}.')

@@ -1,0 +1,103 @@
+"""Classifiers in files: JSON with a digest, never pickle. A file is checked as a stranger's would be."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adyton.choice.checked_file import FileKind, digest_of
+from adyton.choice.decision import Decision
+from adyton.errors import BadInput
+from adyton.exact import as_number
+from adyton.learning import model_file
+from adyton.learning.classifier import Classifier
+from adyton.learning.model import Model
+from adyton.release.files import named_format
+from adyton.release.plain_values import as_amount, as_text, of_kind, part_of
+from adyton.release.receipt_reading import read_bought, read_figures, read_receipt
+
+if TYPE_CHECKING:
+    from adyton.learning.fitted_classifier import FittedClassifier
+
+JSON = "classifier.json"
+KIND = FileKind(
+    "adyton classifier",
+    1,
+    "a classifier",
+    f"Give the folder of a saved classifier, or its {JSON}.",
+    "Take the file as it was written.",
+)
+
+
+def to_dict(fitted: FittedClassifier) -> dict[str, Any]:
+    """Everything that is needed to predict later, without the data, and to know what was done; with a digest."""
+    body = {
+        **KIND.head,
+        "classifier": fitted.classifier.to_plain(),
+        "where": fitted.where,
+        "learner": fitted.learner,
+        "epsilon": as_number(fitted.epsilon),
+        "decisions": [one.to_plain() for one in fitted.decisions],
+        "record": fitted.receipt.to_plain(),
+        "model": fitted.model.to_plain(),
+    }
+    return {"digest": digest_of(body), **body}
+
+
+def says_so(path: Path) -> bool:
+    """Whether a folder, or a file, holds a classifier by its own words."""
+    return named_format(path / JSON if path.is_dir() else path) == KIND.format
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The parts of the classifier in a folder or a file, by name."""
+    place = Path(path)
+    file = place / JSON if place.is_dir() else place
+    return KIND.read(file, lambda plain: _usable(plain, file))
+
+
+def read_model(path: str | os.PathLike[str]) -> Model:
+    """What predicts: the model of a saved classifier, or one that was saved by itself."""
+    place = Path(path)
+    if place.is_dir() or named_format(place) != model_file.KIND.format:
+        model: Model = read(path)["model"]
+        return model
+    return model_file.read(path)
+
+
+def _usable(plain: dict[str, Any], file: Path) -> dict[str, Any]:
+    try:
+        return _parts(plain)
+    except BadInput as problem:
+        why = str(problem).rstrip(".")
+        raise BadInput(f"{file} is not a classifier that can be used: {why}. {KIND.writer}") from None
+
+
+def _parts(plain: dict[str, Any]) -> dict[str, Any]:
+    model = Model.from_plain(part_of(plain, "model"))
+    receipt = read_receipt(part_of(plain, "record"), model.schema.rows_per_unit)
+    epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
+    classifier, where = Classifier.from_plain(part_of(plain, "classifier")), part_of(plain, "where")
+    if classifier.label != model.label or not {*(classifier.attributes or ())} <= {*model.schema.names}:
+        raise BadInput("the model predicts something else than what was asked for.")
+    return {
+        "classifier": classifier,
+        "where": None if where is None else as_text(where, "where"),
+        "learner": as_text(part_of(plain, "learner"), "learner"),
+        "model": model,
+        "epsilon": epsilon,
+        "receipt": receipt,
+        "decisions": tuple(_decision(one, epsilon) for one in of_kind(list, part_of(plain, "decisions"), "decisions")),
+    }
+
+
+def _decision(plain: object, epsilon: Fraction) -> Decision:
+    return Decision(
+        as_text(part_of(plain, "chosen"), "what was chosen"),
+        as_amount(part_of(plain, "left"), "what was left", zero=True, most=epsilon),
+        tuple(read_bought(one, epsilon) for one in of_kind(list, part_of(plain, "bought"), "bought")),
+        read_figures(part_of(plain, "regrets"), "regrets"),
+        tuple(as_text(note, "a note") for note in of_kind(list, part_of(plain, "notes"), "notes")),
+    )
