@@ -44,6 +44,8 @@ def as_table(data: Any, names: Sequence[str], who: str = "the schema") -> Any:
     """Something that a kernel opens: arrays and dicts of columns become Arrow tables, anything else stays as it is."""
     import pyarrow
 
+    if hasattr(data, "toarray"):
+        raise BadInput("sparse input is not supported: every cell of a row counts. Give X.toarray().")
     if isinstance(data, Mapping):
         columns = {str(name): as_column(values) for name, values in data.items()}
         if len({len(column) for column in columns.values()}) > 1:
@@ -115,6 +117,8 @@ def as_column(values: Any) -> Any:
     if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
         return values
     array = np.asarray(values if not isinstance(values, list | tuple) or _plain(values) else np.array(values, object))
+    if array.dtype.kind == "c":
+        raise BadInput("Complex data not supported: values are numbers, texts or booleans.")
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
         return pyarrow.array(np.ascontiguousarray(array))
     return texts(lambda: array.tolist() if array.dtype.kind in "US" else array, pyarrow.large_string())

@@ -59,6 +59,10 @@ class PrivateEstimator(ABC):
     def _learner(self) -> Learner:
         """The learner that the parameters say."""
 
+    def _declared(self) -> Schema:
+        """The schema that the parameters say."""
+        return declared(self.schema)
+
     # ---- learning ---------------------------------------------------------------------------------------------------
 
     def fit(self: Self, X: Any = None, y: Any = None, *, table: Any = None) -> Self:  # noqa: N803
@@ -68,7 +72,7 @@ class PrivateEstimator(ABC):
         their order, without the label. A *table* is anything that a session opens, such as the path of a file. Each
         fit opens a kernel of its own, with a budget of epsilon, unless a ledger says what is left.
         """
-        learner, schema = self._learner(), declared(self.schema)
+        learner, schema = self._learner(), self._declared()
         target = Target.of(schema, self.label)
         names = None
         if table is None:
@@ -96,7 +100,8 @@ class PrivateEstimator(ABC):
 
     def predict(self, X: Any) -> Array:  # noqa: N803
         """The most probable class of each row. *X* may also be the path of a file."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        places = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[places])
 
     def predict_proba(self, X: Any) -> Reals:  # noqa: N803
         """How probable each class is, in the order of ``classes_``. A value without a cell tells nothing."""

@@ -31,8 +31,6 @@ def _flat(labels: Any) -> Array:
         array = array[:, 0]
     if array.ndim != 1:
         raise BadInput(f"y is one label for each row, given an array of {array.ndim} axes.")
-    if array.dtype.kind == "c":
-        raise BadInput("Complex data not supported: y holds labels.")
     return array
 
 

@@ -118,7 +118,7 @@ def _lowest(found: Sequence[MeanScore]) -> Iterator[Claim]:
     if places:
         yield Claim(
             paper="Pythia achieves lower error than any other differentially private strategy (Figs. 5 and 6).",
-            here=f"auto is within a standard error of Laplace and honest DAWA, or better, in {good} of {len(places)} cases",
+            here=f"auto is no worse than Laplace and honest DAWA, to a standard error, in {good} of {len(places)}",
             holds="yes" if good == len(places) else "in part" if good > len(places) / 2 else "no",
         )
 
