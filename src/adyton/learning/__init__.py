@@ -13,11 +13,22 @@ _FILES = {
     "FittedClassifier": "adyton.learning.fitted_classifier",
     "Learner": "adyton.learning.learner",
     "Model": "adyton.learning.model",
+    "PrivateDecisionTreeClassifier": "adyton.learning.private_trees",
     "PrivateNaiveBayes": "adyton.learning.private_naive_bayes",
+    "PrivateRandomForestClassifier": "adyton.learning.private_trees",
     "learners": "adyton.learning.registry",
 }
 
-__all__ = ["Classifier", "FittedClassifier", "Learner", "Model", "PrivateNaiveBayes", "learners"]
+__all__ = [
+    "Classifier",
+    "FittedClassifier",
+    "Learner",
+    "Model",
+    "PrivateDecisionTreeClassifier",
+    "PrivateNaiveBayes",
+    "PrivateRandomForestClassifier",
+    "learners",
+]
 
 if TYPE_CHECKING:
     from adyton.learning.classifier import Classifier as Classifier
@@ -25,6 +36,8 @@ if TYPE_CHECKING:
     from adyton.learning.learner import Learner as Learner
     from adyton.learning.model import Model as Model
     from adyton.learning.private_naive_bayes import PrivateNaiveBayes as PrivateNaiveBayes
+    from adyton.learning.private_trees import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
+    from adyton.learning.private_trees import PrivateRandomForestClassifier as PrivateRandomForestClassifier
     from adyton.learning.registry import learners as learners
 
 

@@ -2,72 +2,152 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from adyton.arrays import Flags, Reals
+from adyton.choice.policy import choose
+from adyton.kernel.mechanisms.split_scores import LARGEST_CAP
 from adyton.kernel.sources import TableSource
 from adyton.learning.frontier import Frontier
 from adyton.learning.learner import Learner
-from adyton.learning.public_randomness import PublicRandomness
+from adyton.learning.public_randomness import PublicRandomness, Seed
 from adyton.learning.target import Target
-from adyton.learning.tree_counts import pooled_shares, summed
-from adyton.learning.tree_growing import Recipe, grow, leaf_counts
+from adyton.learning.tree_counts import shrunk_shares, summed
+from adyton.learning.tree_growing import WAYS, Grown, Recipe, Way, grow, leaf_counts
 from adyton.learning.tree_limits import check_share, most_leaves
 from adyton.learning.tree_model import TreeModel
 from adyton.plans.options import Positive, Share, Whole
 
+STOP_OR_SPLIT, HOW_TO_SPLIT = "stop or split", "how to split"
+"""The labels of the two learned conditionals."""
+_BY_SUPPORT, _STOP, _SPLIT = "by support", "stop", "split"
+
 
 @dataclass(frozen=True)
 class BySupport:
-    """A leaf splits on an attribute while its children can be expected to stand out of noise: cells·L ≤ rows·ε/(s·C).
+    """A leaf splits on an attribute while its children can be expected to stand out of noise: rows·ε/(cells·L·C) ≥ s.
 
-    rows·ε/(cells·C) is the support of a node: the rows that each class could have there, in units of the noise. At
-    least s of it is asked for.
+    rows·ε/(cells·C) is the support of a node: the rows that each class could have there, in units of the noise. For
+    leaves of the same support, which look the same to any rule on public numbers, one choice decides: by the rule, to
+    stop, or to split although there is less support, down to a third.
     """
 
-    most_leaves: float
     signal: float
     """rows·ε/C: the support of the root."""
     least: float
+    """s: how much support is asked for."""
+    most_leaves: float
+
+    @property
+    def finest(self) -> float:
+        """How finely rows may be split by the rule."""
+        return min(self.signal / self.least, self.most_leaves)
 
     def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
-        """Whatever leaves enough support."""
-        return frontier.within(min(self.signal / self.least, self.most_leaves))
+        """Whatever leaves enough support, unless something else was learnt."""
+        limits = np.zeros(len(frontier.cells))
+        free = frontier.within(self.most_leaves)
+        for cells in np.unique(frontier.cells[free.any(axis=1)]).tolist():
+            alike = (frontier.cells == cells) & free.any(axis=1)
+            levels = frontier.levels[free[alike].any(axis=0)]
+            chosen = choose(
+                STOP_OR_SPLIT,
+                (_BY_SUPPORT, _STOP, _SPLIT),
+                support=self.signal / cells,
+                depth=frontier.depth,
+                classes=frontier.classes,
+                fewest_levels=int(levels.min()),
+                mean_levels=float(levels.mean()),
+            )
+            limits[alike] = {_BY_SUPPORT: self.finest, _STOP: 0.0, _SPLIT: 3 * self.finest}[chosen]
+        return np.asarray(free & (frontier.cells[:, None] * frontier.levels <= limits[:, None]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenRecipe(Recipe):
+    """A recipe that asks, level by level, how attributes are chosen."""
+
+    signal: float
+
+    def way_at(self, frontier: Frontier, allowed: Flags) -> Way:
+        """By the max score, unless something else was learnt."""
+        candidates = allowed.sum(axis=1)
+        found: Way = choose(
+            HOW_TO_SPLIT,
+            WAYS,
+            support=self.signal / float(frontier.cells[candidates > 0].mean()),
+            selection=self.signal * frontier.classes * float(self.split_epsilon) / len(frontier.cells),
+            depth=frontier.depth,
+            levels_left=self.depth - frontier.depth,
+            candidates=float(candidates[candidates > 0].mean()),
+            classes=frontier.classes,
+        )
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenTree(Learner):
+    """A greedy tree. A small part of ε buys a noisy number of rows; three tenths of the rest choose the splits, evenly
+    over as many levels as there can be; the rest, and what levels leave over, counts the classes in the leaves.
+
+    Whether a node stops or splits, and how a level's attributes are chosen, are learned conditionals on dimensionless
+    public and measured numbers. Where nothing was learnt, a node splits on an attribute while its children have
+    support, by permute-and-flip on the max score. In the end, what a node differs from the one above is shrunk by what
+    noise explains.
+    """
+
     name = "chosen"
 
     rows: Whole | None = None
+    """A public number of rows, if there is one; else a noisy one is bought."""
     rows_share: Share = Fraction(1, 20)
+    """The part of ε that it may cost."""
     split_share: Share = Fraction(3, 10)
-    support: Positive = Fraction(3)
+    """The part of the rest that chooses splits."""
+    support: Positive = Fraction(3, 2)
+    """How much support the children of a node must have: rows of a class, in units of the noise."""
+    seed: Seed | None = None
+    """For random attributes, where that was learnt."""
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        check_share(epsilon * self.rows_share, 1)
+        """Whatever is chosen in the end, no part of the budget is split into too small ones."""
+        levels = sum(size > 1 for size in target.schema.shape)
+        parts = [self.rows_share, self.split_share / (2 * max(levels, 1)), (1 - self.split_share) / 2]
+        check_share(epsilon * min(parts), 1)
 
     def learn(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
+        """The number of rows, the splits, the leaves."""
         target = Target.of(source.schema, label)
-        counting = Fraction(0) if self.rows else self.rows_share * epsilon
+        counting = Fraction(0) if self.rows is not None else self.rows_share * epsilon
         rows = float(self.rows or max(source.count(counting).value, 1))
         left = epsilon - counting
-        splitting = self.split_share * left
-        signal = rows * float(left - splitting) / len(target.classes)
-        stop = BySupport(most_leaves(target, scored=True), signal, float(self.support))
-        depth = deepest(target, min(stop.signal / stop.least, stop.most_leaves))
-        recipe = Recipe(depth=depth, stop=stop, way="max", split_epsilon=splitting / max(depth, 1))
-        grown = grow(source, target, recipe, PublicRandomness(0))
-        last = left - grown.spent
-        counts = summed(grown.tree, leaf_counts(source, target, grown.tree, last))
-        shares = pooled_shares(grown.tree, counts, 1 / float(last))
+        grown = self._grown(source, target, rows, left)
+        counts = summed(grown.tree, leaf_counts(source, target, grown.tree, left - grown.spent))
+        shares = shrunk_shares(grown.tree, counts, 1 / float(left - grown.spent))
         return TreeModel(target=target, tree=grown.tree, counts=counts, shares=shares)
+
+    def _grown(self, source: TableSource, target: Target, rows: float, epsilon: Fraction) -> Grown:
+        """A tree as deep as the smallest attributes allow."""
+        splitting = self.split_share * epsilon
+        signal = rows * float(epsilon - splitting) / len(target.classes)
+        stop = BySupport(signal, float(self.support), most_leaves(target, scored=True))
+        depth = max(1, deepest(target, stop.finest))
+        recipe = ChosenRecipe(
+            depth=depth,
+            stop=stop,
+            way="max",
+            split_epsilon=splitting / depth,
+            cap=min(max(math.ceil(2 * rows), 2), LARGEST_CAP),
+            signal=signal,
+        )
+        return grow(source, target, recipe, PublicRandomness.of(self.seed))
 
 
 def deepest(target: Target, most: float) -> int:
     """How many levels a tree can have whose leaves are so fine at most: the smallest attributes first."""
-    sizes = np.sort([size for size in target.schema.shape if size > 1]).astype(float)
+    sizes = np.sort([size for size in target.schema.shape if size > 1]).astype(np.float64)
     return int((np.cumprod(sizes) <= most).sum())

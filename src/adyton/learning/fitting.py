@@ -12,11 +12,14 @@ from adyton.exact import Rational, budget
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger.records import refusal
+from adyton.kernel.receipts import Debit
 from adyton.kernel.sources import TableSource
 from adyton.learning.decisions import collected
 from adyton.learning.learner import Learner
 from adyton.learning.model import Model
 from adyton.release.receipt import Receipt
+
+_ROUNDING = Fraction(1, 1 << 40)
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Fitted:
     model: Model
     learner: Learner
     epsilon: Fraction
-    """What was spent, for a person."""
+    """What was spent, for a person: all that was allowed, or less where a learner did not need it."""
     receipt: Receipt
     decisions: tuple[Decision, ...] = ()
     """What the learner decided on its way, such as the method; empty where there was nothing to decide."""
@@ -61,6 +64,13 @@ def fit(
     with kernel.receipts() as debits, collected() as decisions:
         model = learner.learn(source, label, row_epsilon)
     with deferred():
-        fitted = Fitted(model, learner, amount, receipt.paid(kernel.ledger, debits), tuple(decisions))
+        paid = receipt.paid(kernel.ledger, debits)
+        fitted = Fitted(model, learner, _spent(debits, amount), paid, tuple(decisions))
         keep(fitted)
     return fitted
+
+
+def _spent(debits: Sequence[Debit], amount: Fraction) -> Fraction:
+    """The sum of the debits; shares that a kernel has rounded down to whole steps count in full."""
+    spent = sum((debit.amount for debit in debits), Fraction(0))
+    return amount if 0 <= amount - spent <= amount * _ROUNDING else spent

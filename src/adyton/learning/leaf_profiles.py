@@ -23,7 +23,7 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LeafProfiles(Model):
-    """P(class | row) ∝ P(class | leaf) · ∏ P(value of attribute j | class, leaf), over attributes the path has not used.
+    """P(class | row) ∝ P(class | leaf) · ∏ P(value of attribute j | class, leaf), over attributes that are no splits.
 
     A row without a cell where a node asks for one stays at that node, and is predicted from the profiles there.
     """

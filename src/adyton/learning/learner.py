@@ -49,4 +49,4 @@ class Learner(ABC):
 
     @abstractmethod
     def learn(self, source: TableSource, label: str, epsilon: Fraction) -> Model:
-        """The program: spends exactly *epsilon*, once it was admitted."""
+        """The program, once it was admitted: spends *epsilon*, or less if it says so, and never more."""

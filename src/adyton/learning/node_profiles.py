@@ -58,16 +58,15 @@ def unused(tree: RowTree) -> Flags:
     return free
 
 
-def _totals(
-    tree: RowTree, tables: dict[int, Reals], free: Flags, sizes: tuple[int, ...]
-) -> tuple[Reals, Reals]:
+def _totals(tree: RowTree, tables: dict[int, Reals], free: Flags, sizes: tuple[int, ...]) -> tuple[Reals, Reals]:
     """The rows of each class in every leaf, by the inverse-variance average of the tables' sums; and its precision.
 
     The sum of L cells has L times the variance of one. An attribute that the path has split on has a single cell
     there: the others are empty, whatever the rows. Nodes above are sums of their leaves.
     """
     leaves = tree.leaves
-    weights, total = np.zeros(len(leaves)), 0.0
+    weights = np.zeros(len(leaves))
+    total = np.zeros((len(leaves), next(iter(tables.values())).shape[2]))
     for place, table in tables.items():
         inside = table[leaves]
         alone = ~free[leaves, place]
@@ -77,8 +76,8 @@ def _totals(
         sums = np.where(alone[:, None], inside[np.arange(len(leaves)), own], inside.sum(axis=1))
         weight = np.where(alone, 1.0, 1 / sizes[place])
         weights += weight
-        total = total + weight[:, None] * sums
-    counts = summed(tree, np.asarray(total) / weights[:, None])
+        total += weight[:, None] * sums
+    counts = summed(tree, total / weights[:, None])
     precision = leaves_below(tree) / summed(tree, 1 / weights)
     return counts, precision
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from adyton.arrays import Flags, Places
+from adyton.plans.options import Within, whole_number
+
+Seed: TypeAlias = Annotated[int, Within(whole_number, 0)]
+"""A whole number, for random choices that can be repeated."""
 
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 

@@ -21,12 +21,13 @@ _BEHIND_AUTO = "naive-bayes"
 _LEARNERS: dict[str, tuple[str, str]] = {
     "chosen": ("chosen_tree", "ChosenTree"),
     "contingency": ("consistent_tables", "Contingency"),
-    "fletcher-islam": ("presets", "FletcherIslam"),
-    "friedman-schuster": ("presets", "FriedmanSchuster"),
-    "jagannathan": ("presets", "Jagannathan"),
-    "mohammed": ("presets", "Mohammed"),
+    "fletcher-islam": ("random_trees", "FletcherIslam"),
+    "friedman-schuster": ("scored_trees", "FriedmanSchuster"),
+    "jagannathan": ("random_trees", "Jagannathan"),
+    "mohammed": ("scored_trees", "Mohammed"),
     "naive-bayes": ("naive_bayes", "NaiveBayes"),
-    "patil-singh": ("presets", "PatilSingh"),
+    "naive-bayes-tree": ("naive_bayes_tree", "NaiveBayesTree"),
+    "patil-singh": ("scored_trees", "PatilSingh"),
     "select-ls": ("consistent_tables", "SelectLs"),
     "workload": ("consistent_tables", "Workload"),
     "workload-ls": ("consistent_tables", "WorkloadLs"),
@@ -36,6 +37,7 @@ _LEARNERS: dict[str, tuple[str, str]] = {
 _MODELS: dict[str, tuple[str, str]] = {
     "forest": ("forest_model", "ForestModel"),
     "naive-bayes": ("class_profiles", "ClassProfiles"),
+    "naive-bayes-tree": ("leaf_profiles", "LeafProfiles"),
     "tree": ("tree_model", "TreeModel"),
 }
 """The file and the class of every kind of model."""

@@ -38,6 +38,12 @@ class Recipe:
     """The public cap of the entropy."""
     among: tuple[int, ...] | None = None
     """The attributes that the tree may use, None for all."""
+    sizes_at_end: bool = False
+    """Whether sizes are bought for the last level too, where nothing can be split any more."""
+
+    def way_at(self, frontier: Frontier, allowed: Flags) -> Way:
+        """How the attributes of a level are chosen."""
+        return self.way
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +66,13 @@ def grow(source: TableSource, target: Target, recipe: Recipe, random: PublicRand
         allowed = recipe.stop.allowed(frontier, sizes)
         if not allowed.any():
             break
-        way = recipe.way
+        way = recipe.way_at(frontier, allowed)
         picks = _picks(source, target, frontier, allowed, way, recipe, random)
         spent += recipe.split_epsilon if way != "random" else 0
         frontier = frontier.split(picks)
+    if recipe.sizes_at_end and frontier.depth == recipe.depth:
+        leaf_sizes(source, frontier.tree, recipe.size_epsilon)
+        spent += recipe.size_epsilon
     return Grown(frontier.tree, spent)
 
 
