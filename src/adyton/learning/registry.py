@@ -19,11 +19,13 @@ _BEHIND_AUTO = "naive-bayes"
 """The learner that it stands for."""
 
 _LEARNERS: dict[str, tuple[str, str]] = {
+    "auto": ("chosen_method", "ChosenMethod"),
     "chosen": ("chosen_tree", "ChosenTree"),
     "contingency": ("consistent_tables", "Contingency"),
     "fletcher-islam": ("random_trees", "FletcherIslam"),
     "friedman-schuster": ("scored_trees", "FriedmanSchuster"),
     "jagannathan": ("random_trees", "Jagannathan"),
+    "majority": ("majority", "Majority"),
     "mohammed": ("scored_trees", "Mohammed"),
     "naive-bayes": ("naive_bayes", "NaiveBayes"),
     "naive-bayes-tree": ("naive_bayes_tree", "NaiveBayesTree"),

@@ -59,8 +59,10 @@ def grow(source: TableSource, target: Target, recipe: Recipe, random: PublicRand
     among = None if recipe.among is None else np.array(recipe.among, dtype=np.int64)
     frontier, spent = Frontier.start(target, among), Fraction(0)
     for _ in range(recipe.depth):
+        if not frontier.within(np.inf).any():
+            break  # no leaf has an attribute left
         sizes = None
-        if recipe.size_epsilon and frontier.within(np.inf).any():
+        if recipe.size_epsilon:
             sizes = leaf_sizes(source, frontier.tree, recipe.size_epsilon)
             spent += recipe.size_epsilon
         allowed = recipe.stop.allowed(frontier, sizes)

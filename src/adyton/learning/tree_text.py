@@ -35,9 +35,7 @@ def drawn(model: TreeModel | LeafProfiles, most: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def shown_nodes(
-    model: TreeModel | LeafProfiles, most: int | None
-) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def shown_nodes(model: TreeModel | LeafProfiles, most: int | None) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Which nodes are shown: whole families, from the root down."""
     tree = model.tree
     shown = np.zeros(tree.split.size, dtype=bool)
