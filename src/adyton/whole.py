@@ -131,3 +131,12 @@ def as_shape(shape: int | Sequence[int], name: str = "domain") -> tuple[int, ...
     if not sides:
         raise BadInput(f"{name} must have at least one axis, given none.")
     return tuple(whole(side, name, 1) for side in sides)
+
+
+def halvings(cells: int) -> int:
+    """How often a line is halved until single cells are left.
+
+    >>> halvings(1), halvings(5)
+    (0, 3)
+    """
+    return (whole(cells, "cells", 1) - 1).bit_length()

@@ -14,7 +14,8 @@ import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.grid import STEPS
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.mechanisms import MECHANISMS, Bisections, CoefficientCount, Resolution
+from adyton.kernel.mechanisms import MECHANISMS, Bisections, CoefficientCount, DeclaredFunction, Resolution
+from adyton.kernel.mechanisms.declared_function import BoundFunction
 from adyton.kernel.shapes import TableShape
 from adyton.queries import Explicit
 
@@ -105,21 +106,27 @@ CASES = [case for mechanism in MECHANISMS for case in mechanism.audit_cases()]
 def source_of(case):
     if case.mechanism.takes is TableShape:
         return ad.Kernel(TABLE, schema=SCHEMA, epsilon=1000).root
-    return ad.Kernel.on_vector(np.full(case.domain, 3), epsilon=1000).root
+    trusted = [case.mechanism.declared] if isinstance(case.mechanism, BoundFunction) else []
+    return ad.Kernel.on_vector(np.full(case.domain, 3), epsilon=1000, trusted=trusted).root
+
+
+def sent(case):
+    """The mechanism as it comes to the kernel: of a function that the kernel was opened with, its name."""
+    return DeclaredFunction(case.mechanism.name) if isinstance(case.mechanism, BoundFunction) else case.mechanism
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_every_mechanism_works_with_every_budget_that_is_admitted(case):
     for epsilon in ADMITTED:
         source = source_of(case)
-        answer = source.kernel.measure(source, case.mechanism, epsilon)
+        answer = source.kernel.measure(source, sent(case), epsilon)
         getattr(answer, "standard_deviations", None)
         assert len(repr(answer)) < 2000
         assert 0 < source.kernel.spent <= F(epsilon)
     source = source_of(case)
     for epsilon in TINY:
         with pytest.raises(BadInput, match="epsilon must be at least"):
-            source.kernel.measure(source, case.mechanism, epsilon)
+            source.kernel.measure(source, sent(case), epsilon)
     assert source.kernel.spent == 0
 
 

@@ -7,10 +7,12 @@ The checks are those of ``adyton audit`` at the size of its quick profile or sma
 import math
 from dataclasses import replace
 from fractions import Fraction as F
+from functools import partial
 
 import numpy as np
 import pytest
 
+import adyton as ad
 from adyton.audit.accounting import audit_accounting
 from adyton.audit.certificates import audit_certificates, cost_of
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
@@ -18,17 +20,29 @@ from adyton.audit.mechanisms import audit_mechanism
 from adyton.audit.plans import audit_plan
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.run import Check
+from adyton.audit.selections import audit_selection_exactly
+from adyton.audit.statistical import certify
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel import budget as budget_module
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import read_account, read_entries
-from adyton.kernel.mechanisms import DyadicPartition, NoisyCount, VectorLaplace, vector_laplace
+from adyton.kernel.mechanisms import (
+    Declared,
+    DeclaredFunction,
+    DyadicPartition,
+    NoisyCount,
+    SplitChoice,
+    Statistic,
+    VectorLaplace,
+    vector_laplace,
+)
+from adyton.kernel.mechanisms.split_scores import EntropyScore, GiniScore, MaxScore
 from adyton.kernel.transforms import LinearMap
 from adyton.noise import ExactNoise, Ratio, SimulatedNoise
 from adyton.plans import plan_named
 from adyton.plans.steps import CountsRows, Rows
-from adyton.queries import Explicit, Haar, Hierarchy, Identity, Partition, Queries
+from adyton.queries import Explicit, Haar, Hierarchy, Identity, Partition, Queries, Total
 
 
 class Noise(ExactNoise):
@@ -115,6 +129,42 @@ def test_noise_mutants_are_caught_by_the_attack(noise_type, mechanism):
 
 def test_zero_twice_is_caught():
     assert not audit_laplace(TwoZeros(), 200_000).passed
+
+
+def test_a_metafeature_without_noise_is_caught(monkeypatch):
+    """A declared function whose value comes out as it is; and one that gives itself a smaller sensitivity."""
+    assert not attack(DeclaredFunction, Silent()).passed
+    monkeypatch.setattr(Declared, "changes", 0.5)
+    monkeypatch.setattr(Statistic, "_scale", lambda self, cells, epsilon: F(self.sensitivity(cells)) / epsilon)
+    assert not attack(DeclaredFunction, ExactNoise()).passed
+
+
+def test_a_choice_by_a_true_value_is_caught():
+    """A choice maker whose metafeature measures, as it must, and then gives the true value all the same."""
+
+    def true_rows(x, epsilon):
+        x.measure(Total(x.shape), epsilon)
+        return float(peek(x).sum())
+
+    def decisions(side, trials, feature):
+        options = [ad.option(predict=text)(total_of) for text in ("rows", "7.5")]
+        maker = ad.ChoiceMaker([options[0], replace(options[1], name="other")], informed_by=[feature], share="0.5")
+        kernel = [Kernel.simulated(side, epsilon=1, seed=seed) for seed in range(trials)]
+        return np.array([[maker.decide(one.root, epsilon=1).chosen == "other"] for one in kernel], dtype=np.int64)
+
+    left, right = np.array([7, 0]), np.array([8, 0])
+    for function in (true_rows, total_rows):
+        feature = ad.metafeature(name="rows")(function)
+        found = certify(partial(decisions, feature=feature), left, right, draws=300, alpha=1e-6)
+        assert (found.lower_bound > 1) == (function is true_rows)
+
+
+def total_of(x, *, epsilon):
+    return x.measure(Total(x.shape), epsilon).value
+
+
+def total_rows(x, epsilon):
+    return x.measure(Total(x.shape), epsilon)
 
 
 def test_one_noise_for_all_queries_is_caught():
@@ -273,6 +323,66 @@ def test_rows_counted_under_two_reasons(monkeypatch):
     once = private_table.misfit_table
     monkeypatch.setattr(private_table, "misfit_table", lambda *a, **k: once(*a, **k).union(once(*a, **k)))
     assert not audit_misfits().passed
+
+
+def test_one_row_in_two_leaves_is_caught(monkeypatch):
+    from adyton.audit.accounting import audit_leaves
+    from adyton.kernel.tables import leaves
+
+    assert audit_leaves().passed
+    once = leaves._one_level
+
+    def twice(rows, tree, nodes, first, codes, depth):
+        if depth:
+            nodes, first = np.append(nodes, nodes[-1]), np.append(first, first[-1])
+        return once(rows, tree, nodes, first, codes, depth)
+
+    monkeypatch.setattr(leaves, "_one_level", twice)
+    assert not audit_leaves().passed
+
+
+def test_rows_counted_in_two_leaves_are_caught_by_the_choice(monkeypatch):
+    """As if the leaves overlapped: every leaf of a level sees all rows of the table."""
+    from adyton.kernel.tables.coded_table import CodedTable
+
+    case = next(case for case in SplitChoice.audit_cases() if "two leaves" in case.name)
+    honest = CodedTable.split_tables
+
+    def overlapping(self, tree, names, label):
+        return [np.broadcast_to(table.sum(axis=0), table.shape) for table in honest(self, tree, names, label)]
+
+    assert audit_selection_exactly(case, pairs=40).passed
+    monkeypatch.setattr(CodedTable, "split_tables", overlapping)
+    assert not audit_selection_exactly(case, pairs=40).passed
+
+
+class WithTheThesisBound(SplitChoice):
+    """Claim. A mutant. Proof. The entropy per row of a leaf has the sensitivity (1/ln 2 + log₂|D|)/|D|. ∎"""
+
+    def draw(self, data, epsilon, noise, trials):
+        rows = max(1, data.count())
+        bound = F(str((1 / math.log(2) + math.log2(rows)) / rows))
+        scores = np.zeros(self.candidates.shape, dtype=np.int64)
+        names = self.tree.attributes[1:]
+        for place, table in enumerate(data.split_tables(self.tree, names, self.label), start=1):
+            inside = table / np.maximum(table.sum(axis=2, keepdims=True), 1)
+            bits = -(table * np.log2(np.where(inside > 0, inside, 1))).sum(axis=(1, 2))
+            scores[:, place] = -np.rint(1000 * bits / np.maximum(table.sum(axis=(1, 2)), 1))
+        return noise.permute_and_flips(scores, self.candidates == 1, epsilon / (1000 * bound))[None]
+
+
+def test_entropy_with_the_bound_of_the_thesis_is_caught():
+    case = next(case for case in SplitChoice.audit_cases() if "two leaves" in case.name)
+    mutant = WithTheThesisBound(case.mechanism.tree, case.mechanism.candidates, "y")
+    assert not audit_selection_exactly(replace(case, mechanism=mutant), pairs=40).passed
+
+
+@pytest.mark.parametrize("score", [MaxScore, GiniScore, EntropyScore])
+def test_a_spread_that_is_a_tenth_short_is_caught(monkeypatch, score):
+    honest = score.spread
+    case = next(case for case in SplitChoice.audit_cases() if score.__name__.lower()[:3] in case.name)
+    monkeypatch.setattr(score, "spread", lambda self, classes: F(9, 10) * honest(self, classes))
+    assert not audit_selection_exactly(case, pairs=40).passed
 
 
 # ---- ledger

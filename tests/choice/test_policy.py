@@ -18,7 +18,9 @@ from adyton.errors import BadInput
 from adyton.kernel.mechanisms import NonZeros
 from adyton.queries import Identity, Total
 
-TREE = TreeModel(Split("support", 2.0, Leaf("even", {"cells": 1.0, "even": 0.0}, 9), Leaf("cells", {"cells": 0.0, "even": 1.0}, 9)))
+TREE = TreeModel(
+    Split("support", 2.0, Leaf("even", {"cells": 1.0, "even": 0.0}, 9), Leaf("cells", {"cells": 0.0, "even": 1.0}, 9))
+)
 LEARNT = LearnedChoices({"how": Learnt(("cells", "even"), "cells", TREE, {"support": (-5.0, 90.0)})})
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import adyton as ad
 from adyton.cli.main import app
-from adyton.plans.base import MEANINGS, ExpectedError
+from adyton.plans.expected_error import MEANINGS, ExpectedError
 
 SCHEMA = str(Path(__file__).parents[2] / "examples" / "visits.toml")
 

@@ -9,7 +9,6 @@ import pytest
 
 from adyton.denoising import split_prior, top_down
 from adyton.denoising.count_windows import generations, least_squares
-from adyton.denoising.halves import halved
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
 from adyton.queries.domain_trees import boxes_in_boxes
@@ -31,13 +30,15 @@ def noisy(tree, cells, rate, seed):
 
 def one_pass(tree, answers, rate):
     """The posterior means of all nodes under the prior that the passes start from, in steps of one row."""
-    halves = halved(tree)
-    values, precisions = np.zeros(halves.levels.size), np.zeros(halves.levels.size)
-    values[halves.home] = answers
-    precisions[halves.home] = 2 * np.sinh(rate / 2) ** 2
+    splits, nodes, _ = top_down._splits_of(tree)
+    values, precisions = np.zeros(splits.levels.size), np.zeros(splits.levels.size)
+    values[nodes] = answers
+    precisions[nodes] = 2 * np.sinh(rate / 2) ** 2
     rates = np.where(precisions > 0, rate, 0.0)
-    family = generations(halves)
-    return top_down._passes(halves, family, values, rates, least_squares(family, values, precisions), [0.0]).means
+    family = generations(splits)
+    squares = least_squares(family, values, precisions)
+    fit = top_down._passes(splits, family, values, rates, squares, [0.0])
+    return top_down._every_mean(fit, family, squares)
 
 
 def first_prior(levels):
@@ -184,16 +185,16 @@ def test_a_known_total_is_kept():
 @pytest.mark.parametrize("domain", [(16, 16), (5, 3), (1, 7), (13,)])
 def test_halves_keep_the_blocks(domain):
     tree = Hierarchy.of_tree(boxes_in_boxes(domain))
-    halves = halved(tree)
-    members = [{leaf} for leaf in range(halves.leaves)]
-    members += [set() for _ in halves.kids]
-    for parent, (a, b) in enumerate(halves.kids.tolist(), start=halves.leaves):
+    splits, nodes, _ = top_down._splits_of(tree)
+    members = [{leaf} for leaf in range(splits.leaves)]
+    members += [set() for _ in splits.kids]
+    for parent, (a, b) in enumerate(splits.kids.tolist(), start=splits.leaves):
         assert a < parent
         assert b < parent
         assert not members[a] & members[b]
         members[parent] = members[a] | members[b]
     blocks = [range(*pair) for level in tree.boundaries for pair in itertools.pairwise(level.tolist())]
-    assert [members[node] for node in halves.home] == [set(block) for block in blocks]
+    assert [members[node] for node in nodes] == [set(block) for block in blocks]
     assert len(members[-1]) == tree.cells
 
 

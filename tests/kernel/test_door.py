@@ -8,10 +8,12 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
+from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.sources import TableSource, VectorSource, handle
 from adyton.kernel.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
 from adyton.plans import plan_named
 from adyton.queries import AllRange, Partition, Prefix
+from adyton.schema import RowTree
 
 
 class TextDoor:
@@ -99,6 +101,18 @@ def test_tables_behind_a_door(table, schema):
     assert door.budget.spent == Fraction(1, 4)
     with pytest.raises(BudgetExceeded, match="0.75 of 1 is left"):
         plan_named("identity").estimate(vector, ad.workloads.Identity((2, 10)), "0.8")
+
+
+def test_leaves_behind_a_door(table, schema):
+    tree = RowTree.stump(["sex", "age"]).grow({0: "sex"}, schema)
+    door = TextDoor(ad.Kernel(table, schema=schema, epsilon=200))
+    choice = SplitChoice(tree, tree.free(), "stay", "entropy", 100)
+    assert door.root.choose_splits(choice, 1) == (1, 1)
+    leaves = door.root.leaves(tree, "age")
+    assert (leaves.shape, leaves.lineage[-1], leaves.facts.shape.leaves) == ((2, 10), "leaves(age)", tree)
+    answers = leaves.measure(ad.workloads.Identity((2, 10)), 60).answers.reshape(2, 10)
+    assert answers.sum(axis=1).tolist() == [3, 2]
+    assert door.budget.spent == 61
 
 
 def test_a_handle_on_a_door_is_of_no_use_to_a_kernel():

@@ -85,7 +85,7 @@ def test_boxes_that_are_cells_are_measured_once(monkeypatch):
 
 def test_small_boxes_by_hand():
     coarse = Grid((4, 6), [[0, 2, 4], [0, 3, 6]])
-    fine, inside = _refine(coarse, np.array([0.0, 1.4, 2.0, 9.0]))
+    fine, tree = _refine(coarse, np.array([0.0, 1.4, 2.0, 9.0]))
     expected = [
         [0, 0, 0, 1, 1, 2],
         [0, 0, 0, 3, 3, 4],
@@ -93,7 +93,7 @@ def test_small_boxes_by_hand():
         [8, 9, 10, 14, 15, 16],
     ]
     assert fine.labels.reshape(4, 6).tolist() == expected
-    assert inside.tolist() == [0] + 4 * [1] + 6 * [2] + 6 * [3]
+    assert tree.boundaries[1].tolist() == [0, 1, 5, 11, 17]
 
 
 @pytest.mark.parametrize(

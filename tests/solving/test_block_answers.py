@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
+from adyton.queries import Partition
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.block_answers import BlockAnswers
 
@@ -93,3 +94,20 @@ def test_nothing_measured():
 def test_refusals(blocks, answers, variances):
     with pytest.raises(BadInput, match=r"blocks are numbered|answers are finite"):
         BlockAnswers.none(BlockTree.of_halves(5)).with_answers(blocks, answers, variances)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_groups_of_cells_in_any_order(seed):
+    """Some cells and groups without answers: the smallest norm shares equally, as dense least squares do."""
+    random = np.random.default_rng(seed)
+    labels = random.permutation(np.append(np.arange(5), random.integers(0, 5, 7)))
+    tree = BlockTree.of_groups(Partition(labels))
+    rows = np.concatenate([np.ones((1, 12)), np.arange(5)[:, None] == labels, np.eye(12)[tree.order]])
+    measured = np.flatnonzero(random.random(18) < 0.6)
+    answers, variances = random.normal(0, 5, measured.size), random.uniform(0.5, 4, measured.size)
+    scales = np.sqrt(variances)
+    expected = np.linalg.pinv(rows[measured] / scales[:, None]) @ (answers / scales)
+    known = BlockAnswers.none(tree).with_answers(measured, answers, variances)
+    np.testing.assert_allclose(tree.unordered(known.cells()), expected, atol=1e-9)
+    with pytest.raises(BadInput):
+        BlockTree.of_groups(Partition([0, -1, 1]))

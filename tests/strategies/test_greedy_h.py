@@ -7,10 +7,10 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Explicit, Identity, Prefix, RandomRanges, Stack, Total
+from adyton.queries.block_tree import BlockTree
 from adyton.queries.orders import hilbert_order
 from adyton.solving.trees import TreeSolver
 from adyton.strategies.greedy_h import greedy_h
-from adyton.strategies.leaves import Leaves
 from adyton.strategies.overlaps import overlap_of
 from adyton.strategies.overlaps_of_rows import MeansOverlap, TableOverlap
 from adyton.strategies.weighted_tree import WeightedTree
@@ -23,7 +23,7 @@ def workloads(cells):
 
 
 def leaves_of(cells, buckets=None, order=None):
-    return Leaves(cells, order, np.arange(cells + 1) if buckets is None else np.array(buckets))
+    return BlockTree.of_leaves(cells, np.arange(cells + 1) if buckets is None else buckets, order)
 
 
 def error_of(strategy, workload):
@@ -34,8 +34,17 @@ def error_of(strategy, workload):
 def means(workload, leaves):
     """Definition 6 of DAWA: the mean of each query over each leaf."""
     rows = np.concatenate(list(workload.rows()))
-    ordered = rows if leaves.order is None else rows[:, leaves.order]
-    return np.add.reduceat(ordered, leaves.bounds[:-1], axis=1) / leaves.sizes
+    return np.add.reduceat(leaves.ordered(rows), leaves.boundaries[-1][:-1], axis=1) / np.diff(leaves.boundaries[-1])
+
+
+def firsts(leaves, depth):
+    """The first leaf of each of the 2^depth blocks, ⌈j·leaves/2^depth⌉, and the number of leaves."""
+    return -(-np.arange((1 << depth) + 1) * (leaves.boundaries[-1].size - 1) >> depth)
+
+
+def filled(leaves, depth):
+    """Which of the 2^depth blocks hold a leaf: all but some of the deepest level."""
+    return np.diff(firsts(leaves, depth)) > 0
 
 
 def equation_9(matrix, covariance, left, decay, shares):
@@ -56,17 +65,16 @@ def test_every_share_minimises_equation_9(cells, number):
     leaves = leaves_of(cells)
     tree = WeightedTree(workload, leaves)
     matrix = means(workload, leaves)
-    firsts = leaves.firsts(tree.depth)
-    blocks = [np.eye(stop - start) for start, stop in itertools.pairwise(firsts)]
+    blocks = [np.eye(stop - start) for start, stop in itertools.pairwise(firsts(leaves, tree.depth))]
     grid = np.linspace(0, 0.995, 200)
     for depth in range(tree.depth - 1, -1, -1):
-        firsts, merged = leaves.firsts(depth), []
+        ends, merged = firsts(leaves, depth), []
         for block in range(1 << depth):
             left, right = blocks[2 * block], blocks[2 * block + 1]
             share = tree.shares[depth][block]
             both = np.block([[left, np.zeros((len(left), len(right)))], [np.zeros((len(right), len(left))), right]])
             if len(left) and len(right):
-                columns = matrix[:, firsts[block] : firsts[block + 1]]
+                columns = matrix[:, ends[block] : ends[block + 1]]
                 reached, *others = equation_9(
                     columns, both, len(left), 2 ** (-depth / 2), [min(share, 1 - 1e-5), *grid]
                 )
@@ -86,7 +94,7 @@ def test_the_error_is_exact_and_falls(cells, sweeps):
         tree = WeightedTree(workload, leaves_of(cells))
         before = tree.error
         tree.improve(sweeps)
-        strategy = tree.strategy((cells,))
+        strategy = tree.strategy()
         np.testing.assert_allclose(strategy.queries.transpose(strategy.weights), 1)
         assert tree.error <= before
         assert tree.error == pytest.approx(error_of(strategy, workload), rel=1e-6)
@@ -115,7 +123,7 @@ def test_the_context_of_a_block_predicts_the_error(cells, number):
 
     for depth in range(tree.depth):
         block = int(random.integers(1 << depth))
-        if not leaves_of(cells).filled(depth + 1)[2 * block : 2 * block + 2].all():
+        if not filled(leaves_of(cells), depth + 1)[2 * block : 2 * block + 2].all():
             continue
         weight = np.prod([1 - tree.shares[d][block >> (depth - d)] for d in range(depth)])
         errors, predicted = [], []
@@ -141,9 +149,9 @@ def test_closed_forms_agree_with_the_rows(cells, buckets):
             fast.sweep(0.5)
             slow.sweep(0.5)
         for depth in range(fast.depth + 1):
-            filled = leaves.filled(depth)
-            off = ~np.eye(filled.sum(), dtype=bool)
-            grams = [tree.overlap.gram(depth)[np.ix_(filled, filled)][off] for tree in (fast, slow)]
+            held = filled(leaves, depth)
+            off = ~np.eye(held.sum(), dtype=bool)
+            grams = [tree.overlap.gram(depth)[np.ix_(held, held)][off] for tree in (fast, slow)]
             np.testing.assert_allclose(*grams, atol=1e-5 * max(1, np.abs(grams[1]).max(initial=0)))
 
 
@@ -202,7 +210,7 @@ def test_time_is_nearly_linear():
     cells = 1 << 17
     tree = WeightedTree(Prefix(cells), leaves_of(cells))
     tree.improve(10)
-    strategy = tree.strategy((cells,))
+    strategy = tree.strategy()
     assert tree.error == pytest.approx(error_of(strategy, Prefix(cells)), rel=1e-6)
 
 

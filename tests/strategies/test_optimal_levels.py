@@ -8,7 +8,6 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Explicit, Hierarchy, Identity, Prefix, Total
-from adyton.queries.block_tree import halvings
 from adyton.solving.trees import TreeSolver
 from adyton.strategies import hierarchies
 from adyton.strategies.level_weights import LevelWeights
@@ -19,6 +18,7 @@ from adyton.strategies.optimal_levels import (
     squared_error,
 )
 from adyton.strategies.signal_levels import signal_levels
+from adyton.whole import halvings
 
 SIZES = [1, 2, 3, 7, 64, 1000, 4097]
 

@@ -18,6 +18,7 @@ def audit_selection_exactly(case: AuditCase, *, pairs: int, advance: Callable[[]
     """The largest loss of one audit case at every ε, exactly: over *pairs* neighbouring pairs and some below zero."""
     worst = 0.0
     neighbours = vector_pairs(case.domain, count=pairs) + signed_pairs(case.domain, count=max(1, pairs // 4))
+    neighbours += [Pair("searched", left, right) for left, right in case.searched]
     for epsilon in EPSILONS:
         loss, pair = selection_loss(case, epsilon, neighbours)
         advance()

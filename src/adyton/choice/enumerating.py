@@ -39,9 +39,8 @@ class Enumerated:
         magnitude = np.abs(values).max(axis=1, initial=0.0)
         usable = np.flatnonzero(np.isfinite(magnitude) & (magnitude <= LARGEST))
         scale = np.maximum(magnitude[usable, None], 1 / LARGEST)
-        alike = np.round(values[usable] / scale, _DIGITS) + 0.0  # no −0
-        exponents = np.round(np.log2(scale), _DIGITS - 3)
-        for key, place in zip(np.hstack([alike, exponents]), usable.tolist(), strict=True):
+        alike = np.round(np.hstack([values[usable] / scale, np.log2(scale)]), _DIGITS) + 0.0  # no −0
+        for key, place in zip(alike, usable.tolist(), strict=True):
             if self.full:
                 return
             digest = key.tobytes()

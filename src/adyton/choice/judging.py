@@ -17,7 +17,7 @@ from adyton.choice.synthesis import Synthesiser
 
 Fit: TypeAlias = Callable[[Lessons], Model | None]
 """Learns a model; None if there is none."""
-_ERRORS = 1.0
+_ERRORS = 2.0
 """By how many standard errors a model must beat the default on held-out data sets: the best of several models looks
 better than it is."""
 _NEARLY = 0.05

@@ -15,6 +15,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import Declared
 from adyton.kernel.sources import Source, TableSource, VectorSource
 from adyton.messages import shorten
+from adyton.noise import KeyedNoise
 from adyton.schema import Schema
 
 
@@ -48,9 +49,10 @@ class PublicData:
 
     def opened(self, epsilon: Fraction, seed: int, *, trusted: Collection[Declared] = ()) -> Kernel[Any]:
         """A kernel with this budget and simulated noise, which depends on the place in the program and the seed."""
+        noise = KeyedNoise(seed)
         if self.schema is None:
-            return Kernel.simulated(self.counts, epsilon=epsilon, seed=seed, trusted=trusted)
-        return Kernel.simulated_table(self.counts, self.schema, epsilon=epsilon, seed=seed)
+            return Kernel.simulated(self.counts, epsilon=epsilon, noise=noise, trusted=trusted)
+        return Kernel.simulated_table(self.counts, self.schema, epsilon=epsilon, noise=noise)
 
 
 def twin(source: Source, epsilon: Fraction, trusted: Collection[Declared] = ()) -> Kernel[Any]:

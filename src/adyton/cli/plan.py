@@ -16,7 +16,7 @@ from adyton.errors import BadInput
 from adyton.exact import as_number, display, positive
 
 if TYPE_CHECKING:
-    from adyton.plans.base import ExpectedError
+    from adyton.plans.expected_error import ExpectedError
 
 _EPSILONS = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5")
 _BAR = 40
@@ -101,7 +101,7 @@ def _as_json(
 
 def _print(task: str, found: dict[Fraction, dict[str, ExpectedError | None]]) -> None:
     """A line for each ε: the least error that is known beforehand, by which algorithm, and a bar."""
-    from adyton.plans.base import MEANINGS
+    from adyton.plans.expected_error import MEANINGS
     from adyton.session.preview import UNKNOWN, promised
 
     table = plain_table()

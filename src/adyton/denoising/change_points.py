@@ -105,7 +105,7 @@ def _fitted(
         evidence = blended(likelihood, table.kind, shares, spikes)
         stay = np.full(base.size, 1 - change - drifting)
         stay[[0, -1]] += drifting / 2  # a drift off the grid stays
-        moves = (evidence, stay, drifting / 2, change, arrivals, rows, sizes, spare)
+        moves = (evidence, np.stack([stay, arrivals]), np.array([drifting / 2, change]), rows, sizes, spare)
         first = arrivals if opening is None else opening  # before the first cell: a fresh start
         marks = [(np.append(first, 0.0), 1.0)]  # what comes before a block
         for start in starts:

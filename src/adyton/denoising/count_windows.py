@@ -9,7 +9,7 @@ import numpy as np
 
 from adyton.arrays import Flags, Integers, Places, Reals, Singles
 from adyton.compiling import compiled
-from adyton.denoising.halves import Halves
+from adyton.denoising.splits import Splits
 from adyton.remembered import cached_property
 
 REACH = 4.5
@@ -28,7 +28,7 @@ class Generation(NamedTuple):
     right: Places
 
 
-def generations(tree: Halves) -> list[Generation]:
+def generations(tree: Splits) -> list[Generation]:
     """The nodes above the leaves, from the lowest level up: children come in an earlier generation."""
     levels = tree.levels[tree.leaves :]
     order = np.argsort(levels, kind="stable")
@@ -53,18 +53,20 @@ def least_squares(family: list[Generation], answers: Reals, precisions: Reals) -
     """Two passes, as in :mod:`adyton.solving.trees`; all leaves must have been measured."""
     inside, noise = answers.copy(), np.zeros_like(answers)
     np.divide(1, precisions, out=noise, where=precisions > 0)
+    halves = []
     for nodes, left, right in family:
-        within, variance = inside[left] + inside[right], noise[left] + noise[right]
-        gain = precisions[nodes] * variance / (precisions[nodes] * variance + 1)
-        inside[nodes] = within + gain * (answers[nodes] - within)
-        noise[nodes] = variance * (1 - gain)
+        a, b, noise_a, noise_b = inside[left], inside[right], noise[left], noise[right]
+        within, variance = a + b, noise_a + noise_b
+        signal = precisions[nodes] * variance
+        gain = signal / (signal + 1)
+        inside[nodes], noise[nodes] = within + gain * (answers[nodes] - within), variance * (1 - gain)
+        halves.append((nodes, variance, (left, a, noise_a), (right, b, noise_b)))
     means, variances = inside.copy(), noise.copy()
-    for nodes, left, right in reversed(family):
-        surplus = means[nodes] - inside[left] - inside[right]
-        for child in (left, right):
-            share = noise[child] / (noise[left] + noise[right])
-            means[child] = inside[child] + share * surplus
-            variances[child] = noise[child] * (1 - share) + share * share * variances[nodes]
+    for nodes, variance, *both in reversed(halves):
+        surplus, above = means[nodes] - both[0][1] - both[1][1], variances[nodes]
+        for child, own, part in both:
+            share = part / variance
+            means[child], variances[child] = own + share * surplus, part * (1 - share) + share * share * above
     return Squares(inside, noise, means, variances)
 
 
@@ -111,23 +113,24 @@ class Windows:
 def likelihoods(windows: Windows, answers: Reals, rates: Reals) -> Singles:
     """exp(-rate·|count - answer|) over each window, relative to the best count in it: falling to both sides of the two
     counts next to the answer."""
-    seen, starts = np.flatnonzero(~windows.hidden), windows.starts
-    own, width, rate, at = (answers - windows.low)[seen], windows.widths[seen], rates[seen], starts[:-1][seen]
-    best = np.clip(np.rint(own), 0, width - 1).astype(np.int64)
-    second = np.where(own >= best, best + 1, best - 1)
-    likelihood = np.ones(starts[-1], dtype=np.float32)
-    inside = (second >= 0) & (second < width)
-    farther = (np.abs(second - own) - np.abs(best - own))[inside]
-    likelihood[(at + second)[inside]] = np.exp(-rate[inside] * farther)
-    _fall(likelihood, at, at + np.minimum(best, second), at + np.maximum(best, second), at + width, np.exp(-rate))
+    likelihood, own = np.ones(windows.starts[-1], dtype=np.float32), answers - windows.low
+    best = np.clip(np.rint(own), 0, np.maximum(windows.widths - 1, 0)).astype(np.int64)
+    _fall(likelihood, windows.starts, own, best, rates, np.exp(-rates))
     return likelihood
 
 
 @compiled
-def _fall(likelihood: Singles, begin: Places, left: Places, right: Places, end: Places, factors: Reals) -> None:
-    """Let each window fall by its factor a count, from right + 1 to its end and from left - 1 to its begin."""
+def _fall(likelihood: Singles, starts: Places, answers: Reals, best: Places, rates: Reals, factors: Reals) -> None:
+    """Let each window, of ones, fall by its factor a count to both sides of the two counts next to the answer."""
     for v in range(len(factors)):
-        for i in range(right[v] + 1, end[v]):
+        at, width, own, near = starts[v], starts[v + 1] - starts[v], answers[v], best[v]
+        if rates[v] == 0 or width == 0:
+            continue
+        left, right = (near, near + 1) if own >= near else (near - 1, near)
+        second = left + right - near
+        if 0 <= second < width:
+            likelihood[at + second] = np.exp(-rates[v] * (abs(second - own) - abs(near - own)))
+        for i in range(at + right + 1, at + width):
             likelihood[i] = likelihood[i - 1] * factors[v]
-        for i in range(left[v] - 1, begin[v] - 1, -1):
+        for i in range(at + left - 1, at - 1, -1):
             likelihood[i] = likelihood[i + 1] * factors[v]

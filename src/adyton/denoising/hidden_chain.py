@@ -11,10 +11,8 @@ def forward(
     bins: Integers,
     restarts: Reals,
     evidence: Reals,
-    stay: Reals,
-    drift: float,
-    change: float,
-    arrivals: Reals,
+    chances: Reals,
+    rates: Reals,
     rows: Reals,
     sizes: Reals,
     spare: Reals,
@@ -23,8 +21,10 @@ def forward(
 
     The vector before the block is in ``rows[0]`` and ``sizes[0]``. Every row ends with a zero, and so does
     *spare*, which the loops write to. Cell i starts afresh with chance ``restarts[i]``; otherwise it moves as every
-    cell does: stays, drifts, or starts afresh (*change*).
+    cell does: stays, drifts to either side, or starts afresh. *chances* hold for each level those to stay there and to
+    arrive there by a fresh start; *rates* those of a drift and of a fresh start.
     """
+    stay, arrivals, drift, change = chances[0], chances[1], rates[0], rates[1]
     levels, current = stay.size, spare
     for k in range(levels):
         current[k] = rows[0, k]
@@ -46,10 +46,8 @@ def backward(
     bins: Integers,
     restarts: Reals,
     evidence: Reals,
-    stay: Reals,
-    drift: float,
-    change: float,
-    arrivals: Reals,
+    chances: Reals,
+    rates: Reals,
     rows: Reals,
     sizes: Reals,
     spare: Reals,
@@ -64,6 +62,7 @@ def backward(
     before the block. ``starts[i]`` becomes the posterior chance that cell i started afresh. Adds to the expected number
     of cells by bin and level, and to the weights of arrival in *landed*.
     """
+    stay, arrivals, drift, change = chances[0], chances[1], rates[0], rates[1]
     levels, weighed = stay.size, spare
     same = 0.0
     for i in range(bins.size - 1, -1, -1):
@@ -96,10 +95,8 @@ def conclude(
     bins: Integers,
     restarts: Reals,
     evidence: Reals,
-    stay: Reals,
-    drift: float,
-    change: float,
-    arrivals: Reals,
+    chances: Reals,
+    rates: Reals,
     rows: Reals,
     sizes: Reals,
     spare: Reals,
@@ -112,6 +109,7 @@ def conclude(
 
     P(y_i | all other cells) = 1/Σ_k P(k | all cells)/P(y_i | k).
     """
+    stay, arrivals, drift, change = chances[0], chances[1], rates[0], rates[1]
     levels, weighed = stay.size, spare
     for i in range(bins.size - 1, -1, -1):
         here, row, means, scale = rows[i + 1], evidence[bins[i]], mean[bins[i]], 1 / sizes[i + 1]

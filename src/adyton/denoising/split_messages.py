@@ -12,15 +12,13 @@ from numpy import uint64
 from adyton.arrays import Integers, Places, Reals, Singles
 from adyton.compiling import compiled
 from adyton.denoising.count_windows import Squares, Windows
-from adyton.denoising.halves import Halves
 from adyton.denoising.split_prior import TABLE, table_places
+from adyton.denoising.splits import Splits
 
 LEAST = np.float32(1e-30)
 """Likelihoods that are all below this say nothing: the block then starts afresh."""
-_LEFT, _RIGHT, _SPLITS, _EDGE, _START, _WIDTH, _LOW, _FEW, _FIRST, _LAST, _SHIFT = range(11)
-"""What the loops know of a node: its children; where the prior of its splits stands, and of those with a large part;
-where its window starts, how wide it is, its lowest count, and how many of its counts are in the table; the first place
-of its window that counts of the children add up to, and the end of those; and the place of the children's least sum."""
+_LEFT, _RIGHT, _SPLITS, _EDGE = range(4)
+"""What the loops know of a node: its children; where the prior of its splits stands, and of those with a large part."""
 
 
 class Messages:
@@ -30,11 +28,11 @@ class Messages:
     that the posterior weights outer·inner add up to 1.
     """
 
-    def __init__(self, tree: Halves, squares: Squares, windows: Windows, own: Singles, sizes: int) -> None:
+    def __init__(self, tree: Splits, squares: Squares, windows: Windows, own: Singles, sizes: int) -> None:
         self._leaves, self._squares = tree.leaves, squares
-        self._nodes = np.zeros((11, tree.levels.size), dtype=np.int64)
-        self._nodes[_LEFT, tree.leaves :], self._nodes[_RIGHT, tree.leaves :] = tree.kids.T
-        self._nodes[_SPLITS], self._nodes[_EDGE] = table_places(tree.levels, squares.mean, sizes)
+        self._nodes = np.zeros((tree.levels.size, 4), dtype=np.int64)
+        self._nodes[tree.leaves :, : _RIGHT + 1] = tree.kids
+        self._nodes[:, _SPLITS], self._nodes[:, _EDGE] = table_places(tree.levels, squares.mean, sizes)
         dense = windows.dense & (np.arange(windows.dense.size) >= tree.leaves)
         self._joined, self._dense = tree.leaves + np.flatnonzero(~dense[tree.leaves :]), np.flatnonzero(dense)
         self._normal = np.flatnonzero(dense & ~windows.hidden)
@@ -47,23 +45,23 @@ class Messages:
         Where nothing is known from outside (above the root, and where what is inside a node contradicts what was
         measured of it) the outer likelihood is even.
         """
-        self._lay_out(windows)
+        starts, low = self._starts, self._low = windows.starts, windows.low
         own, inner, outer, (sums, rest) = self._own, self._inner, self._outer, self._spare
-        leaves, end = self._starts[self._leaves], self._starts[-1]
+        leaves, end = starts[self._leaves], starts[-1]
         inner[:leaves], inner[leaves:end], outer[:end] = own[:leaves], 0, 0
         if self._normal.size:
-            self._fill_normal()
-        scales = np.ones(windows.low.size, dtype=np.float32)
-        upward(self._joined, self._nodes, prior, own, inner, scales, sums, rest)
+            self._fill_normal(windows.widths[self._normal])
+        scales = np.ones(low.size, dtype=np.float32)
+        upward(self._joined, self._nodes, starts, low, prior, own, inner, scales, sums, rest)
         parted, lost = self._joined[::-1], scales == 0
         self._start_afresh(np.array([scales.size - 1]))
         if lost.any():
-            self._start_afresh(self._nodes[[_LEFT, _RIGHT]][:, lost].reshape(-1))
+            self._start_afresh(self._nodes[lost, : _RIGHT + 1].T.reshape(-1))
             parted = parted[~lost[parted]]
-        found = np.zeros_like(prior)
-        np.add.at(found, self._nodes[_EDGE, self._dense] + TABLE, 1)
-        factors = 1 / scales[parted].astype(np.float64)
-        downward(np.ascontiguousarray(parted), self._nodes, prior, own, inner, outer, factors, found, sums, rest)
+        found = np.zeros(prior.size, dtype=np.float32)
+        np.add.at(found, self._nodes[self._dense, _EDGE] + TABLE, np.float32(1))
+        parted, factors = np.ascontiguousarray(parted), 1 / scales[parted].astype(np.float64)
+        downward(parted, self._nodes, starts, low, prior, own, inner, outer, factors, found, sums, rest)
         return found
 
     def settled(self, cut: float) -> tuple[Reals, Integers, Integers]:
@@ -71,26 +69,15 @@ class Messages:
 
         What is known of other counts is forgotten: the next pass is one over the windows between those.
         """
-        means, ends = np.zeros(self._starts.size - 1), np.empty((2, self._starts.size - 1), dtype=np.int64)
+        means, ends = np.zeros(self._low.size), np.empty((2, self._low.size), dtype=np.int64)
         settle(self._own, self._inner, self._outer, self._starts, cut, means, ends)
-        low, high = self._nodes[_LOW] + ends
-        return self._nodes[_LOW] + means, low, high
+        ends += self._low
+        return self._low + means, ends[0], ends[1]
 
-    def _lay_out(self, windows: Windows) -> None:
-        """Write down where the windows are."""
-        nodes, low, widths, self._starts = self._nodes, windows.low, windows.widths, windows.starts
-        nodes[_START], nodes[_WIDTH], nodes[_LOW] = windows.starts[:-1], widths, low
-        nodes[_FEW] = np.minimum(np.maximum(TABLE - low, 0), widths)
-        above = nodes[:, self._leaves :]
-        left, right, start = above[_LEFT], above[_RIGHT], above[_START]
-        above[_SHIFT] = shift = start + low[left] + low[right] - above[_LOW]
-        above[_FIRST] = np.maximum(start, shift)
-        above[_LAST] = np.minimum(start + above[_WIDTH], shift + widths[left] + widths[right] - 1)
-
-    def _fill_normal(self) -> None:
+    def _fill_normal(self, widths: Integers) -> None:
         """The inner likelihoods of dense nodes are those of least squares, relative to the best count."""
-        nodes, widths = self._normal, self._nodes[_WIDTH, self._normal]
-        centre = self._squares.inside[nodes] - self._nodes[_LOW, nodes]
+        nodes = self._normal
+        centre = self._squares.inside[nodes] - self._low[nodes]
         best = np.clip(np.rint(centre), 0, widths - 1) - centre
         count = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths)
         exponent = np.repeat(best * best, widths) - (count - np.repeat(centre, widths)) ** 2
@@ -108,6 +95,8 @@ class Messages:
 def upward(
     joined: Places,
     nodes: Places,
+    starts: Places,
+    low: Integers,
     prior: Singles,
     own: Singles,
     inner: Singles,
@@ -120,12 +109,14 @@ def upward(
     For a parent of a and b it is the own likelihood times Σ a(l)·b(r)·p(l, r | l + r) over l + r = the count.
     """
     for v in joined:
-        a, b, edge = nodes[_LEFT, v], nodes[_RIGHT, v], nodes[_EDGE, v]
-        start_a, few_a, wide_a, low_a = nodes[_START, a], nodes[_FEW, a], nodes[_WIDTH, a], nodes[_LOW, a]
-        start_b, few_b, wide_b, low_b = nodes[_START, b], nodes[_FEW, b], nodes[_WIDTH, b], nodes[_LOW, b]
+        a, b, edge = nodes[v, _LEFT], nodes[v, _RIGHT], nodes[v, _EDGE]
+        start, start_a, start_b, low_a, low_b = starts[v], starts[a], starts[b], low[a], low[b]
+        end, wide_a, wide_b = starts[v + 1], starts[a + 1] - start_a, starts[b + 1] - start_b
+        few_a, few_b = min(max(TABLE - low_a, 0), wide_a), min(max(TABLE - low_b, 0), wide_b)  # counts in the table
+        shift = start + low_a + low_b - low[v]  # where the children's least sum stands
         for i in range(wide_a + wide_b):
             sums[i] = 0
-        row = nodes[_SPLITS, v] + low_a * TABLE + low_b
+        row = nodes[v, _SPLITS] + low_a * TABLE + low_b
         for i in range(few_a):
             value = inner[start_a + i]
             for r in range(few_b):
@@ -143,12 +134,12 @@ def upward(
                 value = inner[start_a + i]
                 for r in range(wide_b):
                     sums[uint64(i + r)] += value * rest[uint64(r)]
-        shift, largest = nodes[_SHIFT, v], np.float32(0)
-        for i in range(nodes[_FIRST, v], nodes[_LAST, v]):
+        largest = np.float32(0)
+        for i in range(max(start, shift), min(end, shift + wide_a + wide_b - 1)):
             inner[i] = sums[i - shift] * own[i]
             largest = max(largest, inner[i])
         scales[v] = largest if largest > LEAST else np.float32(0)  # below, its inverse would overflow
-        for i in range(nodes[_START, v], nodes[_START, v] + nodes[_WIDTH, v]):
+        for i in range(start, end):
             inner[i] = inner[i] / largest if largest > LEAST else np.float32(1)
 
 
@@ -156,6 +147,8 @@ def upward(
 def downward(  # noqa: PLR0912 (a call costs as much to compile)
     parted: Places,
     nodes: Places,
+    starts: Places,
+    low: Integers,
     prior: Singles,
     own: Singles,
     inner: Singles,
@@ -172,15 +165,16 @@ def downward(  # noqa: PLR0912 (a call costs as much to compile)
     """
     for place in range(len(parted)):
         v = parted[place]
-        a, b, edge = nodes[_LEFT, v], nodes[_RIGHT, v], nodes[_EDGE, v]
-        start_a, few_a, wide_a, low_a = nodes[_START, a], nodes[_FEW, a], nodes[_WIDTH, a], nodes[_LOW, a]
-        start_b, few_b, wide_b, low_b = nodes[_START, b], nodes[_FEW, b], nodes[_WIDTH, b], nodes[_LOW, b]
+        a, b, edge = nodes[v, _LEFT], nodes[v, _RIGHT], nodes[v, _EDGE]
+        start, start_a, start_b, low_a, low_b = starts[v], starts[a], starts[b], low[a], low[b]
+        end, wide_a, wide_b = starts[v + 1], starts[a + 1] - start_a, starts[b + 1] - start_b
+        few_a, few_b = min(max(TABLE - low_a, 0), wide_a), min(max(TABLE - low_b, 0), wide_b)  # counts in the table
+        shift = start + low_a + low_b - low[v]  # where the children's least sum stands
         for i in range(wide_a + wide_b):
             sums[i] = 0
-        shift = nodes[_SHIFT, v]
-        for i in range(nodes[_FIRST, v], nodes[_LAST, v]):
+        for i in range(max(start, shift), min(end, shift + wide_a + wide_b - 1)):
             sums[i - shift] = outer[i] * own[i] * factors[place]
-        row = nodes[_SPLITS, v] + low_a * TABLE + low_b
+        row = nodes[v, _SPLITS] + low_a * TABLE + low_b
         for i in range(few_a):
             value, mass = inner[start_a + i], np.float32(0)
             for r in range(few_b):

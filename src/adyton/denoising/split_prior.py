@@ -101,8 +101,9 @@ def table_places(levels: Places, means: Reals, sizes: int) -> tuple[Places, Plac
 
 def mixed(weights: Reals) -> Singles:
     """The prior: the laws, mixed with the weights, in one table for each level, one after the other."""
-    prior = np.empty(len(weights) * _width(weights.shape[1]), dtype=np.float32)
-    _weigh(weights, *_laws(), np.zeros_like(prior), prior, np.empty_like(weights))
+    entries = len(weights) * _width(weights.shape[1])
+    prior, nothing_found = np.empty(entries, dtype=np.float32), np.zeros(entries, dtype=np.float32)
+    _weigh(weights, *_laws(), nothing_found, prior, np.empty_like(weights))
     return prior
 
 

@@ -21,18 +21,20 @@ All of this is post-processing of answers that are already private.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Places, Reals
 from adyton.denoising import split_prior
 from adyton.denoising.count_windows import Generation, Squares, Windows, generations, least_squares, likelihoods
-from adyton.denoising.halves import Halves, halved
 from adyton.denoising.split_messages import Messages
+from adyton.denoising.splits import Splits, halved, halving_of, heights
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
+from adyton.queries.block_tree import BlockTree
 
 _HALVINGS = 2
 _COARSER = 2**_HALVINGS
@@ -66,27 +68,44 @@ def top_down(tree: Hierarchy, answers: npt.ArrayLike, variances: npt.ArrayLike) 
         raise BadInput(f"give one positive variance, or one for each of the {tree.count:,} blocks.")
     if not np.isfinite(given).all():
         raise BadInput("the answers must be finite numbers.")
-    halves = halved(tree)
-    precisions = np.zeros(halves.levels.size)
-    np.add.at(precisions, halves.home, 1 / noise)
+    splits, nodes, sizes = _splits_of(tree)
+    precisions = np.zeros(splits.blocks.size)
+    np.add.at(precisions, nodes, 1 / noise)
     weighted = np.clip(given, -_LARGEST, _LARGEST).reshape(-1, tree.count) / noise
     result = np.empty((len(weighted), tree.cells))
     for row, own in zip(result, weighted, strict=True):
-        sums = np.bincount(halves.home, own, precisions.size)  # a block measured twice has the mean of its answers
-        means = posterior(halves, sums / np.where(precisions > 0, precisions, 1.0), precisions)
-        row[:] = tree.unordered((means[: halves.leaves] / halves.widths)[halves.leaf])
+        sums = np.bincount(nodes, own, precisions.size)  # a block measured twice has the mean of its answers
+        means = posterior(splits, sums / np.where(precisions > 0, precisions, 1.0), precisions)
+        row[:] = tree.unordered(np.repeat(means[: sizes.size] / sizes, sizes))
     return result.reshape(*given.shape[:-1], tree.cells)
 
 
+@lru_cache(maxsize=16)
+def _splits_of(tree: Hierarchy) -> tuple[Splits, Places, Places]:
+    """The measured levels of a hierarchy, refined into halves; the node that each query counts; the leaves' sizes."""
+    measured, counts = np.bincount(tree.query_levels(), minlength=tree.depth + 1), np.diff(tree.level_starts)
+    if ((measured > 0) & (measured < counts)).any():
+        raise BadInput("some blocks of a level were measured and some were not: measure whole levels.")
+    levels = np.flatnonzero(measured)
+    halves = halved(BlockTree(tree.domain, tree.boundaries[: levels[-1] + 1], tree.order))
+    depths = np.searchsorted(np.diff(halves.level_starts), counts[levels])  # a level has more blocks than those above
+    blocks = np.concatenate([np.arange(*halves.level_starts[depth : depth + 2]) for depth in depths.tolist()])
+    homes = halving_of(halves).homes[blocks]
+    splits = Splits.of(halves, np.unique(homes), heights(halves))
+    order = np.argsort(splits.blocks)
+    nodes = order[np.searchsorted(splits.blocks, homes, sorter=order)]
+    return splits, nodes, halves.sizes[splits.blocks[: splits.leaves]]
+
+
 class _Fit(NamedTuple):
-    """What is known after some passes: means, possible counts, and the prior's weights."""
+    """What is known after some passes: means, but below dense nodes, possible counts, and the prior's weights."""
 
     means: Reals
     windows: Windows
     weights: Reals
 
 
-def posterior(tree: Halves, answers: Reals, precisions: Reals) -> Reals:
+def posterior(tree: Splits, answers: Reals, precisions: Reals) -> Reals:
     """The posterior mean of every node, given an answer for each, whose precision is 0 where there is none.
 
     All leaves must have been measured, with whatever precision each, and there must be at least two of them.
@@ -101,13 +120,27 @@ def posterior(tree: Halves, answers: Reals, precisions: Reals) -> Reals:
         return _passes(tree, family, answers / step, rates * step, squares.scaled(step), cuts, coarse)
 
     if deviation < _COARSE_NOISE * step:
-        return fit(step, [_CUT] * (_SOLE_PASSES - 1) + [0.0]).means * step
-    coarse = fit(step * _COARSER, [_COARSE_CUT] * _COARSE_PASSES)
-    return fit(step, [_CUT] * (_FINE_PASSES - 1) + [0.0], coarse).means * step
+        last = fit(step, [_CUT] * (_SOLE_PASSES - 1) + [0.0])
+    else:
+        coarse = fit(step * _COARSER, [_COARSE_CUT] * _COARSE_PASSES)
+        last = fit(step, [_CUT] * (_FINE_PASSES - 1) + [0.0], coarse)
+    return _every_mean(last, family, squares.scaled(step)) * step
+
+
+def _every_mean(fit: _Fit, family: list[Generation], squares: Squares) -> Reals:
+    """The means of a fit, and below dense nodes what least squares says."""
+    means, inside, noise = fit.means, squares.inside, squares.noise
+    for nodes, left, right in reversed(family):
+        part = fit.windows.dense[nodes]
+        if part.any():
+            whole, a, b = nodes[part], left[part], right[part]
+            surplus = (means[whole] - inside[a] - inside[b]) / (noise[a] + noise[b])
+            means[a], means[b] = inside[a] + noise[a] * surplus, inside[b] + noise[b] * surplus
+    return means
 
 
 def _passes(
-    tree: Halves,
+    tree: Splits,
     family: list[Generation],
     answers: Reals,
     rates: Reals,
@@ -116,7 +149,8 @@ def _passes(
     coarse: _Fit | None = None,
 ) -> _Fit:
     """Passes up and down, on counts in steps of the grid, each of which narrows the windows by its cut."""
-    windows, sizes = Windows.around(squares, family), int(split_prior.size_of(squares.mean).max()) + 1
+    windows, largest = Windows.around(squares, family), squares.mean.max(keepdims=True)
+    sizes = int(split_prior.size_of(largest)[0]) + 1
     weights = split_prior.start(int(tree.levels[-1]) + 1, sizes)
     if coarse is not None:
         windows = windows.narrowed(coarse.windows, _COARSER)
@@ -129,9 +163,4 @@ def _passes(
         if number < len(cuts) - 1:
             power = 1.0 if number == 0 and coarse is None else _POWER
             weights = split_prior.reweighted(weights, found, power)
-    for nodes, left, right in reversed(family):  # below dense nodes: least squares
-        part, inside, noise = windows.dense[nodes], squares.inside, squares.noise
-        whole, a, b = nodes[part], left[part], right[part]
-        surplus = (means[whole] - inside[a] - inside[b]) / (noise[a] + noise[b])
-        means[a], means[b] = inside[a] + noise[a] * surplus, inside[b] + noise[b] * surplus
     return _Fit(means, windows, weights)

@@ -29,7 +29,7 @@ from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.ledger.terms import WORDS
 from adyton.kernel.limits import check_depth, check_request, check_stability, described
 from adyton.kernel.mechanisms import Declared, DeclaredFunction, Mechanism, trusted_functions
-from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of
+from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of, not_private
 from adyton.kernel.process import this_process
 from adyton.kernel.receipts import Debit, Receipts
 from adyton.kernel.running import Kept, run
@@ -42,7 +42,7 @@ from adyton.kernel.transforms import Transform
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import admit
 from adyton.messages import shorten
-from adyton.noise import ExactNoise, SimulatedNoise
+from adyton.noise import ExactNoise
 from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
 from adyton.whole import whole
@@ -130,16 +130,18 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         epsilon: Rational,
         seed: int | np.random.SeedSequence | None = None,
         trials: int | None = None,
+        noise: NoiseSource | None = None,
         trusted: Collection[Declared] = (),
     ) -> Kernel[VectorSource]:
         """A kernel over a *public* vector of counts, with fast seeded noise. Its answers are marked as not private.
 
-        With *trials*, each measurement yields that many independent answers, along a first axis.
+        With *trials*, each measurement yields that many independent answers, along a first axis. *noise* is a source of
+        your own that is not private, in place of the seed.
         """
-        counts, total = checked_counts(x), checked_total(epsilon, simulated=True)
+        counts, total, drawn = checked_counts(x), checked_total(epsilon, simulated=True), not_private(noise, seed)
         kernel = cast(Kernel[VectorSource], cls.__new__(cls))
         kernel._terms = _simulated_terms(counts.shape)
-        kernel._open(total, Tally(total, "simulation"), None, "simulation", SimulatedNoise(seed), ())
+        kernel._open(total, Tally(total, "simulation"), None, "simulation", drawn, ())
         kernel._trials = None if trials is None else whole(trials, "trials", 1)
         kernel._trusted = trusted_functions(trusted)
         kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1))
@@ -160,11 +162,10 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         Its noise is simulated, from *seed* or a source of your own that is not private; so are its answers.
         """
         table, total = CodedTable.checked(codes, schema), checked_total(epsilon, simulated=True)
-        if noise is not None and noise.private:
-            raise BadInput("public rows are measured with simulated noise. Give SimulatedNoise or KeyedNoise.")
+        drawn = not_private(noise, seed)
         kernel = cast(Kernel[TableSource], cls.__new__(cls))
         kernel._terms = _simulated_terms(schema.shape)
-        kernel._open(total, Tally(total, "simulation"), None, "simulation", noise or SimulatedNoise(seed), ())
+        kernel._open(total, Tally(total, "simulation"), None, "simulation", drawn, ())
         kernel.root = cast(TableSource, kernel._start(TableShape(schema), table, 1))
         return kernel
 

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget, display, positive
+from adyton.noise import SimulatedNoise
+from adyton.noise.source import NoiseSource
 
 LARGEST_TOTAL = 1000
 
@@ -32,6 +34,13 @@ def checked_total(epsilon: Rational, name: str = "epsilon", *, simulated: bool =
             "Budgets that mean something are about 0.01 to 10."
         )
     return total
+
+
+def not_private(noise: NoiseSource | None, seed: int | np.random.SeedSequence | None) -> NoiseSource:
+    """Simulated noise: from a source of one's own, or from a seed."""
+    if noise is not None and noise.private:
+        raise BadInput("public data are measured with simulated noise. Give SimulatedNoise or KeyedNoise.")
+    return noise or SimulatedNoise(seed)
 
 
 def is_path(data: Any) -> bool:

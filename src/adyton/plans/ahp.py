@@ -16,7 +16,8 @@ from adyton.plans.base import Plan, Tasks
 from adyton.plans.options import Share, Within
 from adyton.plans.steps import CountsRows, similar_groups
 from adyton.queries import Identity, Measurement, Queries
-from adyton.solving.nested_groups import Layer, nested_least_squares
+from adyton.queries.block_tree import BlockTree
+from adyton.solving.block_answers import BlockAnswers
 
 _CLEAR = 4
 """Groups whose mean is this many times the threshold hardly hold cells that only noise has lifted there."""
@@ -60,12 +61,11 @@ class Ahp(Plan):
         sizes = groups.sizes
         means = np.bincount(groups.labels, cells.answers.astype(np.float64)) / sizes
         clear = (means > _CLEAR * threshold) | (sizes == 1)
-        layers = [
-            Layer(cells.answers, np.where(clear[groups.labels], cells.variances, math.inf), groups.labels),
-            Layer(counts.answers, counts.variances, np.zeros(groups.groups, dtype=np.int64)),
-            *(Layer(one.answers, one.variances) for one in total),
-        ]
-        return nested_least_squares(*layers)
+        tree = BlockTree.of_groups(groups)
+        places = np.flatnonzero(tree.ordered(clear[groups.labels]))
+        answers, variances = tree.ordered(cells.answers)[places], tree.ordered(cells.variances)[places]
+        known = BlockAnswers.none(tree, total).with_level(1, counts)
+        return tree.unordered(known.with_answers(tree.level_starts[2] + places, answers, variances).cells())
 
 
 @dataclass(frozen=True, kw_only=True)

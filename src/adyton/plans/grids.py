@@ -17,7 +17,8 @@ from adyton.plans.base import Tasks
 from adyton.plans.options import Share, Within
 from adyton.plans.steps import CountsRows
 from adyton.queries import Grid, Identity, Partition, Queries
-from adyton.solving.nested_groups import Layer, nested_least_squares
+from adyton.queries.block_tree import BlockTree
+from adyton.solving.block_answers import BlockAnswers
 
 _LEAST_BLOCKS = 10
 RowsInBox: TypeAlias = Annotated[Fraction, Within(exact, Fraction(1, 10**6), 10**6)]
@@ -44,11 +45,7 @@ class UniformGrid(CountsRows):
         """A noisy total, one grid, least squares."""
         rows = self.count_rows(x, epsilon)
         grid = grid_of(x.shape, math.sqrt(rows.number * float(rows.left) / float(self.rows_per_box)))
-        counts = x.measure(grid, rows.left)
-        total = (Layer(one.answers, one.variances) for one in rows.measured)
-        boxes = nested_least_squares(
-            Layer(counts.answers, counts.variances, np.zeros(grid.count, dtype=np.int64)), *total
-        )
+        boxes = BlockAnswers.none(_one_level(grid), rows.measured).with_level(1, x.measure(grid, rows.left)).cells()
         sizes = np.asarray(grid @ np.ones(grid.domain), dtype=np.float64)
         return np.asarray(grid.transpose(boxes / sizes))
 
@@ -81,24 +78,26 @@ class AdaptiveGrid(CountsRows):
         wanted = math.sqrt(rows.number * float(rows.left) / float(self.rows_per_box)) / 4
         coarse = grid_of(x.shape, max(_LEAST_BLOCKS, wanted))
         alpha = self.coarse_share if coarse.count < x.cells else 1  # where boxes are cells, there is nothing to cut
-        total = [Layer(one.answers, one.variances) for one in rows.measured]
         first = x.measure(coarse, alpha * rows.left)
-        counts = Layer(first.answers, first.variances, np.zeros(coarse.count, dtype=np.int64))
         if alpha == 1:
-            return nested_least_squares(counts, *total)
+            return BlockAnswers.none(_one_level(coarse), rows.measured).with_level(1, first).cells()
         rest = (1 - alpha) * rows.left
         blocks = np.sqrt(
             np.maximum(0.0, first.answers.astype(np.float64)) * float(rest) / float(self.rows_per_small_box)
         )
-        fine, inside = _refine(coarse, blocks)
+        fine, tree = _refine(coarse, blocks)
         second = x.reduce(fine).measure(Identity(fine.groups), rest)
-        boxes = nested_least_squares(Layer(second.answers, second.variances, inside), counts, *total)
-        return lift(boxes, fine)
+        return lift(BlockAnswers.none(tree, rows.measured).with_level(1, first).with_level(2, second).cells(), fine)
 
 
-def _refine(coarse: Grid, blocks: Reals) -> tuple[Partition, Places]:
+def _one_level(grid: Grid) -> BlockTree:
+    """The whole domain and the boxes of a grid."""
+    return BlockTree(grid.count, [[0, grid.count], np.arange(grid.count + 1)])
+
+
+def _refine(coarse: Grid, blocks: Reals) -> tuple[Partition, BlockTree]:
     """The small boxes of the whole domain, at least *blocks* along each side of a coarse one with as many cells, and
-    the coarse box that each lies in."""
+    the tree of the whole domain, the coarse boxes and the small ones."""
     wanted = blocks.reshape(coarse.blocks)
     number = np.ones(coarse.blocks, dtype=np.int64)  # of small boxes in each coarse one
     place: Places = np.zeros((1,) * len(coarse.domain), dtype=np.int64)  # of each cell's small box in its coarse one
@@ -114,7 +113,7 @@ def _refine(coarse: Grid, blocks: Reals) -> tuple[Partition, Places]:
         number *= parts
     ends = np.cumsum(number)
     labels = (ends.reshape(coarse.blocks) - number)[at] + place
-    return Partition(labels), np.repeat(np.arange(coarse.count), number.reshape(-1))
+    return Partition(labels), BlockTree(int(ends[-1]), [[0, ends[-1]], np.append(0, ends), np.arange(ends[-1] + 1)])
 
 
 def grid_of(domain: tuple[int, ...], blocks: float) -> Grid:

@@ -16,7 +16,7 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.options import Share, Within, whole_number
 from adyton.queries import Hierarchy, Partition, Queries
-from adyton.queries.block_tree import block_sums, spread
+from adyton.queries.block_sums import block_sums, spread
 from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.solving.least_squares import least_squares
 

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Identity, Measurement, Partition
-from adyton.queries.block_tree import BlockTree, halvings
+from adyton.queries.block_tree import BlockTree
 from adyton.solving.block_answers import BlockAnswers
 from adyton.strategies.level_weights import LevelWeights
 from adyton.strategies.staged_blocks import StagedBlocks, stage_levels
+from adyton.whole import halvings
 
 
 def measure_in_stages(
@@ -28,16 +29,8 @@ def measure_in_stages(
     energy, levels = np.asarray(level_energy, dtype=np.float64), halvings(x.cells) + 1
     if energy.shape != (levels,):
         raise BadInput(f"level_energy must be {levels} numbers, given an array of {energy.shape}.")
-    known = with_totals(BlockTree.of_halves(x.cells), measured)
+    known = BlockAnswers.none(BlockTree.of_halves(x.cells), measured)
     return run_stages(x, known, stage_levels(x.cells, energy, float(epsilon) * rows), energy, epsilon)
-
-
-def with_totals(tree: BlockTree, measured: Sequence[Measurement]) -> BlockAnswers:
-    """A tree of which nothing is known but some totals."""
-    known = BlockAnswers.none(tree)
-    for total in measured:
-        known = known.with_answers([0], total.answers, total.variances)
-    return known
 
 
 def run_stages(
@@ -63,9 +56,8 @@ def measure_levels(x: VectorSource, known: BlockAnswers, levels: LevelWeights, e
     for number, size in enumerate(levels.block_sizes):
         share = left if number == len(levels.weights) - 1 else levels.share(number)
         depth = len(known.tree.boundaries) - size.bit_length()
-        sizes, first = np.diff(known.tree.boundaries[depth]), known.tree.level_starts[depth]
-        blocks = np.arange(sizes.size)
-        answered = x.reduce(Partition(np.repeat(blocks, sizes))).measure(Identity(blocks.size), share * epsilon)
-        known = known.with_answers(first + blocks, answered.answers.astype(np.float64), answered.variances)
+        sizes = np.diff(known.tree.boundaries[depth])
+        blocks = x.reduce(Partition(np.repeat(np.arange(sizes.size), sizes)))
+        known = known.with_level(depth, blocks.measure(Identity(sizes.size), share * epsilon))
         left -= share
     return known

@@ -12,10 +12,11 @@ from adyton.denoising.block_posterior import block_posterior
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
 from adyton.plans.options import Share
-from adyton.plans.staged_measuring import measure_levels, run_stages, with_totals
+from adyton.plans.staged_measuring import measure_levels, run_stages
 from adyton.plans.steps import CountsRows
 from adyton.queries import Partition, Queries
 from adyton.queries.domain_trees import halved_boxes
+from adyton.solving.block_answers import BlockAnswers
 from adyton.strategies.quadtree_levels import denoised_levels, halving_energies, quadtree_stages
 
 _PLENTY = 3.0
@@ -42,7 +43,7 @@ class StagedQuadtree(CountsRows):
         """Total, then stages or levels along the tree, posterior means."""
         tree, energy = halved_boxes(x.shape), halving_energies(workload)
         rows = self.count_rows(x, epsilon)
-        known = with_totals(tree, rows.measured)
+        known = BlockAnswers.none(tree, rows.measured)
         along = x.reduce(Partition(tree.unordered(np.arange(x.cells))))
         signal = float(epsilon) * rows.number / x.cells
         if signal > _PLENTY:

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.exact import Rational, positive
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import ErrorKind, ExpectedError, Plan
+from adyton.plans.base import Plan
+from adyton.plans.expected_error import ErrorKind, ExpectedError
 from adyton.plans.limits import MOST_PLAIN_CELLS
 from adyton.queries import Queries
 from adyton.strategies.base import Strategy

@@ -18,7 +18,7 @@ from adyton.plans.base import Tasks
 from adyton.plans.options import Share, Whole
 from adyton.plans.steps import CountsRows, boundaries
 from adyton.queries import Hierarchy, Queries
-from adyton.queries.block_tree import block_sums, spread
+from adyton.queries.block_sums import block_sums, spread
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h

@@ -14,11 +14,10 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Places
 from adyton.errors import BadInput
+from adyton.queries.block_layout import BlockLayout
+from adyton.queries.block_sums import even, spread_of, sums_of
 from adyton.queries.partition import Partition
-from adyton.whole import as_shape, freeze, rises, whole
-
-_SHORT = 8
-"""Blocks of at most this many parts are summed part by part for all blocks at once."""
+from adyton.whole import as_shape, freeze, halvings, rises, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ class BlockTree:
         object.__setattr__(self, "boundaries", boundaries)
         object.__setattr__(self, "order", order)
         object.__setattr__(self, "children", children)
-        object.__setattr__(self, "even", tuple(_even(starts) for starts in children))
+        object.__setattr__(self, "even", tuple(even(starts) for starts in children))
         object.__setattr__(self, "level_starts", (0, *itertools.accumulate(level.size - 1 for level in boundaries)))
 
     @staticmethod
@@ -90,6 +89,37 @@ class BlockTree:
         """Blocks of … 8, 4, 2 and 1 cells inside the whole domain, the last of each level cut where the domain ends."""
         return _of_halves(whole(cells, "cells", 1))
 
+    @staticmethod
+    def of_leaves(domain: int | Sequence[int], leaves: npt.ArrayLike, order: npt.ArrayLike | None = None) -> BlockTree:
+        """A balanced binary tree above blocks with these boundaries: leaf i is in block ⌊i·2^d/leaves⌋ at depth d.
+
+        >>> BlockTree.of_leaves(5, [0, 3, 4, 5]).boundaries
+        (array([0, 5]), array([0, 4, 5]), array([0, 3, 4, 5]))
+        """
+        finest = BlockTree(domain, [leaves], order)
+        (bounds,), count = finest.boundaries, finest.blocks
+        firsts = [-(-np.arange((1 << depth) + 1) * count >> depth) for depth in range((count - 1).bit_length())]
+        children = [*(2 * np.arange(first.size) for first in firsts[:-1]), *firsts[-1:], bounds]
+        return finest._with((*(bounds[first] for first in firsts), bounds), tuple(children))
+
+    @staticmethod
+    def of_groups(groups: Partition) -> BlockTree:
+        """The whole domain, the groups of a partition of all cells, and the cells in their groups.
+
+        >>> BlockTree.of_groups(Partition([1, 0, 1])).order
+        array([1, 0, 2])
+        """
+        tree = BlockTree(groups.cells, [np.append(0, np.cumsum(groups.sizes))])
+        object.__setattr__(tree, "order", np.argsort(groups.labels, kind="stable"))
+        (bounds,), root, cells = tree.boundaries, np.array([0, groups.cells]), np.arange(groups.cells + 1)
+        return tree._with((root, bounds, cells), (np.array([0, groups.groups]), bounds, cells))
+
+    @property
+    def slots(self) -> Places:
+        """Where the leaves of a tree :meth:`of_leaves` stand among the 2^depth places of its last level."""
+        count = self.boundaries[-1].size - 1
+        return (np.arange(count) << self.depth) // count
+
     @property
     def cells(self) -> int:
         """How many cells the domain has."""
@@ -101,23 +131,33 @@ class BlockTree:
         return self.level_starts[-1]
 
     @property
+    def depth(self) -> int:
+        """How many levels there are below the first one."""
+        return len(self.boundaries) - 1
+
+    @property
     def starts(self) -> Places:
         """The first place of each block."""
-        return _layout(self)[0]
+        return _layout(self).starts
 
     @property
     def sizes(self) -> Places:
         """How many cells each block has."""
-        return _layout(self)[1]
+        return _layout(self).sizes
 
     @property
     def offsets(self) -> Places:
         """The number of the first child of each block above the finest level, and at the end the number of blocks."""
-        return _layout(self)[2]
+        return _layout(self).offsets
 
-    def levels_of(self, blocks: npt.ArrayLike) -> Places:
-        """The level of each of these blocks."""
-        return np.searchsorted(self.level_starts, np.asarray(blocks, dtype=np.int64), side="right") - 1
+    @property
+    def levels(self) -> Places:
+        """The level of each block."""
+        return _layout(self).levels
+
+    def blocks_at(self, levels: Places, places: Places) -> Places:
+        """The blocks of these levels that hold these places."""
+        return np.searchsorted(_layout(self).keys, levels * self.cells + places, side="right") - 1
 
     def blocks_of(self, partition: Partition) -> Places:
         """The smallest blocks that hold the groups of a partition.
@@ -143,9 +183,13 @@ class BlockTree:
         if levels[-1].size - 1 < self.cells:
             levels.append(np.arange(self.cells + 1))
             children.append(levels[-1])
+        return self._with(tuple(levels), tuple(children))
+
+    def _with(self, boundaries: tuple[Places, ...], children: tuple[Places, ...]) -> BlockTree:
+        """Other levels on the same cells, which fit each other."""
         tree = object.__new__(BlockTree)
         object.__setattr__(tree, "domain", self.domain)
-        tree._keep(tuple(levels), self.order, tuple(children))
+        tree._keep(boundaries, self.order, children)
         return tree
 
     def by_level(self, values: Array) -> list[Array]:
@@ -166,76 +210,24 @@ class BlockTree:
 
     def sums(self, values: Array, level: int) -> Array:
         """What the parts of each block of a level add up to: values of the next level, or of the cells."""
-        return _sums(values, self.children[level], self.even[level])
+        return sums_of(values, self.children[level], self.even[level])
 
     def spread(self, values: Array, level: int) -> Array:
         """The value of each block of a level, for each of its parts."""
-        return _spread(values, self.children[level], self.even[level])
+        return spread_of(values, self.children[level], self.even[level])
 
 
-def _layout(tree: BlockTree) -> tuple[Places, Places, Places]:
-    """The starts, sizes and offsets of all blocks, kept beside the tree: what is measured holds its own fields only."""
+def _layout(tree: BlockTree) -> BlockLayout:
+    """The layout of a tree, kept beside it: what is measured holds its own fields only."""
     found = _LAYOUTS.get(tree)
     if found is None:
-        starts = np.concatenate([level[:-1] for level in tree.boundaries])
-        ends = np.concatenate([level[1:] for level in tree.boundaries])
-        below = zip(tree.children[:-1], tree.level_starts[1:], strict=False)
-        offsets = np.concatenate([*(children[:-1] + first for children, first in below), [tree.blocks]])
-        found = _LAYOUTS[tree] = starts, ends - starts, offsets
+        found = _LAYOUTS[tree] = BlockLayout(tree.boundaries, tree.children, tree.level_starts)
     return found
 
 
-_LAYOUTS: WeakKeyDictionary[BlockTree, tuple[Places, Places, Places]] = WeakKeyDictionary()
+_LAYOUTS: WeakKeyDictionary[BlockTree, BlockLayout] = WeakKeyDictionary()
 
 
 @lru_cache(maxsize=16)
 def _of_halves(cells: int) -> BlockTree:
     return BlockTree.of_sizes(cells, [1 << level for level in range(halvings(cells), -1, -1)])
-
-
-def halvings(cells: int) -> int:
-    """How often a line is halved until single cells are left.
-
-    >>> halvings(1), halvings(5)
-    (0, 3)
-    """
-    return (whole(cells, "cells", 1) - 1).bit_length()
-
-
-def block_sums(values: Array, starts: Places) -> Array:
-    """The sums over blocks that begin at *starts* (the end of the last one listed too), along the last axis."""
-    return _sums(values, starts, _even(starts))
-
-
-def spread(values: Array, starts: Places) -> Array:
-    """Each value repeated over its block; the opposite of :func:`block_sums`."""
-    return _spread(values, starts, _even(starts))
-
-
-def _even(starts: Places) -> int:
-    """The size of all blocks, of which the last one may be shorter; 0 where they differ."""
-    size, blocks = int(starts[1]), starts.size - 1
-    return size if starts[-1] <= size * blocks and np.array_equal(starts[:-1], np.arange(blocks) * size) else 0
-
-
-def _sums(values: Array, starts: Places, size: int) -> Array:
-    if size == 0:
-        return np.add.reduceat(values, starts[:-1], axis=-1)
-    if size == 1:
-        return values
-    blocks = starts.size - 1
-    full = blocks if starts[-1] == size * blocks else blocks - 1
-    equal, rest = values[..., : size * full], values[..., size * full :]
-    if size <= _SHORT:
-        sums = equal[..., ::size] + equal[..., 1::size]
-        for place in range(2, size):
-            sums += equal[..., place::size]
-    else:
-        sums = equal.reshape(*values.shape[:-1], full, size).sum(axis=-1)
-    return sums if full == blocks else np.concatenate([sums, rest.sum(axis=-1, keepdims=True)], axis=-1)
-
-
-def _spread(values: Array, starts: Places, size: int) -> Array:
-    if size and starts[-1] == size * (starts.size - 1):
-        return np.repeat(values, size, axis=-1)
-    return np.repeat(values, np.diff(starts), axis=-1)

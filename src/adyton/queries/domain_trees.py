@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from adyton.arrays import Places
-from adyton.queries.block_tree import BlockTree, halvings
-from adyton.whole import as_shape, whole
+from adyton.queries.block_tree import BlockTree
+from adyton.whole import as_shape, halvings, whole
 
 
 def boxes_in_boxes(domain: int | Sequence[int], branching: int = 2) -> BlockTree:

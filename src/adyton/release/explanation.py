@@ -12,7 +12,7 @@ from adyton.odds import in_words
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from adyton.plans.base import ExpectedError
+    from adyton.plans.expected_error import ExpectedError
     from adyton.release.receipt import Receipt
     from adyton.release.release import Release
 

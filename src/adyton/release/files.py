@@ -13,7 +13,7 @@ from adyton.release.plain_values import as_plain
 from adyton.release.reading import FORMAT, VERSION, from_dict
 
 if TYPE_CHECKING:
-    from adyton.plans.base import ExpectedError
+    from adyton.plans.expected_error import ExpectedError
     from adyton.release.release import Release
 
 JSON = "release.json"

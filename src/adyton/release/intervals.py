@@ -19,7 +19,8 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import share
-from adyton.plans.base import ExpectedError, Plan
+from adyton.plans.base import Plan
+from adyton.plans.expected_error import ExpectedError
 from adyton.queries import Queries
 from adyton.release.simulated_runs import SimulatedRuns
 from adyton.remembered import cached_property

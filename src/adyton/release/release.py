@@ -13,7 +13,8 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.exact import display, exact
-from adyton.plans.base import ExpectedError, Plan
+from adyton.plans.base import Plan
+from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Queries
 from adyton.release import files, frames, saving

@@ -21,7 +21,7 @@ from adyton.spreadsheets import harmless
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from adyton.plans.base import ExpectedError
+    from adyton.plans.expected_error import ExpectedError
     from adyton.release.release import Release
 
 CONFIDENCE = 0.95

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,10 @@ import numpy as np
 from adyton.arrays import Flags, Integers, Places
 from adyton.errors import BadInput
 from adyton.messages import listing, no_such, shorten
+from adyton.schema.attributes import Identifier
 from adyton.schema.declaration import Schema
-from adyton.whole import freeze, rises, whole
-
-MOST_NODES = 1 << 22
-"""Far more than a tree with a useful number of rows in each leaf can have."""
+from adyton.schema.tree_nodes import MOST_NODES, check_names, check_nodes, sizes_of
+from adyton.whole import freeze, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +39,18 @@ class RowTree:
     first: Integers
 
     def __post_init__(self) -> None:
-        _check_names(self.attributes)
+        check_names(self.attributes)
         for name in ("split", "first"):
             object.__setattr__(self, name, freeze(getattr(self, name), name).reshape(-1))
-        _check_nodes(len(self.attributes), self.split, self.first)
+        check_nodes(len(self.attributes), self.split, self.first)
 
     @classmethod
     def stump(cls, attributes: Schema | Iterable[str]) -> RowTree:
-        """A single leaf, which holds every row; it can grow by these attributes."""
-        names = attributes.names if isinstance(attributes, Schema) else tuple(attributes)
+        """A single leaf, which holds every row; it can grow by these attributes, those of a schema that have cells."""
+        given = (
+            attributes.attributes.items() if isinstance(attributes, Schema) else ((name, None) for name in attributes)
+        )
+        names = tuple(name for name, attribute in given if not isinstance(attribute, Identifier))
         return cls(names, np.array([-1]), np.array([-1]))
 
     @property
@@ -64,7 +66,7 @@ class RowTree:
     @property
     def sizes(self) -> Places:
         """How many children every node has: the number of cells of its attribute, 0 for a leaf."""
-        return _sizes(self.split, self.first)
+        return sizes_of(self.split, self.first)
 
     def levels(self) -> list[Places]:
         """The nodes at every depth, from the root down."""
@@ -121,16 +123,17 @@ class RowTree:
 
         Nodes keep their numbers; new ones follow, in the order of the nodes above them.
         """
-        cells = {name: one.size for name, one in sizes.attributes.items()} if isinstance(sizes, Schema) else sizes
         split, first = list(self.split), list(self.first)
         for node, name in sorted(splits.items()):
             if self.split[self._node(node)] >= 0:
                 raise BadInput(f"node {node} is no leaf. Only leaves can split.")
             if name not in self.attributes:
                 raise BadInput(no_such("attribute", name, self.attributes))
-            if name not in cells:
+            known = sizes.attributes if isinstance(sizes, Schema) else sizes
+            if name not in known:
                 raise BadInput(f"how many cells {name!r} has was not given.")
-            size = whole(cells[name], f"the number of cells of {name!r}", 1)
+            cells = sizes.attributes[name].size if isinstance(sizes, Schema) else sizes[name]
+            size = whole(cells, f"the number of cells of {name!r}", 1)
             if len(split) + size > MOST_NODES:
                 raise BadInput(f"a tree of rows can have {MOST_NODES:,} nodes. Split fewer leaves.")
             split[node], first[node] = self.attributes.index(name), len(split)
@@ -211,45 +214,3 @@ class RowTree:
 
     def __repr__(self) -> str:
         return f"RowTree({len(self.leaves)} leaves by {listing(self.attributes)})"
-
-
-def _check_names(names: Sequence[object]) -> None:
-    if not isinstance(names, tuple) or not names or not all(isinstance(name, str) and name for name in names):
-        raise BadInput(f"the attributes of a tree are names in a tuple, given {shorten(names)}.")
-    if len(set(names)) < len(names):
-        raise BadInput(f"an attribute is given twice in {listing(names)}. Name each once.")
-
-
-def _check_nodes(attributes: int, split: Integers, first: Integers) -> None:
-    """An error unless every node but the root is the child of exactly one node before it, and no path repeats."""
-    inner = np.flatnonzero(split >= 0)
-    starts = first[inner]
-    order = np.argsort(starts)
-    well_formed = (
-        0 < split.size == first.size <= MOST_NODES
-        and int(split.min()) >= -1
-        and int(split.max()) < attributes
-        and bool((first[split < 0] == -1).all())
-        and bool((starts > inner).all())
-        and (not inner.size or (rises(starts[order]) and int(starts.min()) == 1 and int(starts.max()) < split.size))
-        and bool(inner.size or split.size == 1)
-    )
-    if not well_formed:
-        raise BadInput(
-            "these are no nodes of a tree: every node but the first must be the child of one node before it, and a "
-            "node's children must follow one another."
-        )
-    sizes, used = _sizes(split, first), [0] * split.size  # as bits, one per attribute
-    for node in inner.tolist():
-        here = 1 << int(split[node])
-        if used[node] & here:
-            raise BadInput("a path of the tree splits twice on the same attribute. Split on another one.")
-        used[first[node] : first[node] + sizes[node]] = [used[node] | here] * int(sizes[node])
-
-
-def _sizes(split: Integers, first: Integers) -> Places:
-    sizes = np.zeros(split.size, dtype=np.int64)
-    inner = np.flatnonzero(split >= 0)
-    inner = inner[np.argsort(first[inner])]
-    sizes[inner] = np.diff(np.append(first[inner], split.size))
-    return sizes

@@ -15,7 +15,8 @@ from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import listing, shorten
-from adyton.plans.base import ExpectedError, Plan
+from adyton.plans.base import Plan
+from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named, plan_type
 from adyton.queries import Queries
 from adyton.schema import Schema

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Hierarchy, Identity, Queries, Stack
-from adyton.queries.block_tree import block_sums, spread
+from adyton.queries.block_sums import block_sums, spread
 from adyton.solving.trees import TreeSolver
 
 LARGEST_ADDITION = 512

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
+from adyton.queries import Measurement
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.block_passes import BlockFit
+from adyton.whole import rises
 
 _LEAST_VARIANCE = 1e-12
 
@@ -31,9 +34,17 @@ class BlockAnswers:
     precisions: Reals
 
     @classmethod
-    def none(cls, tree: BlockTree) -> BlockAnswers:
-        """A tree without answers."""
-        return cls(tree, np.zeros(tree.blocks), np.zeros(tree.blocks))
+    def none(cls, tree: BlockTree, totals: Sequence[Measurement] = ()) -> BlockAnswers:
+        """A tree of which nothing is known, but perhaps some totals."""
+        known = cls(tree, np.zeros(tree.blocks), np.zeros(tree.blocks))
+        for total in totals:
+            known = known.with_level(0, total)
+        return known
+
+    def with_level(self, level: int, measured: Measurement) -> BlockAnswers:
+        """These and the answers on all blocks of a level, in the order of the tree."""
+        first, end = self.tree.level_starts[level : level + 2]
+        return self.with_answers(np.arange(first, end), measured.answers, measured.variances)
 
     def with_answers(self, blocks: npt.ArrayLike, answers: npt.ArrayLike, variances: npt.ArrayLike) -> BlockAnswers:
         """These and further answers, which are averaged with those that the blocks have, by precision."""
@@ -42,7 +53,7 @@ class BlockAnswers:
         noise = np.broadcast_to(np.asarray(variances, dtype=np.float64), places.shape)
         if places.size and (places.min() < 0 or places.max() >= self.tree.blocks):
             raise BadInput(f"blocks are numbered from 0 to {self.tree.blocks - 1}.")
-        if not (np.isfinite(given).all() and (noise >= 0).all()) or np.unique(places).size != places.size:
+        if not (np.isfinite(given).all() and (noise >= 0).all()) or not (rises(places) or rises(np.sort(places))):
             raise BadInput("answers are finite numbers with variances of at least 0, one for each of different blocks.")
         added = 1 / np.maximum(noise, _LEAST_VARIANCE)
         every, precisions = self.answers.copy(), self.precisions.copy()

@@ -14,7 +14,8 @@ import numpy as np
 
 from adyton.arrays import Places, Reals
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
-from adyton.queries.block_tree import BlockTree, block_sums, spread
+from adyton.queries.block_sums import block_sums, spread
+from adyton.queries.block_tree import BlockTree
 
 Levels = Sequence[Places]
 Order = Places | None

@@ -33,10 +33,10 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.queries import Queries
+from adyton.queries.block_tree import BlockTree
 from adyton.strategies.base import Strategy
-from adyton.strategies.leaves import Leaves
 from adyton.strategies.weighted_tree import WeightedTree
-from adyton.whole import freeze, whole
+from adyton.whole import whole
 
 SWEEPS = 10
 
@@ -63,28 +63,8 @@ def greedy_h(
     """
     if not isinstance(workload, Queries):
         raise BadInput(f"a strategy is chosen for queries, given {type(workload).__name__}.")
-    places, bounds = _check_order(order, workload.cells), _check_buckets(buckets, workload.cells)
-    leaves = Leaves(workload.cells, places, bounds)
-    tree = WeightedTree(workload, leaves)
+    cells = np.arange(workload.cells + 1)
+    places = None if order is None or np.array_equal(np.reshape(np.asarray(order), -1), cells[:-1]) else order
+    tree = WeightedTree(workload, BlockTree.of_leaves(workload.domain, cells if buckets is None else buckets, places))
     tree.improve(whole(sweeps, "sweeps", 0))
-    return tree.strategy(workload.domain)
-
-
-def _check_order(order: npt.ArrayLike | None, cells: int) -> npt.NDArray[np.int64] | None:
-    """The order as an array; None for the natural one."""
-    if order is None:
-        return None
-    places = freeze(order, "order").reshape(-1)
-    if not np.array_equal(np.sort(places), np.arange(cells)):
-        raise BadInput(f"an order lists each of the {cells} cells once.")
-    return None if np.array_equal(places, np.arange(cells)) else places
-
-
-def _check_buckets(buckets: npt.ArrayLike | None, cells: int) -> npt.NDArray[np.int64]:
-    """The boundaries of the leaves."""
-    if buckets is None:
-        return np.arange(cells + 1)
-    bounds = freeze(buckets, "buckets").reshape(-1)
-    if bounds.size < 2 or bounds[0] != 0 or bounds[-1] != cells or (np.diff(bounds) < 1).any():
-        raise BadInput(f"buckets list where they begin, rising from 0, and at the end the number of cells, {cells}.")
-    return bounds
+    return tree.strategy()

@@ -99,7 +99,7 @@ def _boxes(workload: Ranges) -> Strategy:
     if workload.count * workload.cells <= _LARGEST_COMPARISON:
         tree = weighted_tree(workload)
         if tree.error < least:
-            return tree.strategy(workload.domain)
+            return tree.strategy()
     return best
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.queries import Explicit, Hierarchy, Identity, Partition, Product, Queries, Reduction, Stack, Weighted
+from adyton.queries.block_tree import BlockTree
 from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import SWEEPS
-from adyton.strategies.leaves import Leaves
 from adyton.strategies.p_identity import Problem, optimise
 from adyton.strategies.weighted_tree import WeightedTree
 
@@ -33,7 +33,7 @@ def one_order(workload: Queries, bits: int = BITS) -> tuple[Strategy, float]:
     tree = weighted_tree(workload)
     depth = min(tree.depth, _DEEPEST)
     problem, stages = _problem(tree, depth)
-    rows = min(_MOST_ROWS, max(_FEWEST_ROWS, tree.leaves.count // _CELLS_PER_ROW))
+    rows = min(_MOST_ROWS, max(_FEWEST_ROWS, workload.cells // _CELLS_PER_ROW))
     theta, _ = optimise(problem, rows, stages)
     coefficients, weights, error = _rounded(problem, theta, bits)
     if error < _WORTH_IT * tree.error:
@@ -41,23 +41,23 @@ def one_order(workload: Queries, bits: int = BITS) -> tuple[Strategy, float]:
     elif len(tree.blocks()[0]) == 1 and tree.blocks()[1].size == workload.cells:
         strategy, error = Strategy(Identity(workload.domain)), tree.error
     else:
-        strategy, error = tree.strategy(workload.domain), tree.error
+        strategy, error = tree.strategy(), tree.error
     direct = _direct_error(workload)
     return (Strategy(workload), direct) if direct < error else (strategy, error)
 
 
 def _problem(tree: WeightedTree, depth: int) -> tuple[Problem, list[Places]]:
     """Θ over the blocks of the tree at a depth, on top of what the tree measures inside them; and coarser stages."""
-    filled = tree.leaves.filled(depth)
+    filled = np.arange(1 << depth) if depth < tree.depth else tree.tree.slots
     inside, variances, energies = tree.states[depth][:, filled]
     gram = tree.overlap.gram(depth)[np.ix_(filled, filled)]
     np.fill_diagonal(gram, energies)
     roots = np.sqrt(variances)
     problem = Problem(gram * np.outer(roots, roots), inside + variances * energies, variances)
-    starts = tree.leaves.firsts(depth)[:-1][filled]
+    levels = tree.tree.boundaries
     depths = sorted({max(min(depth, 5), depth - 3), max(0, depth - 1), depth}) if depth > 5 else [depth]
-    stages = [np.searchsorted(starts, tree.leaves.firsts(level)[:-1]) for level in depths[:-1]]
-    return problem, [*stages, np.arange(starts.size)]
+    stages = [np.searchsorted(levels[depth], levels[level][:-1]) for level in depths[:-1]]
+    return problem, [*stages, np.arange(filled.size)]
 
 
 def _rounded(problem: Problem, theta: Reals, bits: int) -> tuple[Places, Reals, float]:
@@ -84,21 +84,18 @@ def _rounded(problem: Problem, theta: Reals, bits: int) -> tuple[Places, Reals, 
 def _with_rows(workload: Queries, tree: WeightedTree, depth: int, coefficients: Places, weights: Reals) -> Strategy:
     """The tree below a depth and rows over its blocks; what these leave of the norm 1 of a column goes to the tree."""
     rest = np.maximum(1 - weights @ coefficients, _LEAST)
-    leaves = tree.leaves
+    order, bounds = tree.tree.order, tree.tree.boundaries[depth]
     levels, below = tree.blocks(depth)
-    bounds = leaves.level(depth)
     owners = np.concatenate([np.searchsorted(bounds, level[:-1], side="right") - 1 for level in levels])
     below *= rest[owners]
     lower: Queries
     if len(levels) == 1 and levels[0].size == workload.cells + 1:
         lower = Identity(workload.domain)
-        if leaves.order is not None:
-            below[leaves.order] = below.copy()
+        below = tree.tree.unordered(below)
     else:
         measured = np.flatnonzero(below)
-        lower, below = Hierarchy(workload.domain, levels, leaves.order, measured), below[measured]
-    labels = np.empty(workload.cells, dtype=np.int64)
-    labels[slice(None) if leaves.order is None else leaves.order] = np.repeat(np.arange(rest.size), np.diff(bounds))
+        lower, below = Hierarchy(workload.domain, levels, order, measured), below[measured]
+    labels = tree.tree.unordered(np.repeat(np.arange(rest.size), np.diff(bounds)))
     if rest.size == workload.cells:
         upper: Queries = Explicit.from_rows(coefficients[:, labels], workload.domain)
     else:
@@ -119,6 +116,6 @@ def _direct_error(workload: Queries) -> float:
 def weighted_tree(workload: Queries) -> WeightedTree:
     """Greedy-H over the cells as they stand, in several dimensions in Morton order."""
     order = boxes_in_boxes(workload.domain).order
-    tree = WeightedTree(workload, Leaves(workload.cells, order, np.arange(workload.cells + 1)))
+    tree = WeightedTree(workload, BlockTree.of_leaves(workload.domain, np.arange(workload.cells + 1), order))
     tree.improve(SWEEPS)
     return tree

@@ -22,10 +22,10 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.queries import Prefix, Queries
-from adyton.queries.block_tree import BlockTree, halvings
+from adyton.queries.block_tree import BlockTree
 from adyton.solving.energies import held_energies
 from adyton.strategies.level_weights import LevelWeights
-from adyton.whole import whole
+from adyton.whole import halvings, whole
 
 _NOTHING = 1e-12
 """Levels below which less than this part of the energy lies need not be told apart."""

@@ -13,8 +13,8 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
+from adyton.queries.block_tree import BlockTree
 from adyton.solving.energies import tree_energies
-from adyton.strategies.leaves import Leaves
 from adyton.strategies.overlaps_of_ranges import RangesOverlap
 from adyton.strategies.overlaps_of_rows import LARGEST_TABLE, MeansOverlap, TableOverlap
 
@@ -44,17 +44,17 @@ class Overlap(Protocol):
         """Σ_q α_c·α_d for any two blocks of a level that was left on the way up; the diagonal may hold anything."""
 
 
-def overlap_of(workload: Queries, leaves: Leaves) -> Overlap:
+def overlap_of(workload: Queries, tree: BlockTree) -> Overlap:
     """The quickest way to find the overlaps of a workload."""
     if isinstance(workload, Stack):
-        return StackOverlap([overlap_of(part, leaves) for part in workload.parts])
+        return StackOverlap([overlap_of(part, tree) for part in workload.parts])
     if isinstance(workload, Identity | Total):
-        return ConstantOverlap(workload, leaves)
-    if leaves.order is None and isinstance(workload, Prefix | AllRange):
-        return IntervalOverlap(workload, leaves)
-    if leaves.order is None and isinstance(workload, Ranges) and len(workload.domain) == 1:
-        return RangesOverlap(workload, leaves)
-    return (MeansOverlap if workload.count << leaves.depth <= LARGEST_TABLE else TableOverlap)(workload, leaves)
+        return ConstantOverlap(workload, tree)
+    if tree.order is None and isinstance(workload, Prefix | AllRange):
+        return IntervalOverlap(workload, tree)
+    if tree.order is None and isinstance(workload, Ranges) and len(workload.domain) == 1:
+        return RangesOverlap(workload, tree)
+    return (MeansOverlap if workload.count << tree.depth <= LARGEST_TABLE else TableOverlap)(workload, tree)
 
 
 class StackOverlap:
@@ -91,10 +91,11 @@ class ConstantOverlap:
 
     sweeps = True
 
-    def __init__(self, workload: Identity | Total, leaves: Leaves) -> None:
-        self.energy = 1 / leaves.sizes if isinstance(workload, Identity) else np.ones(leaves.count)
+    def __init__(self, workload: Identity | Total, tree: BlockTree) -> None:
+        sizes = np.diff(tree.boundaries[-1])
+        self.energy = 1 / sizes if isinstance(workload, Identity) else np.ones(sizes.size)
         self.value = float(isinstance(workload, Total))
-        self.pairs = 1 << max(0, leaves.depth - 1)
+        self.pairs = 1 << max(0, tree.depth - 1)
 
     def energies(self) -> Reals:
         """1/L for the L cells of a leaf, each asked for by itself, or 1."""
@@ -128,9 +129,11 @@ class IntervalOverlap:
 
     sweeps = True
 
-    def __init__(self, workload: Prefix | AllRange, leaves: Leaves) -> None:
-        self.energy = tree_energies(workload, [leaves.bounds], np.ones(leaves.cells), None)[0]
-        self.edges = [leaves.bounds[leaves.firsts(depth)].astype(np.float64) for depth in range(leaves.depth, -1, -1)]
+    def __init__(self, workload: Prefix | AllRange, tree: BlockTree) -> None:
+        self.energy = tree_energies(workload, [tree.boundaries[-1]], np.ones(tree.cells), None)[0]
+        firsts = np.searchsorted(tree.slots, np.arange((1 << tree.depth) + 1))  # the first leaf from each slot on
+        levels = [tree.boundaries[-1][firsts], *tree.boundaries[-2::-1]]
+        self.edges = [level.astype(np.float64) for level in levels]
         sizes = np.diff(self.edges[0])
         self.reach = [np.where(sizes > 0, (sizes + 1) / 2, 0.0)]  # F, the present level last
         self.after = [edges[-1] - edges[2::2] for edges in self.edges]

@@ -7,8 +7,8 @@ import numpy as np
 from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
 from adyton.queries import Ranges
+from adyton.queries.block_tree import BlockTree
 from adyton.solving.energies import tree_energies
-from adyton.strategies.leaves import Leaves
 
 _CHUNK_BITS = 22
 
@@ -18,19 +18,19 @@ class RangesOverlap:
 
     sweeps = True
 
-    def __init__(self, workload: Ranges, leaves: Leaves) -> None:
+    def __init__(self, workload: Ranges, tree: BlockTree) -> None:
         lower, upper = workload.lower[:, 0], workload.upper[:, 0]
-        self.energy = tree_energies(workload, [leaves.bounds], np.ones(leaves.cells), None)[0]
-        first = np.searchsorted(leaves.bounds, lower, side="right") - 1
-        last = np.searchsorted(leaves.bounds, upper, side="right") - 1
-        head = (leaves.bounds[first + 1] - lower) / leaves.sizes[first]
-        tail = (upper + 1 - leaves.bounds[last]) / leaves.sizes[last]
+        bounds, slots = tree.boundaries[-1], tree.slots
+        self.energy = tree_energies(workload, [bounds], np.ones(tree.cells), None)[0]
+        first = np.searchsorted(bounds, lower, side="right") - 1
+        last = np.searchsorted(bounds, upper, side="right") - 1
+        sizes = np.diff(bounds)
+        head, tail = (bounds[first + 1] - lower) / sizes[first], (upper + 1 - bounds[last]) / sizes[last]
         self.parts = [(head, tail)]
         self.shares: list[tuple[Reals, Reals]] = []
-        slots = np.flatnonzero(leaves.filled(leaves.depth))
-        self.ends = [(slots[first] >> level, slots[last] >> level) for level in range(leaves.depth + 1)]
+        self.ends = [(slots[first] >> level, slots[last] >> level) for level in range(tree.depth + 1)]
         self.covered = [
-            _covered(begin, end, 1 << max(0, leaves.depth - level)) for level, (begin, end) in enumerate(self.ends)
+            _covered(begin, end, 1 << max(0, tree.depth - level)) for level, (begin, end) in enumerate(self.ends)
         ]
         self.by_parts = (np.zeros(head.size), np.zeros(head.size))
 

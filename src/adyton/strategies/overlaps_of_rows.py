@@ -9,21 +9,20 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import AdytonError
 from adyton.queries import Queries
-from adyton.queries.block_tree import block_sums
-from adyton.strategies.leaves import Leaves
+from adyton.queries.block_sums import block_sums
+from adyton.queries.block_tree import BlockTree
 
 LARGEST_TABLE = 1 << 23
 """So many means of queries over blocks can be held; more are read again and again."""
 _GROUP = 64
 
 
-def slot_means(workload: Queries, leaves: Leaves) -> Iterator[Reals]:
+def slot_means(workload: Queries, tree: BlockTree) -> Iterator[Reals]:
     """α of some queries at a time on the slots of the leaves, 0 on the empty ones."""
-    filled = leaves.filled(leaves.depth)
+    bounds, filled = tree.boundaries[-1], tree.slots
     for rows in workload.rows():
-        ordered = rows if leaves.order is None else rows[:, leaves.order]
-        slots = np.zeros((len(rows), filled.size))
-        slots[:, filled] = block_sums(ordered, leaves.bounds) / leaves.sizes
+        slots = np.zeros((len(rows), 1 << tree.depth))
+        slots[:, filled] = block_sums(tree.ordered(rows), bounds) / np.diff(bounds)
         yield slots
 
 
@@ -32,9 +31,9 @@ class MeansOverlap:
 
     sweeps = True
 
-    def __init__(self, workload: Queries, leaves: Leaves) -> None:
-        self.means = [np.concatenate([means.T for means in slot_means(workload, leaves)], axis=1)]  # blocks × queries
-        self.energy = np.asarray(np.square(self.means[0]).sum(axis=1)[leaves.filled(leaves.depth)])
+    def __init__(self, workload: Queries, tree: BlockTree) -> None:
+        self.means = [np.concatenate([means.T for means in slot_means(workload, tree)], axis=1)]  # blocks × queries
+        self.energy = np.asarray(np.square(self.means[0]).sum(axis=1)[tree.slots])
         self.shares: list[tuple[Reals, Reals]] = []
         self.by_means = np.zeros((1, workload.count))
 
@@ -78,24 +77,24 @@ class TableOverlap:
 
     sweeps = False
 
-    def __init__(self, workload: Queries, leaves: Leaves) -> None:
-        self.workload, self.leaves = workload, leaves
-        self.filled = leaves.filled(leaves.depth)
-        self.profile = self.filled.astype(np.float64)
-        self.blocks = self.profile.size
+    def __init__(self, workload: Queries, tree: BlockTree) -> None:
+        self.workload, self.tree = workload, tree
+        self.blocks = 1 << tree.depth
+        self.profile = np.zeros(self.blocks)
+        self.profile[tree.slots] = 1
         self._read()
 
     def _read(self) -> None:
         size = min(_GROUP, self.blocks, max(2, 1 << ((LARGEST_TABLE // self.blocks).bit_length() - 1)))
         self.table = np.zeros((self.blocks // size, size, size))
-        for slots in slot_means(self.workload, self.leaves):
+        for slots in slot_means(self.workload, self.tree):
             means = (slots * self.profile).reshape(len(slots), self.blocks, -1).sum(axis=-1)
             grouped = means.reshape(len(slots), -1, size)
             self.table += np.matmul(grouped.transpose(1, 2, 0), grouped.transpose(1, 0, 2))
 
     def energies(self) -> Reals:
         """The diagonal, at the start."""
-        return np.diagonal(self.table, axis1=1, axis2=2).reshape(-1)[self.filled]
+        return np.diagonal(self.table, axis1=1, axis2=2).reshape(-1)[self.tree.slots]
 
     def cross(self) -> Reals:
         """The entries beside the diagonal."""
@@ -123,7 +122,7 @@ class TableOverlap:
         """Read once more."""
         result = np.zeros((1 << depth, 1 << depth))
         shares = self.profile.reshape(1 << depth, -1).sum(axis=-1)
-        for slots in slot_means(self.workload, self.leaves):
+        for slots in slot_means(self.workload, self.tree):
             means = (slots * self.profile).reshape(len(slots), 1 << depth, -1).sum(axis=-1)
             means /= np.where(shares > 0, shares, 1.0)
             result += means.T @ means

@@ -27,11 +27,10 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Queries, Ranges
-from adyton.queries.block_tree import halvings
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes
 from adyton.solving.energies import held_energies, tree_energies
 from adyton.strategies.level_weights import LevelWeights
-from adyton.whole import as_shape
+from adyton.whole import as_shape, halvings
 
 _MOST = 4
 _ROUNDS = 40

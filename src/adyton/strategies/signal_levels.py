@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
-from adyton.queries.block_tree import halvings
 from adyton.strategies.level_weights import LevelWeights
 from adyton.strategies.optimal_levels import optimal_levels, prefix_energy
+from adyton.whole import halvings
 
 _SIGNALS = (25.0, 100.0, 400.0, 1600.0, 6400.0, 25600.0, 102400.0)
 """ε·rows."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -111,7 +112,7 @@ class StagedBlocks:
 
     def levels(self, blocks: Places) -> Places:
         """How often each block is halved until single cells are left."""
-        return self.costs.size - 1 - self.known.tree.levels_of(blocks)
+        return self.costs.size - 1 - self.known.tree.levels[blocks]
 
     def step(self) -> Step:
         """The blocks to measure now."""
@@ -139,15 +140,16 @@ class StagedBlocks:
         felt = np.concatenate([[0.0], np.cumsum(self.costs)])[np.minimum(self.cut_from + _NEAR, self.costs.size)]
         rows, known = np.maximum(0.0, estimates[self.blocks]), 1 / variances[self.blocks]
         finished, cuts = np.ones(levels.size, dtype=np.bool_), np.empty(levels.size, dtype=np.int64)
-        for level in np.unique(levels).tolist():
-            some = levels == level
+        for level in np.flatnonzero(np.bincount(levels)).tolist():
+            some = np.flatnonzero(levels == level)
+            own = rows[some], known[some], felt[some]
             at_once, going_on, now = self._ways(level, np.square(shares * self.epsilon) / 2)
-            least, best = self._cheapest(level, at_once, rows[some], known[some], felt[some])
-            cuts[some] = best
+            least, cuts[some] = self._cheapest(level, at_once, *own)
             if going_on.size:
-                finished[some] = self._cheapest(level, going_on, rows[some], known[some], felt[some])[0] >= least
-                some &= ~finished
-                cuts[some] = self._cheapest(level, now, rows[some], known[some], felt[some])[1] + level + 1 - len(now)
+                goes_on = self._cheapest(level, going_on, *own)[0] < least
+                finished[some] = ~goes_on
+                best = self._cheapest(level, now, *(values[goes_on] for values in own))[1]
+                cuts[some[goes_on]] = best + level + 1 - len(now)
         return finished, cuts
 
     def _ways(self, level: int, precisions: Reals) -> tuple[Reals, Reals, Reals]:
@@ -162,8 +164,7 @@ class StagedBlocks:
         finest = [min(size.bit_length() - 1, level) for size in self.stages.block_sizes[::-1]][self.stage :]
         if len(finest) == 1:
             return last * units, np.empty((0, level + 1)), np.empty((0, level + 1))
-        first, final = np.tril_indices(level + 1)
-        first, final = first[first >= finest[0]], final[first >= finest[0]]
+        first, final = _pairs(level, finest[0])
         ways = now * units[first] + rest * units[final]
         if len(finest) > 2:
             first, final = first[final <= finest[1]], final[final <= finest[1]]
@@ -191,12 +192,15 @@ class StagedBlocks:
 
     def _cut(self, blocks: Places, cuts: Places) -> Places:
         """Some of the open blocks, cut into blocks of these levels."""
-        tree = self.known.tree
-        first, last = tree.starts[blocks], tree.starts[blocks] + tree.sizes[blocks] - 1
-        for level in np.unique(cuts).tolist():
-            some, depth = cuts == level, self.costs.size - 1 - level
-            ends = np.stack([first[some], last[some]])
-            holders = np.searchsorted(tree.boundaries[depth], ends, side="right") - 1
-            first[some], last[some] = tree.level_starts[depth] + holders  # places become numbers of blocks
+        tree, depths = self.known.tree, self.costs.size - 1 - cuts
+        starts = tree.starts[blocks]
+        first, last = tree.blocks_at(depths, starts), tree.blocks_at(depths, starts + tree.sizes[blocks] - 1)
         counts = last - first + 1
         return np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+
+
+@lru_cache(maxsize=256)
+def _pairs(level: int, finest: int) -> tuple[Places, Places]:
+    """All levels from the finest one up to this one, each with every level from the cells up to it."""
+    first, final = np.tril_indices(level + 1)
+    return first[first >= finest], final[first >= finest]

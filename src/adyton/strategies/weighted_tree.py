@@ -8,8 +8,8 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.compiling import compiled
 from adyton.queries import Hierarchy, Queries
+from adyton.queries.block_tree import BlockTree
 from adyton.strategies.base import Strategy
-from adyton.strategies.leaves import Leaves
 from adyton.strategies.overlaps import Overlap, overlap_of
 
 _HASTY = 2
@@ -19,15 +19,18 @@ _NOTHING = 1e-11
 
 
 class WeightedTree:
-    """The shares λ of all blocks, level by level, and the error that they lead to; at first those of equation 9."""
+    """The shares λ of all blocks, level by level, and the error that they lead to; at first those of equation 9.
 
-    def __init__(self, workload: Queries, leaves: Leaves, overlap: Overlap | None = None) -> None:
-        self.leaves, self.depth = leaves, leaves.depth
-        self.overlap = overlap = overlap_of(workload, leaves) if overlap is None else overlap
-        filled = leaves.filled(self.depth)
+    The tree is one :meth:`~.BlockTree.of_leaves`: 2^d blocks at a depth d, some of the deepest without a leaf.
+    """
+
+    def __init__(self, workload: Queries, tree: BlockTree, overlap: Overlap | None = None) -> None:
+        self.tree, self.depth = tree, tree.depth
+        self.overlap = overlap = overlap_of(workload, tree) if overlap is None else overlap
+        filled = tree.slots
         self.shares = [np.zeros(1 << depth) for depth in range(self.depth)]
         self.states = [np.zeros((3, 1 << depth)) for depth in range(self.depth + 1)]  # V, u and e
-        self.states[-1][1] = filled
+        self.states[-1][1, filled] = 1
         self.states[-1][2, filled] = overlap.energies()
         self.crosses = self.shares.copy()
         self._rise(
@@ -95,19 +98,19 @@ class WeightedTree:
         rest = np.ones(1 << depth)
         for level in range(depth, self.depth + 1):
             share = self.shares[level] if level < self.depth else np.ones(rest.size)
-            weights = (rest * share)[self.leaves.filled(level)]
+            weights = rest * share if level < self.depth else rest[self.tree.slots]
             rest = np.repeat(rest * (1 - share), 2)
             if weights.any():
-                levels.append(self.leaves.level(level))
+                levels.append(self.tree.boundaries[level])
                 kept.append(weights)
         return levels, np.concatenate(kept)
 
-    def strategy(self, domain: tuple[int, ...]) -> Strategy:
+    def strategy(self) -> Strategy:
         """The hierarchy of all blocks that have a weight."""
         levels, weights = self.blocks()
         measured = np.flatnonzero(weights)
         numbers = None if measured.size == weights.size else measured
-        return Strategy(Hierarchy(domain, levels, self.leaves.order, numbers), weights[measured])
+        return Strategy(Hierarchy(self.tree.domain, levels, self.tree.order, numbers), weights[measured])
 
 
 @compiled

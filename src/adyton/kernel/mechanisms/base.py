@@ -37,6 +37,8 @@ class AuditCase:
     """Whether some pair loses all of ε, so that an audit which certifies much less has no power."""
     enumerable: bool = False
     """Whether the auditor can follow every way in which the random choices fall, and so find the exact loss."""
+    searched: tuple[tuple[IntegerArray, IntegerArray], ...] = ()
+    """Neighbours that were found to be telling, besides those that the auditor makes."""
 
 
 class Mechanism(ABC):

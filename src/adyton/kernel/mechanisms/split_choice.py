@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -125,10 +126,21 @@ class SplitChoice(Mechanism):
         grown = stump.grow({0: "a"}, schema)
         cases = {f"splits by {score}": cls(stump, [[1, 1, 1]], "y", score, 64) for score in SCORES}
         cases["splits of two leaves"] = cls(grown, [[0, 1, 1], [0, 1, 1]], "y")
+        searched = tuple(_telling_pairs(sizes))
         return [
-            AuditCase(name, mechanism, sizes, table_of, reaches_epsilon=False, enumerable=True)
+            AuditCase(name, mechanism, sizes, table_of, reaches_epsilon=False, enumerable=True, searched=searched)
             for name, mechanism in cases.items()
         ]
 
     def __str__(self) -> str:
         return f"choice of splits for {self.label} by {self.score}"
+
+
+def _telling_pairs(sizes: tuple[int, ...]) -> Iterator[tuple[Integers, Integers]]:
+    """A row that suits one attribute and not the other: alone, in a crowd, and beside a crowd in another leaf."""
+    for crowd, beside in ((1, 0), (1000, 0), (1, 1000)):
+        left = np.zeros(sizes, dtype=np.int64)
+        left[1, 0, 0, 0], left[0, 0, 0, 0] = crowd, beside
+        right = left.copy()
+        right[1, 1, 0, 1] += 1  # of another class, in another cell of b and in the same one of c
+        yield left, right

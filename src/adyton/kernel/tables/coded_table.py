@@ -100,7 +100,8 @@ class CodedTable(Sealed):
         """Refused, as is all that asks for values."""
         raise BadInput("public rows that are given as cells can be selected, split and counted, and nothing else.")
 
-    group_by = misfits = where
+    group_by = where
+    misfits = property(where)  # refused as soon as a vector of misfits is asked for, before anything is measured
 
     def _leaves(self, tree: RowTree) -> Integers:
         used = set(np.unique(tree.split[tree.split >= 0]).tolist())

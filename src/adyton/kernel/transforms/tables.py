@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -127,4 +128,4 @@ class CountMisfits(Transform):
             raise BadInput(f"every value fits {listing(names)}. Name attributes that have cells.")
         vector = VectorShape((len(misfits) + 1,))
         step = f"misfits({', '.join(names)})"
-        return Outcome(step, (vector,), lambda table: [PrivateVector(lambda: table.misfits(misfits))])
+        return Outcome(step, (vector,), lambda table: [PrivateVector(partial(table.misfits, misfits))])

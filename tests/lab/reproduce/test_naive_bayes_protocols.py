@@ -1,0 +1,69 @@
+"""The protocols of naive Bayes: splits that do not overlap, the area under the curve, tables and claims from scores."""
+
+import numpy as np
+import pytest
+
+from adyton.errors import BadInput
+from adyton.lab.corpus.labelled_tables import TABLES, LabelledTable, labelled_table
+from adyton.lab.reproduce import naive_bayes
+from adyton.lab.reproduce.naive_bayes import Protocol, area_under_curve, protocols, run, steps
+from adyton.lab.reproduce.naive_bayes_tables import all_sheets, means
+from adyton.learning.target import Target
+from adyton.schema import Schema
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Random rows instead of the tables in files, few of them."""
+
+    def table(name, folder, *, public):
+        _, label, attributes = TABLES[name]
+        target = Target.of(Schema(attributes), label)
+        shape = np.array(target.whole.shape)
+        codes = (np.random.default_rng(0).random((400, len(shape))) * shape).astype(np.int64)
+        codes[:, 1] = codes[:, -1]  # the second attribute tells the class
+        return LabelledTable(name, target, codes)
+
+    monkeypatch.setattr(naive_bayes, "labelled_table", table)
+    small = [
+        Protocol("fig6", "skin", (200,), ("1",), tuple(naive_bayes.HISTOGRAMS), 2),
+        Protocol("fig3", "credit", (None,), ("0.001", "0.01", "0.1", "1"), naive_bayes.PLANS, 2),
+        Protocol("trees", "nursery", (None,), ("1",), ("unperturbed", "recipe"), 2),
+    ]
+    monkeypatch.setattr(naive_bayes, "protocols", lambda *, quick=False: small)
+
+
+def test_runs_to_tables(made_up):
+    done = []
+    scores = run("anywhere", public=True, advance=done.append)
+    assert sum(done) == len(scores) == steps()
+    assert all(0 <= one.value <= 1 for one in scores)
+    best = [one.value for one in scores if one.method == "unperturbed"]
+    assert best == [0, 0, 1, 1, 1, 1]  # misclassified, area, accuracy: one attribute tells all
+    claims, *sheets = all_sheets(scores)
+    assert [sheet.chapter for sheet in sheets] == ["fig6", "fig3", "trees"]
+    assert len(claims.rows) == 4
+    assert all(one["trials"] == 2 for sheet in sheets for one in sheet.figures)
+    assert len(means(scores)) == 5 + 25 + 2
+
+
+def test_splits_do_not_overlap(made_up):
+    table = naive_bayes.labelled_table("credit", "", public=True)
+    for protocol in naive_bayes.protocols():
+        learning, judging = naive_bayes._split(protocol, table, 200, 3)
+        assert not set(learning) & set(judging)
+        assert len(learning) > 0
+    folds = [set(naive_bayes._split(naive_bayes.protocols()[1], table, 400, trial)[1]) for trial in range(10)]
+    assert sum(map(len, folds)) == len(set().union(*folds)) == 400
+
+
+def test_area_and_refusals(tmp_path):
+    random = np.random.default_rng(1)
+    scores, positive = random.integers(0, 9, 200), random.random(200) < 0.3
+    pairs = np.subtract.outer(scores[positive], scores[~positive])
+    assert np.isclose(area_under_curve(scores, positive), ((pairs > 0) + (pairs == 0) / 2).mean())
+    with pytest.raises(BadInput, match="--public"):
+        labelled_table("skin", tmp_path, public=False)
+    with pytest.raises(BadInput, match=r"no skin.csv.gz"):
+        labelled_table("skin", tmp_path, public=True)
+    assert protocols(quick=True)[0].trials < protocols()[0].trials
