@@ -64,13 +64,13 @@ def task_of(
     if attributes is not None and marginals is None:
         raise BadInput("--attributes belongs to --marginals. Name the attributes in the option itself.")
     if histogram is not None:
-        return tasks.Histogram(*_names(histogram))
+        return tasks.Histogram(*names_of(histogram))
     if ranges is not None:
-        return tasks.Ranges(*_names(ranges))
+        return tasks.Ranges(*names_of(ranges))
     if cdf is not None:
         return tasks.Cdf(cdf.strip())
     if marginals is not None:
-        return tasks.Marginals(way=marginals, attrs=None if attributes is None else _names(attributes))
+        return tasks.Marginals(way=marginals, attrs=None if attributes is None else names_of(attributes))
     return None if queries is None else tasks.QueryList(_read(queries))
 
 
@@ -93,7 +93,8 @@ def options_of(given: list[str] | None) -> dict[str, Any]:
     return options
 
 
-def _names(text: str) -> list[str]:
+def names_of(text: str) -> list[str]:
+    """Names that are separated by commas."""
     return [name.strip() for name in text.split(",")]
 
 

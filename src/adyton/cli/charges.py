@@ -1,31 +1,42 @@
-"""What a release may spend in all, and what it has spent when something ends it early."""
+"""What a request may spend in all, on which terms, and what it has spent when something ends it early."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from adyton.cli.console import InterruptedRelease, accept_large
+from adyton.cli.console import InterruptedRelease, accept_large, progress
 from adyton.errors import AdytonError, BadInput, LedgerError
 from adyton.exact import budget, display
+from adyton.messages import listing, shorten
 
 if TYPE_CHECKING:
     from adyton.schema import Schema
     from adyton.session import Session
 
+Answer = TypeVar("Answer")
+"""A release, or a model."""
+
 
 def allowed_total(
-    amount: Fraction, total: str | None, schema: Schema, ledger: Path | None, *, yes: bool, quiet: bool
+    amount: Fraction,
+    total: str | None,
+    schema: Schema,
+    ledger: Path | None,
+    *,
+    yes: bool,
+    quiet: bool,
+    what: str = "a release",
 ) -> Fraction:
     """What may be spent in all, with the consent that large budgets take."""
     from adyton.kernel.opening import checked_total
 
     allowed = checked_total(_total(amount, total, ledger))
     unit = _unit(schema, ledger)
-    accept_large(amount, "a release", unit, yes=yes, quiet=quiet)
+    accept_large(amount, what, unit, yes=yes, quiet=quiet)
     if total is not None and allowed > amount:
         accept_large(allowed, "a total", unit, yes=yes, quiet=quiet)
     return allowed
@@ -74,6 +85,29 @@ def charged(session: Session, before: Fraction) -> Iterator[None]:
         if not charge:
             raise
         raise AdytonError(f"{str(error).rstrip('.')}{charge}.") from None
+
+
+def answered(
+    session: Session, ask: Callable[[], Answer], kind: type[Answer], doing: str, *, quiet: bool
+) -> tuple[Answer, KeyboardInterrupt | None]:
+    """What came out of a request, and the interrupt that came once it was paid for."""
+    with charged(session, session.spent):
+        try:
+            with progress(doing, quiet=quiet):
+                return ask(), None
+        except KeyboardInterrupt as came:
+            if not isinstance(session.last, kind):
+                raise
+            return session.last, came
+
+
+def check_words(accept: Iterable[str]) -> None:
+    """Refuse words that are no terms of a ledger."""
+    from adyton.kernel.ledger.terms import PARTS
+
+    for word in accept:
+        if word not in PARTS:
+            raise BadInput(f"--accept takes one of the words {listing(PARTS)}, given {shorten(word)}.")
 
 
 def _charge(session: Session, before: Fraction) -> str:

@@ -39,7 +39,7 @@ def deliver(
     interrupt: KeyboardInterrupt | None = None,
 ) -> None:
     """Write and print a release; after an interrupt, only its counts."""
-    _print_anything()
+    print_anything()
     saved, asked = _put_down(release, place, look)
     try:
         if interrupt is not None:
@@ -102,7 +102,7 @@ def _interrupted(release: Release, place: Place | None) -> str:
     return f"interrupted. The counts are {where}; ε = {display(release.epsilon)} was charged for them and stays spent."
 
 
-def _print_anything() -> None:
+def print_anything() -> None:
     """Letters that the terminal does not know are spelled out: nothing is lost over them."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:

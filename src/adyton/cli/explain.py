@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from adyton.selection.selector import Selector
 
 _FILE = (
-    "A selector that `adyton train` wrote, or the folder or JSON file of a release. Without it, the selector that "
-    "comes with Adyton."
+    "A selector that `adyton train` wrote, or the folder or JSON file of a release or a classifier. Without it, the "
+    "selector that comes with Adyton."
 )
 
 
@@ -46,6 +46,11 @@ def command(
         from adyton.report.pictures import check_ending
 
         check_ending(picture)
+    if file is not None and _is_classifier(file):
+        if picture is not None or workload is not None or dimensions is not None:
+            raise BadInput(f"{file} is a classifier: --picture, --workload and --dimensions are for selectors.")
+        _show_classifier(file, as_json=as_json)
+        return
     release = None if file is None else _release_in(file)
     if release is not None:
         if picture is not None or workload is not None or dimensions is not None:
@@ -128,6 +133,24 @@ def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsi
         names = " and ".join(one.name for one in choice.bought)
         raise BadInput(f"that depends on the data: this selector would buy {names}. Look at its trees instead.")
     return choice
+
+
+def _is_classifier(file: Path) -> bool:
+    from adyton.learning.classifier_file import says_so
+
+    return says_so(file)
+
+
+def _show_classifier(file: Path, *, as_json: bool) -> None:
+    from adyton.learning import FittedClassifier
+
+    fitted = FittedClassifier.load(file)
+    if as_json:
+        decisions = [one.to_plain() for one in fitted.decisions]
+        print_json({"explanation": list(fitted.explain().paragraphs), "decisions": decisions})
+        return
+    for line in str(fitted.explain()).splitlines():
+        out().print(printable(line), soft_wrap=True)
 
 
 def _release_in(file: Path) -> Release | None:

@@ -24,6 +24,8 @@ from adyton.messages import no_such
 COMMANDS = {
     "release": "adyton.cli.release:command",
     "plan": "adyton.cli.plan:command",
+    "fit": "adyton.cli.fit:command",
+    "predict": "adyton.cli.predict:command",
     "schema": "adyton.cli.schema:command",
     "ledger": "adyton.cli.ledger:command",
     "audit": "adyton.cli.audit:command",

@@ -12,3 +12,20 @@ Trials = Annotated[int, typer.Option(min=1, help="How many runs each error is av
 FiguresAsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 NoBar = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")]
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet or DuckDB file (file.duckdb#table).")]
+Where = Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')]
+LedgerFile = Annotated[Path | None, typer.Option(help="The file that remembers what was spent.")]
+Total = Annotated[str | None, typer.Option(help="The total budget of a new ledger; as EPSILON if not given.")]
+Dataset = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger; as the file's if not given.")
+]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WORD",
+        help="Let the ledger take on another unit, rows_per_unit or schema than it has, or (terms) all of them "
+        "where it has none, with the owner's consent.",
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Accept a budget above 10.")]

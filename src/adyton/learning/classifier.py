@@ -58,14 +58,14 @@ class Classifier:
 
     def target(self, schema: Schema) -> Target:
         """What is predicted from what, in a table with this schema; or an error."""
+        whole = Target.of(schema, self.label)
         if self.attributes is None:
-            return Target.of(schema, self.label)
+            return whole
         if self.label in self.attributes:
             raise SchemaError(f"{self.label!r} is the label: it cannot be among the attributes that predict it.")
         chosen = schema.select(self.attributes)
         _ = chosen.shape  # identifiers have none
-        label = [self.label] if self.label in schema.names else []  # else Target says what is wrong
-        return Target.of(schema.select([*chosen.names, *label]), self.label)
+        return Target(chosen, whole.label, whole.attribute)
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values; :meth:`from_plain` reads them back."""

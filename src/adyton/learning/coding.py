@@ -15,7 +15,7 @@ import numpy as np
 from adyton.arrays import Integers
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.tables.plain_columns import texts
-from adyton.kernel.tables.row_codes import row_codes
+from adyton.kernel.tables.row_codes import row_codes, rows_beside_codes
 from adyton.messages import listing, suggestion
 from adyton.schema import Schema
 
@@ -38,6 +38,11 @@ def codes_of(data: Any, schema: Schema) -> Integers:
 def code_batches(data: Any, schema: Schema) -> Iterator[Integers]:
     """The same in batches, in the order of the rows: for files that do not fit into memory."""
     return row_codes(as_table(data, schema.names), schema)
+
+
+def kept_batches(data: Any, schema: Schema, *, keep: bool) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
+    """The codes in batches and, if *keep*, all columns of the same rows as an Arrow table; first the columns' names."""
+    return rows_beside_codes(as_table(data, schema.names), schema, keep=keep)
 
 
 def as_table(data: Any, names: Sequence[str], who: str = "the schema") -> Any:

@@ -64,8 +64,7 @@ def fit(
     with kernel.receipts() as debits, collected() as decisions:
         model = learner.learn(source, label, row_epsilon)
     with deferred():
-        paid = receipt.paid(kernel.ledger, debits)
-        fitted = Fitted(model, learner, _spent(debits, amount), paid, tuple(decisions))
+        fitted = Fitted(model, learner, _spent(debits, amount), receipt.paid(kernel.ledger, debits), tuple(decisions))
         keep(fitted)
     return fitted
 

@@ -38,6 +38,11 @@ class LeafProfiles(Model):
     profiles: tuple[Reals, ...]
     """For each attribute P(cell | class, node), of shape (nodes, cells, classes); 1 where the path has used it."""
 
+    @property
+    def rows(self) -> float:
+        """Those of the root."""
+        return max(0.0, float(self.counts[0].sum()))
+
     @cached_property
     def _tables(self) -> list[Reals]:
         """log P(cell | class, node), with a last cell of zeros: it is what the code −1 points at."""

@@ -60,7 +60,7 @@ def grow(source: TableSource, target: Target, recipe: Recipe, random: PublicRand
     frontier, spent = Frontier.start(target, among), Fraction(0)
     for _ in range(recipe.depth):
         if not frontier.within(np.inf).any():
-            break  # no leaf has an attribute left
+            break  # every attribute is used up
         sizes = None
         if recipe.size_epsilon:
             sizes = leaf_sizes(source, frontier.tree, recipe.size_epsilon)

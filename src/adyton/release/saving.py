@@ -116,11 +116,11 @@ def _for_spreadsheets(table: pa.Table) -> pa.Table:
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        columns[harmless(name)] = _harmless_column(column) if texts else column
+        columns[harmless(name)] = harmless_column(column) if texts else column
     return pa.table(columns)
 
 
-def _harmless_column(column: pa.ChunkedArray) -> pa.Array:
+def harmless_column(column: pa.ChunkedArray) -> pa.Array:
     """Every text once: a million lines have few labels."""
     import pyarrow as pa
 

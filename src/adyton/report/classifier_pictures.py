@@ -9,10 +9,9 @@ from functools import partial
 from adyton.learning.class_profiles import ClassProfiles
 from adyton.learning.forest_model import ForestModel
 from adyton.learning.model import Model
-from adyton.learning.tree_model import TreeModel
 from adyton.report.charts import caption, draw
 from adyton.report.class_panels import class_panels
-from adyton.report.tree_picture import MOST_LINES, tree_picture
+from adyton.report.tree_picture import MOST_LINES, DrawnTree, tree_picture
 
 _MOST_TREES = 3
 _COUNTS = (
@@ -31,11 +30,11 @@ class ModelPicture:
     """From its width in pixels to SVG."""
 
 
-def trees_of(model: Model) -> tuple[TreeModel, ...]:
+def trees_of(model: Model) -> tuple[DrawnTree, ...]:
     """The trees that a model consists of; none where it is something else."""
     if isinstance(model, ForestModel):
         return model.trees
-    return (model,) if isinstance(model, TreeModel) else ()
+    return (model,) if isinstance(model, DrawnTree) else ()
 
 
 def model_pictures(model: Model, most: int) -> tuple[list[ModelPicture], str]:
@@ -54,7 +53,7 @@ def _more(count: int, what: str) -> str:
     return f"{count:,} more {what} are in classifier.json." if count > 0 else ""
 
 
-def _tree(model: TreeModel, place: int, trees: int) -> ModelPicture:
+def _tree(model: DrawnTree, place: int, trees: int) -> ModelPicture:
     title = f"The tree for {model.label}" if trees == 1 else f"Tree {place + 1} of {trees} for {model.label}"
     leaves = len(model.tree.leaves)
     closed = " Of a tree of this size, the part near its root is drawn." if model.tree.split.size > MOST_LINES else ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from adyton.learning.fitted_classifier import FittedClassifier
-    from adyton.learning.tree_model import TreeModel
+    from adyton.report.tree_picture import DrawnTree
 
 _PANELS, _LINES = 6, 60
 _ROW, _INK = 0.24, "#1D2329"
@@ -39,7 +39,7 @@ def plot(fitted: FittedClassifier, path: str | os.PathLike[str] | None = None) -
     raise BadInput(f"there is no picture of a {fitted.model.kind} model. explain() tells it in words.")
 
 
-def _draw_tree(model: TreeModel, title: str, path: str | os.PathLike[str] | None) -> Figure:
+def _draw_tree(model: DrawnTree, title: str, path: str | os.PathLike[str] | None) -> Figure:
     """Line by line: the answer, a bar of the classes, and the noisy number of rows."""
     lines = node_lines(model, _LINES)
     with drawing(_SETTINGS) as new_figure:
@@ -55,6 +55,10 @@ def _draw_tree(model: TreeModel, title: str, path: str | os.PathLike[str] | None
                 axes.barh(row + 0.5, 24 * share, left=start, height=0.6, color=colour_of(place), alpha=0.9)
                 start += 24 * share
             axes.text(75.5, row + 0.5, line.said[:40], va="center", color=_INK)
+        from matplotlib.patches import Patch
+
+        keys = [Patch(facecolor=colour_of(place), label=str(one)) for place, one in enumerate(model.classes[:8])]
+        axes.legend(handles=keys, ncols=4, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         if path is not None:
             write(figure, path)
     return figure

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from adyton.learning.leaf_profiles import LeafProfiles
 from adyton.learning.tree_model import TreeModel
 from adyton.learning.tree_text import shown_nodes
 from adyton.report import svg
 from adyton.report.palette import COLOURS
 from adyton.report.scales import number
 
+DrawnTree: TypeAlias = TreeModel | LeafProfiles
+"""Whatever has a tree, with counts and shares in its nodes."""
 MOST_LINES = 80
 """Of a larger tree, whole families near the root are drawn."""
 _ROW, _BAR, _INDENT = 24.0, 13.0, 14.0
@@ -30,7 +34,7 @@ class NodeLine:
     """The most probable class, and the noisy number of rows."""
 
 
-def node_lines(model: TreeModel, most: int = MOST_LINES) -> list[NodeLine]:
+def node_lines(model: DrawnTree, most: int = MOST_LINES) -> list[NodeLine]:
     """The nodes from top to bottom, at most so many."""
     tree, shown = model.tree, shown_nodes(model, most)
     lines, stack = [], [(0, 0, "all rows")]
@@ -55,7 +59,7 @@ def colour_of(place: int) -> str:
     return COLOURS[min(place, len(COLOURS) - 1)]
 
 
-def tree_picture(model: TreeModel, *, title: str, description: str, width: float) -> str:
+def tree_picture(model: DrawnTree, *, title: str, description: str, width: float) -> str:
     """The tree, so many pixels wide, as SVG; colours are explained at the top."""
     lines = node_lines(model)
     parts, top = _keys([str(one) for one in model.classes], width)

@@ -27,9 +27,11 @@ class OpenedRows:
     from_text: bool
     tries: bool
     """Whether the engine has conversions that never fail."""
+    kept: tuple[str, ...] = ()
+    """The names of all columns, where they are kept as they are: as k0, k1, …"""
 
 
-def opened_rows(data: Any, schema: Schema) -> OpenedRows:
+def opened_rows(data: Any, schema: Schema, *, keep: bool = False) -> OpenedRows:
     """A path, a data frame, an Arrow table or an Ibis table, as far as it can be opened without reading a row.
 
     Everything that can be wrong with the names and types of its columns is said here.
@@ -40,7 +42,8 @@ def opened_rows(data: Any, schema: Schema) -> OpenedRows:
     wanted = wanted_columns(reader, schema.names)
     for index, attribute in zip(wanted, schema.attributes.values(), strict=True):
         check_type(reader.columns[index], attribute, reader.tries)
-    table = reader.read(wanted)
+    read = [*wanted, *(index for index in range(len(reader.columns)) if index not in wanted)] if keep else wanted
+    table = reader.read(read)
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
     texts = {
         name: f"t{place}"
@@ -52,4 +55,6 @@ def opened_rows(data: Any, schema: Schema) -> OpenedRows:
     for index, (name, attribute) in zip(wanted, schema.attributes.items(), strict=True):
         if reader.columns[index].inferred:
             values[columns[name]] = spelled(values[columns[name]], attribute)
-    return OpenedRows(table.select(**values, **originals), columns, texts, reader.is_text, reader.tries)
+    kept = {f"k{index}": table[f"c{place}"] for place, index in enumerate(read)} if keep else {}
+    names = tuple(column.name for column in reader.columns) if keep else ()
+    return OpenedRows(table.select(**values, **originals, **kept), columns, texts, reader.is_text, reader.tries, names)

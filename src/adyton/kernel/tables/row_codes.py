@@ -31,15 +31,26 @@ def row_codes(data: Any, schema: Schema) -> Iterator[Integers]:
 
     *data* is anything that a kernel opens. A value has no cell where the schema would leave its row out.
     """
-    opened = opened_rows(data, schema)
+    _, batches = rows_beside_codes(data, schema, keep=False)
+    return (codes for codes, _ in batches)
+
+
+def rows_beside_codes(
+    data: Any, schema: Schema, *, keep: bool
+) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
+    """The same and, if *keep*, the rows themselves as Arrow tables; first the names of all columns."""
+    opened = opened_rows(data, schema, keep=keep)
     codes = {
         f"a{place}": _code(opened.rows[opened.columns[name]], attribute, opened.tries)
         for place, (name, attribute) in enumerate(schema.attributes.items())
     }
-    return _batches(opened.rows.select(**codes), len(codes))
+    kept = {f"k{place}": opened.rows[f"k{place}"] for place in range(len(opened.kept))}
+    return opened.kept, _batches(opened.rows.select(**codes, **kept), len(codes), opened.kept)
 
 
-def _batches(rows: Any, width: int) -> Iterator[Integers]:
+def _batches(rows: Any, width: int, kept: tuple[str, ...]) -> Iterator[tuple[Integers, Any]]:
+    import pyarrow
+
     backends, _ = rows._find_backends()
     backend = backends[0] if backends else connect()
     batches, end = quietly(lambda: _fetched(backend, rows)), object()
@@ -52,7 +63,7 @@ def _batches(rows: Any, width: int) -> Iterator[Integers]:
         found = np.empty((batch.num_rows, width), dtype=np.int64)
         for place in range(width):
             found[:, place] = batch.column(place).to_numpy(zero_copy_only=False)
-        yield found
+        yield found, pyarrow.Table.from_arrays(batch.columns[width:], names=list(kept)) if kept else None
     raise BadInput("the new rows cannot be read to their end. Check that the table is complete.")
 
 

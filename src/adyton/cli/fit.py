@@ -1,0 +1,91 @@
+"""``adyton fit``: learn a classifier from a table, without learning anything about anybody."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adyton.cli import asked
+from adyton.cli.charges import allowed_total, answered, check_words
+from adyton.cli.folders import check_folder
+from adyton.cli.model_delivery import deliver
+from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Total, Where, Yes
+from adyton.errors import BadInput
+from adyton.exact import budget
+from adyton.interrupts import termination_interrupts
+
+if TYPE_CHECKING:
+    from adyton.release.staging import Place
+
+
+def _methods() -> list[str]:
+    from adyton.learning import learners
+
+    return ["auto", *learners()]
+
+
+_Label = Annotated[str, typer.Option(metavar="ATTRIBUTE", help="What to predict: categorical or boolean.")]
+_Epsilon = Annotated[str, typer.Option(help="The privacy budget of this model, for example 1.")]
+_Attributes = Annotated[
+    str | None, typer.Option(metavar="A,B…", help="Predict from these attributes; from all others if not given.")
+]
+_Method = Annotated[
+    str, typer.Option(help="A method, such as naive-bayes, or auto to have one chosen.", autocompletion=_methods)
+]
+_Option = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the method.")]
+_Folder = Annotated[
+    Path | None, typer.Option("--out", metavar="FOLDER", help="Write the model and a report here.", show_default=False)
+]
+_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a model in FOLDER.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print the model as JSON.")]
+
+
+def command(
+    data: Data,
+    schema: SchemaFile,
+    label: _Label,
+    epsilon: _Epsilon,
+    attributes: _Attributes = None,
+    method: _Method = "auto",
+    option: _Option = None,
+    where: Where = None,
+    ledger: LedgerFile = None,
+    total: Total = None,
+    dataset: Dataset = None,
+    accept: Accept = None,
+    out_folder: _Folder = None,
+    overwrite: _Overwrite = False,
+    yes: Yes = False,
+    as_json: _AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a classifier under differential privacy. What comes out is public; `adyton predict` asks it for nothing."""
+    from adyton.learning import Classifier, FittedClassifier, classifier_file, classifier_saving
+    from adyton.release.staging import staged
+    from adyton.schema import Schema
+    from adyton.session import Session
+
+    if out_folder is None and not as_json:
+        raise BadInput("a model that is kept nowhere would be paid for and lost. Give --out FOLDER, or --json.")
+    names = None if attributes is None else asked.names_of(attributes)
+    classifier = Classifier(label, names, method, **asked.options_of(option))
+    declared = Schema.from_toml(schema)
+    classifier.target(declared)
+    check_words(accept or ())
+    amount = budget(epsilon, "--epsilon")
+    check_folder(out_folder, (data, data.rpartition("#")[0], schema, ledger), overwrite=overwrite)
+    allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet, what="a model")
+    folder: AbstractContextManager[Place | None] = nullcontext()
+    if out_folder is not None:
+        replaces = classifier_saving.REPLACEABLE if overwrite else ()
+        folder = staged(out_folder, replaces=replaces, ours=classifier_file.says_so)
+    with termination_interrupts(), folder as place:
+        words = accept or ()
+        session = Session(data, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words)
+        ask = partial(session.fit, classifier, amount, where=where)
+        fitted, interrupt = answered(session, ask, FittedClassifier, "learning", quiet=quiet or as_json)
+        deliver(fitted, place, as_json=as_json, quiet=quiet, interrupt=interrupt)
