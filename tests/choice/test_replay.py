@@ -129,3 +129,27 @@ def test_scores_are_numbers():
 def test_a_forced_option_that_is_not_there_is_passed_over():
     policy = Policy({}, {("l", 0): "c"})
     assert policy.decide("l", ("a", "b"), "a", {}).chosen == "a"
+
+
+def test_noise_by_its_place_halves_the_variance():
+    """Of what a changed visit is worth: the same noise everywhere else, against fresh noise in the second run."""
+    public = ad.PublicData("s", PUBLIC["set 0"])
+    replayer = Replayer(program, score, 4, 0)
+    changed = {("how", 0): "cells", ("how", 1): "even"}
+
+    def worth(fresh):
+        runs = [(Run(public, F(1, 20), seed), Run(public, F(1, 20), seed + fresh)) for seed in range(150)]
+        return np.array([replayer.run(second, {}, changed)[0] - replayer.run(first, {})[0] for first, second in runs])
+
+    assert worth(0).var() < 0.5 * worth(1000).var()
+
+
+def test_what_is_the_same_draws_the_same():
+    """A part that is measured in the same way has the same noise, whatever was chosen for the parts before it."""
+    public = ad.PublicData("s", PUBLIC["set 0"])
+    answers = []
+    for option in ("cells", "even"):
+        kept = Replayer(program, lambda answer, public: answers.append(answer) or 0.0, 4, 0)
+        kept.run(Run(public, F(1, 20), 3), {}, {("how", 0): option})
+    assert answers[0][8:].tolist() == answers[1][8:].tolist()
+    assert answers[0][:8].tolist() != answers[1][:8].tolist()
