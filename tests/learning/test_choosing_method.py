@@ -116,8 +116,8 @@ def test_accuracies_are_measured_once(tmp_path):
     (table,) = public_tables(1)
     learner = learner_named("majority")
     first = Accuracies(tmp_path / "kept.db").of(table, learner, EPSILON, 0)
-    assert first == accuracy(table, learner, EPSILON, 0) == Accuracies(tmp_path / "kept.db").of(
-        table, learner, EPSILON, 0
+    assert (
+        first == accuracy(table, learner, EPSILON, 0) == Accuracies(tmp_path / "kept.db").of(table, learner, EPSILON, 0)
     )
     with pytest.raises(BadInput, match="cannot hold accuracies"):
         Accuracies(tmp_path)

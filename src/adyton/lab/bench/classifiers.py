@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.lab.classifying.accuracies import accuracy, majority
 from adyton.lab.corpus.labelled_tables import labelled_table
@@ -40,7 +41,7 @@ def compare(
     """Every method on every table with the same splits, then the means over all tables."""
     if data is None:
         raise BadInput("classifiers are judged on public tables. Give the folder that holds them with --data.")
-    every: dict[str, list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]] = {}
+    every: dict[str, list[Reals]] = {}
     baselines = []
     for name in TABLES:
         table = labelled_table(name, data, public=public)
@@ -54,9 +55,7 @@ def compare(
         yield _record("all", method, np.mean(all_found, axis=0), float(np.mean(baselines)))
 
 
-def _record(
-    table: str, method: str, found: np.ndarray[tuple[int, ...], np.dtype[np.float64]], baseline: float
-) -> ClassifierRecord:
+def _record(table: str, method: str, found: Reals, baseline: float) -> ClassifierRecord:
     means = found.mean(axis=0)
     error = float(means.std(ddof=1) / np.sqrt(means.size)) if means.size > 1 else float("nan")
     return ClassifierRecord(
