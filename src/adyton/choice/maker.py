@@ -158,7 +158,6 @@ class ChoiceMaker:
         if self.score is None:
             raise BadInput("training needs a score: ChoiceMaker(…, score=…), how good an answer is on public data.")
         inputs, amounts = public_inputs(public), budgets(epsilons)
-        private = [one for one in self.informed_by if not one.free]
         trainer = Trainer(
             self.options,
             self.informed_by,
@@ -169,6 +168,11 @@ class ChoiceMaker:
             whole(trials, "trials", 1),
             whole(seed, "seed", 0),
         )
+        return self.taught(trainer)
+
+    def taught(self, trainer: Trainer) -> ChoiceMaker:
+        """A choice maker that knows what a trainer measures on public data."""
+        private = [one for one in self.informed_by if not one.free]
         full = trainer.scores(Fraction(1))
         dear = trainer.scores(1 - self.share) if private else full
         free = frozenset(one.name for one in self.informed_by if one.free)

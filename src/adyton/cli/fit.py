@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def _methods() -> list[str]:
     from adyton.learning import learners
 
-    return ["auto", *learners()]
+    return learners()
 
 
 _Label = Annotated[str, typer.Option(metavar="ATTRIBUTE", help="What to predict: categorical or boolean.")]

@@ -32,6 +32,7 @@ COMMANDS = {
     "audit": "adyton.cli.audit:command",
     "bench": "adyton.cli.bench:command",
     "train": "adyton.cli.train:command",
+    "train-classifiers": "adyton.cli.train_classifiers:command",
     "explain": "adyton.cli.explain:command",
     "compare": "adyton.cli.compare:command",
     "reproduce": "adyton.cli.reproduce:command",

@@ -21,7 +21,7 @@ from adyton.lab.corpus import (
     read_corpus,
     wide_corpus,
 )
-from adyton.lab.corpus.shapes import RDATASETS
+from adyton.lab.corpus.r_tables import RDATASETS
 from adyton.lab.corpus.wide import WIDE
 from adyton.lab.engine import Advance, unseen
 from adyton.lab.experiments import TRIALS, Experiments

@@ -13,6 +13,7 @@ _FILES = {
     "FittedClassifier": "adyton.learning.fitted_classifier",
     "Learner": "adyton.learning.learner",
     "Model": "adyton.learning.model",
+    "PrivateClassifier": "adyton.learning.private_classifier",
     "PrivateDecisionTreeClassifier": "adyton.learning.private_trees",
     "PrivateNaiveBayes": "adyton.learning.private_naive_bayes",
     "PrivateRandomForestClassifier": "adyton.learning.private_trees",
@@ -24,6 +25,7 @@ __all__ = [
     "FittedClassifier",
     "Learner",
     "Model",
+    "PrivateClassifier",
     "PrivateDecisionTreeClassifier",
     "PrivateNaiveBayes",
     "PrivateRandomForestClassifier",
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier as FittedClassifier
     from adyton.learning.learner import Learner as Learner
     from adyton.learning.model import Model as Model
+    from adyton.learning.private_classifier import PrivateClassifier as PrivateClassifier
     from adyton.learning.private_naive_bayes import PrivateNaiveBayes as PrivateNaiveBayes
     from adyton.learning.private_trees import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from adyton.learning.private_trees import PrivateRandomForestClassifier as PrivateRandomForestClassifier

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -21,10 +21,11 @@ from adyton.release.plain_values import as_real, as_text, of_kind, part_of
 
 FORMAT, VERSION = "adyton public results", 1
 FILE = "public_results.json"
-"""Its place is the folder ``trained``. ``{"format": …, "version": 1, "results": [{"method": "naive-bayes", "table":
-"nursery", "rows": 9072, "cells": 27, "classes": 5, "attributes": 8, "epsilon": 0.5, "accuracy": 0.84, "majority":
-0.33}, …]}``; *cells* are those of all attributes, added up, and accuracies are means on rows that were kept apart."""
-_NUMBERS = ("rows", "cells", "classes", "attributes", "epsilon", "accuracy", "majority")
+"""Its place is the folder ``trained``. ``{"format": …, "version": 1, "epsilons": [0.1, 1], "tables": [{"table":
+"nursery", "rows": 9072, "cells": 27, "classes": 5, "attributes": 8, "majority": 0.33, "accuracies": {"naive-bayes":
+[0.84, 0.88]}}, …]}``; *cells* are those of all attributes, added up, and accuracies are means on rows that were kept
+apart, one for each ε."""
+_NUMBERS = ("rows", "cells", "classes", "attributes", "majority")
 _FAR = 2.0
 """Tables further away are not alike: rows·ε/(cells·classes) four times as large, or four times as many classes."""
 _FEWEST, _MOST = 3, 8
@@ -135,15 +136,21 @@ def results_of(plain: object) -> tuple[PublicResult, ...]:
     """The results that plain values describe; or an error."""
     if part_of(plain, "format") != FORMAT or part_of(plain, "version") != VERSION:
         raise ValueError("no results on public tables.")
-    return tuple(_result(one) for one in of_kind(list, part_of(plain, "results"), "results"))
+    epsilons = [as_real(one, "an epsilon") for one in of_kind(list, part_of(plain, "epsilons"), "epsilons")]
+    tables = of_kind(list, part_of(plain, "tables"), "tables")
+    return tuple(result for one in tables for result in _results(one, epsilons))
 
 
-def _result(plain: object) -> PublicResult:
-    method, table = (as_text(part_of(plain, name), name) for name in ("method", "table"))
-    numbers = [as_real(part_of(plain, name), name) for name in _NUMBERS]
-    if min(numbers[:5]) <= 0:
-        raise ValueError("rows, cells, classes, attributes and epsilon are greater than 0.")
-    return PublicResult(method, table, *numbers)
+def _results(plain: object, epsilons: Sequence[float]) -> Iterator[PublicResult]:
+    """All that is known of one table."""
+    table = as_text(part_of(plain, "table"), "table")
+    *facts_of_it, majority = (as_real(part_of(plain, name), name) for name in _NUMBERS)
+    if min([*facts_of_it, *epsilons]) <= 0:
+        raise ValueError("rows, cells, classes, attributes and epsilons are greater than 0.")
+    for method, values in of_kind(dict, part_of(plain, "accuracies"), "accuracies").items():
+        for epsilon, value in zip(epsilons, of_kind(list, values, "accuracies"), strict=True):
+            found = as_real(value, "an accuracy")
+            yield PublicResult(as_text(method, "a method"), table, *facts_of_it, epsilon, found, majority)
 
 
 def _distance(here: Sequence[float], there: Sequence[float]) -> float:

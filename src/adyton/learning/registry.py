@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 """The method that nobody named."""
-_BEHIND_AUTO = "naive-bayes"
-"""The learner that it stands for."""
 
 _LEARNERS: dict[str, tuple[str, str]] = {
+    "auto": ("chosen_method", "ChosenMethod"),
     "chosen": ("chosen_tree", "ChosenTree"),
     "contingency": ("consistent_tables", "Contingency"),
     "fletcher-islam": ("random_trees", "FletcherIslam"),
     "friedman-schuster": ("scored_trees", "FriedmanSchuster"),
     "jagannathan": ("random_trees", "Jagannathan"),
+    "majority": ("majority", "Majority"),
     "mohammed": ("scored_trees", "Mohammed"),
     "naive-bayes": ("naive_bayes", "NaiveBayes"),
     "naive-bayes-tree": ("naive_bayes_tree", "NaiveBayesTree"),
@@ -66,10 +66,10 @@ def learner_named(name: str, **options: Any) -> Learner:
 
 
 def learner_for(method: object, **options: Any) -> Learner:
-    """The learner of a method: one that is named, or the one that stands behind ``auto``."""
-    if not isinstance(method, str) or (method != AUTO and method not in _LEARNERS):
-        raise BadInput(no_such("method", method, [AUTO, *learners()]))
-    return learner_named(_BEHIND_AUTO if method == AUTO and AUTO not in _LEARNERS else method, **options)
+    """The learner of a method; ``auto`` is one that chooses."""
+    if not isinstance(method, str) or method not in _LEARNERS:
+        raise BadInput(no_such("method", method, learners()))
+    return learner_named(method, **options)
 
 
 def model_type(kind: str) -> type[Model]:

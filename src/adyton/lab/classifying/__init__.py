@@ -1,0 +1,1 @@
+"""Experiments with classifiers on public tables: which method wins where, and what quality to expect."""

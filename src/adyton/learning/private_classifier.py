@@ -1,0 +1,55 @@
+"""The classifier that chooses its own method, with the manners of scikit-learn."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from adyton.learning.estimator import PrivateEstimator
+from adyton.learning.learner import Learner
+from adyton.learning.registry import learner_named
+
+if TYPE_CHECKING:
+    from adyton.exact import Rational
+    from adyton.kernel.ledger import Ledger
+    from adyton.noise.source import NoiseSource
+    from adyton.schema import Schema
+
+
+class PrivateClassifier(PrivateEstimator):
+    """A classifier that chooses among trees, forests and naive Bayes by what public tables have taught: each fit is
+    ε-differentially private, the choice included.
+
+    *schema* declares the attributes and the *label*, which is categorical or boolean; *epsilon* is what a fit spends at
+    most. With a *ledger*, what is spent is written there, and must be left there.
+
+    >>> import adyton as ad
+    >>> schema = ad.Schema({"age": ad.Integer(0, 119, step=40), "smoker": ad.Boolean(), "ill": ad.Boolean()})
+    >>> rows = {"age": [34, 51, 97] * 400, "smoker": [False, True, True] * 400}
+    >>> model = ad.learning.PrivateClassifier(schema=schema, label="ill", epsilon=1)
+    >>> model = model.fit(rows, [False, False, True] * 400)
+    >>> model.predict({"age": [30, 90], "smoker": [False, True]}).tolist()
+    [False, True]
+    """
+
+    def __init__(
+        self,
+        *,
+        schema: Schema | str | os.PathLike[str] | None = None,
+        label: str | None = None,
+        epsilon: Rational = 1,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        unit: str | None = None,
+        noise: NoiseSource | None = None,
+    ) -> None:
+        self.schema = schema
+        self.label = label
+        self.epsilon = epsilon
+        self.ledger = ledger
+        self.dataset = dataset
+        self.unit = unit
+        self.noise = noise
+
+    def _learner(self) -> Learner:
+        return learner_named("auto")
