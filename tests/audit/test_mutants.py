@@ -559,7 +559,7 @@ def test_whole_models_pass(name):
     assert audit_learner(learner_named(name), pairs=1, draws=400).passed
 
 
-def test_the_true_number_of_rows_is_caught(monkeypatch):
+def test_a_depth_by_the_true_number_of_rows_is_caught(monkeypatch):
     """A tree whose depth depends on how many rows there really are."""
     from adyton.kernel.tables.coded_table import CodedTable
     from adyton.learning import chosen_tree
@@ -572,6 +572,7 @@ def test_the_true_number_of_rows_is_caught(monkeypatch):
     assert not audit_learner(learner_named("chosen"), pairs=2, draws=400).passed
 
 
+@pytest.mark.full
 def test_a_forest_that_is_charged_once_is_caught(monkeypatch):
     """Every tree of a forest with the whole budget, and a kernel that does not notice."""
     from adyton.learning.published_trees import PublishedTrees
