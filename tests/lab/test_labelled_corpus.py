@@ -28,10 +28,12 @@ def frame():
 
 def test_the_first_column_that_can_be_a_label_is_one(frame):
     table = labelled("people", frame)
-    assert table.target.label == "vote" and table.target.classes == ("no", "yes")
+    assert table.target.label == "vote"
+    assert table.target.classes == ("no", "yes")
     assert table.schema.names == ("rare", "pay", "sex", "children", "vote")
     assert len(table.codes) == frame["vote"].notna().sum()
-    assert table.schema.shape == (2, 8, 2, 3, 2) and table.codes.min() == 0
+    assert table.schema.shape == (2, 8, 2, 3, 2)
+    assert table.codes.min() == 0
     assert (table.codes.max(axis=0) < table.schema.shape).all()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from typing import Any
 
 from adyton.choice.decision import Decision
 from adyton.choice.maker import ChoiceMaker
@@ -64,7 +65,8 @@ class ChosenMethod(Learner):
 
 def told(learner: Learner, rows: int) -> Learner:
     """The learner that need not buy a number of rows, if it would."""
-    return replace(learner, rows=rows) if any(one.name == "rows" for one in fields(learner)) else learner
+    known: dict[str, Any] = {"rows": rows} if any(one.name == "rows" for one in fields(learner)) else {}
+    return replace(learner, **known)
 
 
 def _default(maker: ChoiceMaker) -> Learner:

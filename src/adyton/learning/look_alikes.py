@@ -144,13 +144,14 @@ def results_of(plain: object) -> tuple[PublicResult, ...]:
 def _results(plain: object, epsilons: Sequence[float]) -> Iterator[PublicResult]:
     """All that is known of one table."""
     table = as_text(part_of(plain, "table"), "table")
-    *facts_of_it, majority = (as_real(part_of(plain, name), name) for name in _NUMBERS)
-    if min([*facts_of_it, *epsilons]) <= 0:
+    rows, cells, classes, attributes, majority = (as_real(part_of(plain, name), name) for name in _NUMBERS)
+    if min([rows, cells, classes, attributes, *epsilons]) <= 0:
         raise ValueError("rows, cells, classes, attributes and epsilons are greater than 0.")
     for method, values in of_kind(dict, part_of(plain, "accuracies"), "accuracies").items():
         for epsilon, value in zip(epsilons, of_kind(list, values, "accuracies"), strict=True):
             found = as_real(value, "an accuracy")
-            yield PublicResult(as_text(method, "a method"), table, *facts_of_it, epsilon, found, majority)
+            name = as_text(method, "a method")
+            yield PublicResult(name, table, rows, cells, classes, attributes, epsilon, found, majority)
 
 
 def _distance(here: Sequence[float], there: Sequence[float]) -> float:

@@ -41,7 +41,7 @@ def in_order(source: TableSource, label: str) -> TableSource:
 
 def rows_seen(value: float, source: TableSource, epsilon: Fraction) -> int:
     """The noisy number of rows that a support was computed from."""
-    return max(1, round(2.0**value * _cells(source) / float(epsilon)))
+    return max(1, round(math.exp2(value) * _cells(source) / float(epsilon)))
 
 
 @metafeature(public=True)
