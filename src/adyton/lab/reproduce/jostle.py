@@ -1,8 +1,9 @@
 """Private decision trees on public tables, as Jostle's evaluation compared them: five published algorithms, and the
 tree whose choices are made inside the program.
 
-Kotsogiannis, "Jostle", Chapter 4 (Fig. 4.2): the part of the rows whose class is predicted, against ε, on 30 % of the
-rows that nothing was learnt from. Naive Bayes and naive-Bayes trees stand beside them.
+Imola and Yang, "Automatic, fine-grained algorithmic choice for differential privacy", 2018, Chapter 4 (Fig. 4.2): the
+part of the rows whose class is predicted, against ε, on 30 % of the rows that nothing was learnt from. Naive Bayes and
+naive-Bayes trees stand beside them.
 """
 
 from __future__ import annotations
