@@ -123,7 +123,7 @@ class ChosenTree(Learner):
         """The number of rows, the splits, the leaves."""
         target = Target.of(source.schema, label)
         counting = Fraction(0) if self.rows is not None else self.rows_share * epsilon
-        rows = float(self.rows or max(source.count(counting).value, 1))
+        rows = float(max(source.count(counting).value if self.rows is None else self.rows, 1))
         left = epsilon - counting
         grown = self._grown(source, target, rows, left)
         counts = summed(grown.tree, leaf_counts(source, target, grown.tree, left - grown.spent))
