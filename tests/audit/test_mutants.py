@@ -16,6 +16,7 @@ import adyton as ad
 from adyton.audit.accounting import audit_accounting
 from adyton.audit.certificates import audit_certificates, cost_of
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
+from adyton.audit.learners import audit_learner
 from adyton.audit.mechanisms import audit_mechanism
 from adyton.audit.plans import audit_plan
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
@@ -39,6 +40,7 @@ from adyton.kernel.mechanisms import (
 )
 from adyton.kernel.mechanisms.split_scores import EntropyScore, GiniScore, MaxScore
 from adyton.kernel.transforms import LinearMap
+from adyton.learning.registry import learner_named
 from adyton.noise import ExactNoise, Ratio, SimulatedNoise
 from adyton.plans import plan_named
 from adyton.plans.steps import CountsRows, Rows
@@ -550,3 +552,38 @@ def test_the_certificates_that_catch_mutants_pass_without_them():
     found = audit_certificates(names=["h2", "privelet", "greedy-h"])
     assert found.passed, found
     assert found.figures["largest cost/ε"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["chosen", "friedman-schuster"])
+def test_whole_models_pass(name):
+    assert audit_learner(learner_named(name), pairs=1, draws=400).passed
+
+
+def test_a_depth_by_the_true_number_of_rows_is_caught(monkeypatch):
+    """A tree whose depth depends on how many rows there really are."""
+    from adyton.kernel.tables.coded_table import CodedTable
+    from adyton.learning import chosen_tree
+
+    seen = []
+    honest = CodedTable.count
+    monkeypatch.setattr(CodedTable, "count", lambda self: seen.append(honest(self)) or seen[-1])
+    monkeypatch.setattr(chosen_tree, "deepest", lambda target, most: seen[-1] % 2 + 1)
+    monkeypatch.setattr(chosen_tree.BySupport, "finest", property(lambda self: 4.0 if seen[-1] % 2 else 0.0))
+    assert not audit_learner(learner_named("chosen"), pairs=2, draws=400).passed
+
+
+@pytest.mark.full
+def test_a_forest_that_is_charged_once_is_caught(monkeypatch):
+    """Every tree of a forest with the whole budget, and a kernel that does not notice."""
+    from adyton.learning.published_trees import PublishedTrees
+
+    honest = PublishedTrees._tree
+
+    def generous(self, source, target, epsilon, rows, random):
+        with monkeypatch.context() as patched:
+            patched.setattr(Kernel, "_debit", lambda *_: 0)
+            patched.setattr(Kernel, "_settle", lambda *_: None)
+            return honest(self, source, target, 8 * epsilon, rows, random)
+
+    monkeypatch.setattr(PublishedTrees, "_tree", generous)
+    assert not audit_learner(learner_named("jagannathan", trees=8, rows=20), pairs=1, draws=300).passed

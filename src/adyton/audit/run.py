@@ -13,12 +13,14 @@ from adyton.audit.certificates import EPSILONS as BUDGETS
 from adyton.audit.certificates import audit_certificates, cases
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.findings import Finding
+from adyton.audit.learners import audit_learner
 from adyton.audit.mechanisms import EPSILONS, REACH, attacks, audit_mechanism
 from adyton.audit.plans import audit_plan
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.selections import audit_selection_exactly
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MECHANISMS, AuditCase
+from adyton.learning.registry import learner_named
 from adyton.noise import ExactNoise
 from adyton.plans import algorithms, plan_named
 
@@ -79,6 +81,8 @@ PROFILES = {
         plan_draws=2_000,
     ),
 }
+LEARNERS = ("chosen", "friedman-schuster", "jagannathan", "naive-bayes-tree")
+"""Whose fitted models are attacked as a whole: each stops, chooses or counts in another way."""
 Advance = Callable[[], None]
 
 
@@ -115,6 +119,10 @@ def _attack_plan(name: str, size: Profile, advance: Advance) -> Finding:
     return audit_plan(plan_named(name), pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
 
 
+def _attack_learner(name: str, size: Profile, advance: Advance) -> Finding:
+    return audit_learner(learner_named(name), pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
+
+
 def checks(profile: str) -> list[Check]:
     """The checks of a profile, in order."""
     if profile not in PROFILES:
@@ -139,6 +147,7 @@ def checks(profile: str) -> list[Check]:
     recompute = partial(audit_certificates, epsilons=size.budgets)
     plans = [Check("certificates", sum(1 for _ in cases()), recompute)]
     plans += [Check(name, size.plan_pairs, partial(_attack_plan, name, size)) for name in algorithms()]
+    plans += [Check(name, size.plan_pairs, partial(_attack_learner, name, size)) for name in LEARNERS]
     records = [
         Check("accounting", size.sequences, lambda advance: audit_accounting(size.sequences, advance=advance)),
         Check("group-by", 1, lambda _: audit_group_by()),

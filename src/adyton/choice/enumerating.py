@@ -12,7 +12,7 @@ from adyton.choice.formulas import BINARY, LARGEST, SYMMETRIC, UNARY, Applied, F
 
 SIZE = 5
 MOST = 6000
-CONSTANTS = (1.0, 2.0, 1.5)
+CONSTANTS = (1.0, 2.0, 3.0, 1.5)
 _TRIED = ("log2", "sqrt")
 _DIGITS = 9
 _AT_ONCE = 1 << 21
@@ -44,7 +44,7 @@ class Enumerated:
             if self.full:
                 return
             digest = key.tobytes()
-            if digest not in self._known:
+            if digest not in self._known and not _of_constants(formulas[place]):
                 self._known.add(digest)
                 self.formulas.setdefault(size, []).append(formulas[place])
                 self.values.setdefault(size, []).append(values[place])
@@ -63,13 +63,18 @@ class Enumerated:
         return self.formulas.get(size, []), self._table([size] if size in self.values else [])
 
 
+def _of_constants(formula: Formula) -> bool:
+    """Whether it is an operation on constants alone, which another constant could stand for."""
+    return isinstance(formula, Applied) and all(isinstance(part, Number) for part in formula.parts)
+
+
 def enumerated(features: Mapping[str, Reals], *, size: int = SIZE, most: int = MOST) -> Enumerated:
     """All formulas of at most this size, or the smallest *most* of them.
 
     >>> found = enumerated({"x": np.array([0.5, 1.0, 4.0])}, size=3)
     >>> from adyton.choice.formulas import shown
     >>> [shown(one) for one in found.formulas[2]]
-    ['log2(x)', 'sqrt(x)', 'log2(1.5)', 'sqrt(2)', 'sqrt(1.5)']
+    ['log2(x)', 'sqrt(x)']
     """
     rows = len(next(iter(features.values())))
     found = Enumerated(rows, most)

@@ -78,8 +78,10 @@ def _loaded(plain: dict[str, Any]) -> LearnedChoices:
     learnt = {str(label): Learnt.from_plain(one) for label, one in plain["learnt"].items()}
     if plain["gain"] is None:
         return LearnedChoices(learnt)
-    gain = Gain(**{name: None if value is None else float(value) for name, value in plain["gain"].items()})
-    if not np.isfinite([gain.default, gain.in_sample, gain.held_out or 0.0, gain.error]).all():
+    kept = plain["gain"]
+    held = None if kept["held_out"] is None else float(kept["held_out"])
+    gain = Gain(float(kept["default"]), float(kept["in_sample"]), held, float(kept["error"]))
+    if not np.isfinite([gain.default, gain.in_sample, held or 0.0, gain.error]).all():
         raise BadInput("the mean scores of learned choices are finite numbers.")
     return LearnedChoices(learnt, gain)
 

@@ -99,8 +99,8 @@ def calibrated(formula: Formula, intercept: float, slope: float) -> Formula:
     if second == 0 or isinstance(formula, Number):
         return Number(float(f"{intercept + slope * value_of(formula, lambda _: 0.0):.4g}"))
     part: Formula = formula if abs(second) == 1 else Applied("*", (Number(abs(second)), formula))
-    if first == 0 and second > 0:
-        return part
+    if second > 0 and first <= 0:
+        return Applied("-", (part, Number(-first))) if first else part
     return Applied("+" if second > 0 else "-", (Number(first), part))
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.lab import criteria
+from adyton.choice import criteria
 from adyton.lab.engine import geometric_mean
 from adyton.lab.reproduce import published
 from adyton.lab.reproduce.records import GROUPS, Record
