@@ -6,6 +6,7 @@ import numbers
 import re
 from decimal import ROUND_DOWN, Context, Decimal, InvalidOperation
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
 from adyton.errors import BadInput
@@ -39,7 +40,10 @@ def exact(value: object, name: str, *, computed: bool = False) -> Fraction:
     Traceback (most recent call last):
     adyton.errors.BadInput: epsilon must be a finite number, given nan. Write it like 1, "0.1" or "1/3".
     """
-    result = _read(value)
+    if type(value) is Fraction:
+        result: Fraction | None = Fraction(int(value.numerator), int(value.denominator))
+    else:
+        result = _read_text(value) if type(value) is str else _read(value)
     if result is None:
         raise BadInput(f'{name} must be a finite number, given {shorten(value)}. Write it like 1, "0.1" or "1/3".')
     if not (_is_computable(result) if computed else _is_writable(result)):
@@ -122,7 +126,7 @@ def _is_writable(value: Fraction) -> bool:
 
 
 def _is_computable(value: Fraction) -> bool:
-    return max(value.numerator.bit_length(), value.denominator.bit_length()) <= _MOST_BITS_COMPUTED
+    return value.numerator.bit_length() <= _MOST_BITS_COMPUTED >= value.denominator.bit_length()
 
 
 def _read(value: object) -> Fraction | None:
@@ -138,11 +142,16 @@ def _read(value: object) -> Fraction | None:
         case numbers.Real():
             result = _read_decimal(repr(float(value)))
         case str():
-            ratio = _RATIO.match(value)
-            result = Fraction(int(ratio[1]), int(ratio[2])) if ratio and int(ratio[2]) else _read_decimal(value)
+            result = _read_text(str(value))
         case _:
             result = None
     return result
+
+
+@lru_cache(maxsize=256)
+def _read_text(text: str) -> Fraction | None:
+    ratio = _RATIO.match(text)
+    return Fraction(int(ratio[1]), int(ratio[2])) if ratio and int(ratio[2]) else _read_decimal(text)
 
 
 def _read_decimal(text: str) -> Fraction | None:

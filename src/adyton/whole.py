@@ -71,6 +71,10 @@ def absolute_sum(values: IntegerArray) -> int:
 
 def widen(values: IntegerArray, factor: int) -> IntegerArray:
     """The values as int64 if *factor*, and *factor* times the largest of them, fit; else as Python integers."""
+    if values.dtype == np.int64:
+        bits = int(np.bitwise_or.reduce(values, axis=None))  # where none is negative, at least as much as each of them
+        if bits >= 0 and factor * (bits or 1) < SAFE:
+            return values
     if values.dtype != object and factor * max(1, largest(values)) < SAFE:
         return values.astype(np.int64, copy=False)
     return values.astype(object)
@@ -86,6 +90,8 @@ def narrow(values: IntegerArray) -> IntegerArray:
 
 def add(left: IntegerArray, right: IntegerArray) -> IntegerArray:
     """The exact sum."""
+    if left.dtype == right.dtype == np.int64 and largest(left) + largest(right) < SAFE:
+        return np.asarray(left + right)
     return narrow(widen(left, 2) + widen(right, 2))
 
 
@@ -113,6 +119,8 @@ def whole(value: object, name: str, least: int) -> int:
 
 def maybe_whole(value: object) -> int | None:
     """A whole number, or None for what is none."""
+    if type(value) is int:
+        return value
     if isinstance(value, bool | np.bool_):
         return None
     try:

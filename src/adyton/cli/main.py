@@ -18,6 +18,7 @@ from typer.main import get_command
 
 import adyton
 from adyton.cli.console import InterruptedRelease, guard
+from adyton.cli.lighter import load_less
 from adyton.interrupts import Terminated
 from adyton.messages import no_such
 
@@ -106,4 +107,5 @@ def start(
 def main() -> None:
     """The entry point of the console script."""
     gc.set_threshold(_NEW_OBJECTS)
+    load_less()
     app(prog_name="adyton")

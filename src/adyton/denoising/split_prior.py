@@ -13,6 +13,7 @@ Annals of Statistics 1992).
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib.resources import files
 
 import numpy as np
 
@@ -49,22 +50,14 @@ def _laws() -> tuple[Reals, Places]:
     """The laws in a table, with a column for each, and the power of two below the whole of every row.
 
     It has p(l | l + r) for small l and r; then, for every size of the whole, the same for each small part beside a
-    large one, and the mean probability of a split into two large parts.
+    large one, and the mean probability of a split into two large parts. The table is a file, which the test of it can
+    make again: to compute it takes the third of a second that SciPy's special functions take to load.
     """
-    small = np.arange(TABLE, dtype=np.float64)
-    edges = np.empty((SIZES - SMALLEST, _EDGE, _LAWS))
-    for size in range(SMALLEST, SIZES):
-        whole = 1.5 * 2.0**size
-        for number, spread in enumerate(SPREADS):
-            near = _beta_binomial(small, np.maximum(whole - small, TABLE), spread)
-            inner = max(1e-12, 1 - 2 * near.sum()) / max(whole - 2 * TABLE, 1.0)
-            edges[size - SMALLEST, :, number] = np.append(near, inner)
-    splits = np.stack([_beta_binomial(small[:, None], small, spread).reshape(-1) for spread in SPREADS], axis=1)
+    with (files("adyton.denoising") / "split_laws.npy").open("rb") as file:
+        laws = np.load(file, allow_pickle=False)
+    small = np.arange(TABLE)
     sizes = np.frexp(np.maximum(small[:, None] + small, 1))[1].reshape(-1) - 1
-    return (
-        np.concatenate([splits, edges.reshape(-1, _LAWS)]),
-        np.concatenate([sizes, np.repeat(np.arange(SMALLEST, SIZES), _EDGE)]).astype(np.int64),
-    )
+    return laws, np.concatenate([sizes, np.repeat(np.arange(SMALLEST, SIZES), _EDGE)]).astype(np.int64)
 
 
 def parts(tables: Reals, sizes: int) -> tuple[Reals, Reals]:
@@ -143,16 +136,3 @@ def _weigh(weights: Reals, laws: Reals, sizes: Places, found: Singles, mixed: Si
             if found[entry] > _FEW:
                 for law in range(_LAWS):
                     made[level, size, law] += found[entry] * (weights[level, size, law] * laws[place, law]) / total
-
-
-def _beta_binomial(left: Reals, right: Reals, spread: float) -> Reals:
-    """C(l + r, l)·B(l + a, r + a) / B(a, a), with C(n, l) = 1 / ((n + 1)·B(l + 1, r + 1))."""
-    from scipy.special import betaln
-
-    logarithm = (
-        betaln(left + spread, right + spread)
-        - betaln(spread, spread)
-        - betaln(left + 1, right + 1)
-        - np.log(left + right + 1)
-    )
-    return np.asarray(np.exp(logarithm))

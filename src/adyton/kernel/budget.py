@@ -72,7 +72,8 @@ class Budget:
         From the root downwards: should an interruption come in between, no node has more credit than those above it.
         """
         for node, increase in reversed(quote.increases):
-            self._nodes[node].spent += increase
+            here = self._nodes[node]
+            here.spent = here.spent + increase if here.spent else increase
 
     def spent(self, node: int = ROOT) -> Fraction:
         """B(node): what queries on this source and its descendants have consumed."""

@@ -66,8 +66,6 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     Fraction(3, 4)
     """
 
-    root: Root
-    """The source that everything else is derived from."""
     _trusted: dict[str, Declared]
 
     def __init__(
@@ -92,7 +90,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         functions = trusted_functions(trusted)
         self._open(total, ledger, dataset, name_of(data), noise, accept)
         self._trusted = functions
-        self.root = cast(TableSource, self._start(TableShape(schema, table.from_text), table, schema.rows_per_unit))
+        self._start(TableShape(schema, table.from_text), table, schema.rows_per_unit)
 
     @classmethod
     def on_vector(
@@ -114,12 +112,11 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         """
         counts, total = checked_counts(x), checked_total(epsilon)
         stability, functions = whole(rows_per_unit, "rows_per_unit", 1), trusted_functions(trusted)
-        kernel = cast(Kernel[VectorSource], cls.__new__(cls))
+        kernel = cast("Kernel[VectorSource]", cls.__new__(cls))
         kernel._terms = Terms.of({"vector": counts.shape}, stability, unit)
         kernel._open(total, ledger, dataset, "vector", noise, accept)
         kernel._trusted = functions
-        vector = PrivateVector.of(counts)
-        kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), vector, stability))
+        kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), stability)
         return kernel
 
     @classmethod
@@ -139,12 +136,11 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         your own that is not private, in place of the seed.
         """
         counts, total, drawn = checked_counts(x), checked_total(epsilon, simulated=True), not_private(noise, seed)
-        kernel = cast(Kernel[VectorSource], cls.__new__(cls))
+        kernel = cast("Kernel[VectorSource]", cls.__new__(cls))
         kernel._terms = _simulated_terms(counts.shape)
-        kernel._open(total, Tally(total, "simulation"), None, "simulation", drawn, ())
-        kernel._trials = None if trials is None else whole(trials, "trials", 1)
+        kernel._begin(Tally(total, "simulation"), drawn, None if trials is None else whole(trials, "trials", 1))
         kernel._trusted = trusted_functions(trusted)
-        kernel.root = cast(VectorSource, kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1))
+        kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1)
         return kernel
 
     @classmethod
@@ -163,16 +159,16 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         """
         table, total = CodedTable.checked(codes, schema), checked_total(epsilon, simulated=True)
         drawn = not_private(noise, seed)
-        kernel = cast(Kernel[TableSource], cls.__new__(cls))
+        kernel = cast("Kernel[TableSource]", cls.__new__(cls))
         kernel._terms = _simulated_terms(schema.shape)
-        kernel._open(total, Tally(total, "simulation"), None, "simulation", drawn, ())
-        kernel.root = cast(TableSource, kernel._start(TableShape(schema), table, 1))
+        kernel._begin(Tally(total, "simulation"), drawn)
+        kernel._start(TableShape(schema), table, 1)
         return kernel
 
     def _open(
         self,
         total: Fraction,
-        ledger: Ledger | Tally | str | os.PathLike[str] | None,
+        ledger: Ledger | str | os.PathLike[str] | None,
         dataset: str | None,
         otherwise: str,
         noise: NoiseSource | None,
@@ -180,16 +176,9 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     ) -> None:
         """Start with a ledger, and leave it as it was found if it does not agree to the terms."""
         accepted(accept, WORDS)
-        self._lock = threading.RLock()
-        self._process = this_process()
-        self._receipts = Receipts()
-        self._accounts = Budget()
-        self._kept: dict[int, Kept] = {}
-        self._noise: NoiseSource = noise or ExactNoise()
-        self._trials: int | None = None
-        self._trusted = {}
-        opened = ledger_for(ledger, total, dataset, otherwise, private=self._noise.private)
-        self._ledger: Ledger | Tally = opened
+        noise = noise or ExactNoise()
+        opened = ledger_for(ledger, total, dataset, otherwise, private=noise.private)
+        self._begin(opened, noise)
         if isinstance(opened, Ledger):
             try:
                 self._terms = opened.agree(self._terms, accept)
@@ -198,9 +187,30 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
                     opened.close()
                 raise
 
-    def _start(self, shape: SourceShape, data: Any, stability: int) -> Source:
+    def _begin(self, ledger: Ledger | Tally, noise: NoiseSource, trials: int | None = None) -> None:
+        self._ledger = ledger
+        self._noise = noise
+        self._trials = trials
+        self._lock = threading.RLock()
+        self._process = this_process()
+        self._receipts = Receipts()
+        self._accounts = Budget()
+        self._kept: dict[int, Kept] = {}
+        self._trusted = {}
+
+    def _start(self, shape: SourceShape, data: Any, stability: int) -> None:
         facts = Facts(self._accounts.add_source(ROOT, stability), shape, (self._ledger.dataset,), stability)
-        return self._keep(facts, data)
+        self._kept[facts.node] = Kept(facts, data)
+        self._first = facts
+
+    @property
+    def root(self) -> Root:
+        """The source that everything else is derived from.
+
+        A new handle each time: handles hold their kernel, and if the kernel held one too, its data would stay in memory
+        until Python looks for circles.
+        """
+        return cast(Root, handle(self, self._first))
 
     # ---- the budget -------------------------------------------------------------------------------------------------
 

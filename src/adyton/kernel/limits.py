@@ -31,7 +31,9 @@ def check_request(operator: Mechanism, source: Any, epsilon: Fraction) -> None:
     """Refuse a measurement that is not allowed on this source, or that could not be carried out to its end."""
     operator.check(source)
     pending: Size = getattr(source, "pending", NOTHING)
-    pending.then(operator.size(source, epsilon)).check(lambda: f"a measurement ({described(operator)})", _ADVICE)
+    needed = operator.size(source, epsilon)
+    needed = needed if pending is NOTHING else pending.then(needed)
+    needed.check(lambda: f"a measurement ({described(operator)})", _ADVICE)
 
 
 def check_queries(queries: Queries) -> None:

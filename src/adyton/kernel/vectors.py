@@ -9,18 +9,19 @@ from functools import partial
 import numpy as np
 
 from adyton.kernel.sealed import Sealed
-from adyton.queries import Partition, Queries
+from adyton.queries import Cosines, Partition, Queries
 from adyton.whole import IntegerArray, narrow, widen
 
 
 class PrivateVector(Sealed):
     """A flat vector of whole numbers that is computed once, on first use."""
 
-    __slots__ = ("_compute", "_lock", "_values")
+    __slots__ = ("_compute", "_lock", "_values", "_waves")
 
     def __init__(self, compute: Callable[[], IntegerArray]) -> None:
         self._compute: Callable[[], IntegerArray] | None = compute
         self._values: IntegerArray | None = None
+        self._waves: IntegerArray | None = None
         self._lock = threading.Lock()
 
     @classmethod
@@ -38,6 +39,19 @@ class PrivateVector(Sealed):
                 self._values, self._compute = values, None
             assert self._values is not None
             return self._values
+
+    def waves(self) -> IntegerArray:
+        """The answers to all :class:`Cosines` of the cells, kept: who chooses some of them measures them next."""
+        if self._waves is None:
+            values = self.values()
+            self._waves = Cosines(values.size, values.size) @ values
+        return self._waves
+
+    def answers(self, queries: Queries) -> IntegerArray:
+        """The true answers. For mechanisms only."""
+        if type(queries) is Cosines and self._waves is not None:
+            return self._waves[: queries.count]
+        return queries @ self.values()
 
     def reduce(self, partition: Partition) -> PrivateVector:
         """One cell per group: the sum of its cells."""
@@ -60,4 +74,4 @@ class PrivateVector(Sealed):
 
     def map(self, queries: Queries) -> PrivateVector:
         """One cell per query: its answer."""
-        return PrivateVector(lambda: queries @ self.values())
+        return PrivateVector(lambda: self.answers(queries))

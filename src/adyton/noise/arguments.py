@@ -21,7 +21,7 @@ def read_size(size: Size) -> tuple[int, ...]:
     ((3,), (2, 5))
     """
     lengths = size if isinstance(size, tuple | list) else (size,)
-    return tuple(whole(length, "size", 0) for length in lengths)
+    return tuple([whole(length, "size", 0) for length in lengths])
 
 
 def read_bound(bound: int) -> int:

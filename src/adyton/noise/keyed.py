@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from adyton.arrays import Flags, Places, Reals
+from adyton.arrays import Places, Reals
 from adyton.noise.bits import Words
 from adyton.noise.simulated import SimulatedNoise
 from adyton.whole import whole
@@ -47,7 +47,7 @@ class KeyedNoise(SimulatedNoise):
         mark = hashlib.sha256(f"{self._seed}\n{place}".encode()).digest()
         self._key = int.from_bytes(mark[:8])
         self._parts = parts
-        self._generator = np.random.Generator(np.random.Philox(key=[self._key, self._next(0)]))
+        self._draw_from(np.random.Generator(np.random.Philox(key=[self._key, self._next(0)])))
 
     def _next(self, part: int) -> int:
         """How many times this part of the place has been asked before."""
@@ -70,9 +70,9 @@ class KeyedNoise(SimulatedNoise):
             return super()._exponentials(shape)
         return np.asarray(-np.log(((words >> np.uint64(11)) + 0.5) * 2.0**-53)).reshape(shape)
 
-    def _coins(self, count: int) -> Flags:
+    def _signs(self, count: int) -> Reals:
         words = self._words(count)
-        return super()._coins(count) if words is None else (words >> np.uint64(63)).astype(bool)
+        return super()._signs(count) if words is None else 1.0 - 2.0 * (words >> np.uint64(63)).astype(np.float64)
 
 
 def _mixed(words: Words) -> Words:

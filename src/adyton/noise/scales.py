@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,7 @@ from adyton.remembered import cached_property
 from adyton.whole import IntegerArray, whole_array
 
 _SMALL = 1 << 56
+_LOG_2 = math.log(2)
 _LARGEST_REAL = Fraction(10) ** 300
 
 
@@ -41,6 +43,17 @@ class Scales:
         if object not in (self.numerators.dtype, self.denominators.dtype):
             return np.asarray(self.numerators / self.denominators)
         return np.array([float(min(fraction, _LARGEST_REAL)) for fraction in self.fractions()])
+
+    @cached_property
+    def largest_real(self) -> float:
+        """The largest of them."""
+        return float(self.reals.max())
+
+    @cached_property
+    def shifts(self) -> Reals:
+        """ln(2/(1 + e^(-1/s))) for each scale s: what is added to an exponential variable before it is rounded down."""
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            return np.asarray(_LOG_2 - np.log1p(np.exp(-1 / self.reals)))
 
     def fractions(self) -> list[Fraction]:
         """The scales, one by one."""

@@ -20,7 +20,8 @@ from adyton.whole import IntegerArray, whole, whole_array
 _LARGEST_MACHINE_SCALE = 2.0**56  # times 45, which a double-precision exponential hardly ever passes, is below 2^62
 _LARGEST_EXPONENT = Fraction(10**6)  # e^(-10^6) is 0 in double precision
 _DIGITS = 53
-_LOG_2 = math.log(2)
+_SIGNS = 1 - 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
+"""For each octet, a sign for each of its bits: a multiplication by them is faster than a negation here and there."""
 
 
 class SimulatedNoise:
@@ -35,7 +36,12 @@ class SimulatedNoise:
     def __init__(self, seed: int | np.random.SeedSequence | None) -> None:
         if not isinstance(seed, np.random.SeedSequence) and seed is not None:
             seed = whole(seed, "seed", 0)
-        self._generator = np.random.default_rng(seed)
+        self._draw_from(np.random.default_rng(seed))
+
+    def _draw_from(self, generator: np.random.Generator) -> None:
+        self._generator = generator
+        self._raw = self._generator.bit_generator.random_raw
+        self._left = b""
 
     def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
         """Integers with P(z) proportional to exp(-|z| / scale), in double precision; scales broadcast from the right.
@@ -48,16 +54,14 @@ class SimulatedNoise:
         count = math.prod(shape)
         if not count:
             return np.empty(shape, dtype=np.int64)
-        real = scales.reals
-        if real.max() > _LARGEST_MACHINE_SCALE:
+        if scales.largest_real > _LARGEST_MACHINE_SCALE:
             return self._large_laplace(count, scales).reshape(shape)
-        with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            shift = _LOG_2 - np.log1p(np.exp(-1 / real))  # c
-        magnitudes = self._exponentials((count // len(scales), len(scales)))
-        magnitudes += shift
-        magnitudes *= real
-        values = magnitudes.reshape(-1).astype(np.int64)
-        return np.where(self._coins(count), -values, values).reshape(shape)
+        values = self._exponentials((count // len(scales), len(scales)))
+        values += scales.shifts
+        values *= scales.reals
+        values = values.reshape(shape)
+        values *= self._signs(count).reshape(shape)
+        return values.astype(np.int64)  # towards 0: the sign of ⌊s·(E + c)⌋ comes before or after
 
     def uniform_integers(self, size: Size, bound: int) -> IntegerArray:
         """Integers that take each value of 0 … bound - 1 with the same probability."""
@@ -73,7 +77,7 @@ class SimulatedNoise:
         bound = read_bound(bound)
         bits = (bound - 1).bit_length()
         while True:
-            value = int.from_bytes(self._generator.bytes((bits + 7) // 8)) >> -bits % 8
+            value = int.from_bytes(self._octets((bits + 7) // 8)) >> -bits % 8
             if value < bound:
                 return value
 
@@ -117,9 +121,17 @@ class SimulatedNoise:
     def _exponentials(self, shape: tuple[int, ...]) -> Reals:
         return self._generator.standard_exponential(shape)
 
-    def _coins(self, count: int) -> Flags:
-        octets = np.frombuffer(self._generator.bytes((count + 7) // 8), dtype=np.uint8)
-        return np.unpackbits(octets, count=count).view(np.bool_)
+    def _signs(self, count: int) -> Reals:
+        octets = np.frombuffer(self._octets((count + 7) // 8), dtype=np.uint8)
+        return np.asarray(_SIGNS.take(octets, axis=0).reshape(-1)[:count])
+
+    def _octets(self, length: int) -> bytes:
+        """What ``Generator.bytes`` gives, in a tenth of its time: whole groups of four from words of eight octets."""
+        groups = -(-length // 4) * 4
+        missing = groups - len(self._left)
+        octets = self._left + self._raw(-(-missing // 8)).tobytes() if missing > 0 else self._left
+        self._left = octets[groups:]
+        return octets[:length]
 
     def _large_laplace(self, count: int, scales: Scales) -> IntegerArray:
         """Scales beyond 64 bits: the difference of two geometric variables ⌊s·E⌋, in Python integers."""

@@ -74,7 +74,8 @@ class Queries(ABC):
 
     def size(self) -> Size:
         """What it takes to answer all of them once. As a rule every cell and every answer is touched a few times."""
-        return Size(2 * self.count, 2 * (self.cells + self.count))
+        count = self.count
+        return Size(2 * count, 2 * (self.cells + count))
 
     @property
     def cells(self) -> int:

@@ -30,22 +30,6 @@ def free(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def arrow_column(values: Sequence[Any]) -> pa.Array:
-    """As an Arrow array. For numbers and texts without pa.array(), which loads pandas wherever it is installed."""
-    import pyarrow as pa
-    from pyarrow.lib import StringBuilder
-
-    kind = getattr(values, "dtype", None)
-    if kind in (np.int64, np.float64):
-        numbers = np.ascontiguousarray(values)
-        return pa.Array.from_buffers(pa.from_numpy_dtype(kind), numbers.size, [None, pa.py_buffer(numbers)])
-    if not (len(values) and isinstance(values[0], str)):
-        return pa.array(values)
-    texts = StringBuilder()
-    texts.append_values(values)
-    return texts.finish()
-
-
 def to_pandas(table: pa.Table) -> Any:
     """As a pandas DataFrame."""
     try:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from adyton.errors import AdytonError
 from adyton.interrupts import deferred
+from adyton.kernel.tables.arrow_columns import arrow_column
 from adyton.release import files
-from adyton.release.frames import arrow_column
 from adyton.release.presentation import Look
 from adyton.release.staging import Place, replaced
 from adyton.release.tables import ANSWERS, CELLS, TABLES, ReleasedTable, TableSet, all_tables

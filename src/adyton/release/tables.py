@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adyton.arrays import Array
+from adyton.kernel.tables.arrow_columns import arrow_column
 from adyton.queries import Identity, Queries
 from adyton.queries import Marginals as MarginalQueries
 from adyton.release import frames
@@ -61,7 +62,7 @@ class ReleasedTable:
         if self.note:
             values["note"] = [self.note, *itertools.repeat(None, len(self.counts) - 1)]
         columns |= {frames.free(name, columns): value for name, value in values.items()}
-        return pa.table({name: frames.arrow_column(value) for name, value in columns.items()})
+        return pa.table({name: arrow_column(value) for name, value in columns.items()})
 
     def to_plain(self) -> dict[str, Any]:
         """Column by column, as plain values for JSON."""

@@ -131,7 +131,10 @@ class TotalSolver:
 
     def solve(self, answers: Array) -> Reals:
         """The total divided by the number of cells."""
-        return np.repeat(np.asarray(answers, dtype=np.float64) / self._cells, self._cells, axis=-1)
+        shares = np.asarray(answers, dtype=np.float64) / self._cells
+        cells = np.empty((*shares.shape[:-1], self._cells))
+        cells[...] = shares
+        return cells
 
     def variances(self, rows: Reals) -> Reals:
         """(Σ_i q_i / n)²·σ²."""

@@ -131,6 +131,10 @@ def test_mutants_are_caught(mutant):
 # ---- the scores ------------------------------------------------------------------------------------------------------
 
 
+def all_waves(x):
+    return Cosines(x.size, x.size) @ x
+
+
 def slow_scores(x, remaining):
     """In Python integers, one product after the other."""
     cells = len(x)
@@ -157,7 +161,7 @@ def test_scores_are_exact(cells, largest):
     for remaining in (F(1, 10**6), F(1, 3), F(1000)):
         counts, costs = module._candidates(cells, remaining)
         assert counts == tuple(range(1, cells + 1))
-        assert CoefficientCount(remaining).scores(x, counts, costs) == slow_scores(values, remaining)
+        assert CoefficientCount(remaining).scores(all_waves(x), counts, costs) == slow_scores(values, remaining)
 
 
 @pytest.mark.parametrize("largest", [0, 1, 2**21 - 1, 2**21, 2**42 - 1, 2**42, 2**61, 2**62, 2**63 - 1, 2**90])
@@ -178,7 +182,7 @@ def test_one_row_among_very_many_is_seen():
         left[1] -= 5
         right = left.copy()
         right[1] += 1
-        before, after = (np.array(CoefficientCount(F(1)).scores(x, counts, costs)) for x in (left, right))
+        before, after = (np.array(CoefficientCount(F(1)).scores(all_waves(x), counts, costs)) for x in (left, right))
         moved = after - before
         assert moved.any()
         assert moved.max() - moved.min() <= module._spread(cells) + 1
@@ -209,7 +213,7 @@ def test_the_sampler_has_the_law_of_permute_and_flip():
     x = np.array([0, 0, 9, 11, 4, 0, 1, 0])
     selection = CoefficientCount(F(1, 2))
     counts, costs = module._candidates(8, F(1, 2))
-    law = permute_and_flip_probabilities(selection.scores(x, counts, costs), selection.sharpness(8, F(2)))
+    law = permute_and_flip_probabilities(selection.scores(all_waves(x), counts, costs), selection.sharpness(8, F(2)))
     noise, trials = SimulatedNoise(3), 4000
     drawn = np.array([selection.choose(x, F(2), noise)[0] for _ in range(trials)])
     for count, chance in zip(counts, law, strict=True):
@@ -246,7 +250,7 @@ def test_one_stream_for_both_phases_is_caught():
 
     def release(shared):
         def sample(x, trials):
-            scores = np.array(selection.scores(x, counts, costs), dtype=float)
+            scores = np.array(selection.scores(all_waves(x), counts, costs), dtype=float)
             noise = random.standard_exponential((trials, 2))
             choices = np.argmax(float(selection.sharpness(2, F(1))) * scores + noise, axis=1)
             again = noise if shared else random.standard_exponential((trials, 2))

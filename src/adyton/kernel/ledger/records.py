@@ -57,7 +57,7 @@ class Account:
     @property
     def remaining(self) -> Fraction:
         """What may still be spent."""
-        return self.total - self.spent
+        return self.total - self.spent if self.spent else self.total
 
 
 class Budgeted(ABC):

@@ -27,7 +27,8 @@ class Tally(Budgeted):
 
     def debit(self, amount: Fraction, *, lineage: Sequence[str], operator: str, terms: Terms | None = None) -> int:
         """Spend *amount* and return the number of the debit; a refused one changes nothing."""
-        spent, total = self._account.spent + amount, self._account.total
+        before, total = self._account.spent, self._account.total
+        spent = before + amount if before else amount
         if spent > total:
             raise refusal(amount, self._account.remaining, total, None, place="this simulation")
         self._account = Account(self.dataset, total, spent)

@@ -14,6 +14,7 @@ from adyton.errors import BadInput
 from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import VectorShape
+from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Cosines
@@ -64,16 +65,24 @@ class CoefficientCount(Selection):
         waves = Cosines(source.cells, source.cells).size()
         return Size(16 * source.cells, 2 * waves.steps)
 
+    def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
+        """Independent choices; the waves are kept for who measures them."""
+        waves = data.waves()
+        return np.stack([self._choose_among(waves, epsilon, noise) for _ in range(trials)])
+
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """One of the candidates."""
-        counts, costs = _candidates(values.size, self.remaining)
-        scores = self.scores(values, counts, costs)
-        place = noise.permute_and_flip(whole_array(scores, (len(scores),)), self.sharpness(values.size, epsilon))
+        return self._choose_among(Cosines(values.size, values.size) @ values, epsilon, noise)
+
+    def _choose_among(self, waves: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
+        counts, costs = _candidates(waves.size, self.remaining)
+        scores = self.scores(waves, counts, costs)
+        place = noise.permute_and_flip(whole_array(scores, (len(scores),)), self.sharpness(waves.size, epsilon))
         return np.array([counts[place]])
 
-    def scores(self, values: IntegerArray, counts: tuple[int, ...], costs: tuple[int, ...]) -> list[int]:
+    def scores(self, waves: IntegerArray, counts: tuple[int, ...], costs: tuple[int, ...]) -> list[int]:
         """−⌊√(Σ_{j≥k} (K_j·x)² + c_k²)⌋ for each candidate; rows are numbered from 0."""
-        tails = tail_squares(Cosines(values.size, values.size) @ values, counts)
+        tails = tail_squares(waves, counts)
         return [-math.isqrt(tail + cost) for tail, cost in zip(tails, costs, strict=True)]
 
     def sharpness(self, cells: int, epsilon: Fraction) -> Fraction:

@@ -92,7 +92,7 @@ class VectorLaplace(Mechanism):
 
     def scales(self, epsilon: Fraction) -> Ratio:
         """1/ε_q for every query: exact where the numbers are small, else with ε_q rounded down to a fine grid."""
-        rate = self._rate(epsilon)
+        rate = epsilon / self._most_moved()
         if self.weights is None:
             return Ratio(whole_array([rate.denominator], (1,)), whole_array([rate.numerator], (1,)))
         weights = self.weights
@@ -103,14 +103,14 @@ class VectorLaplace(Mechanism):
         numerator = whole_array([rate.denominator], (1,))
         return Ratio(numerator, widen(weights, rate.numerator) * rate.numerator)
 
-    def _rate(self, epsilon: Fraction) -> Fraction:
-        """ε/S; where no row changes any answer, as if one could."""
-        return epsilon / max(1, self.queries.sensitivity(self.weights))
+    def _most_moved(self) -> int:
+        """S; where no row changes any answer, as if one could."""
+        return max(1, self.queries.sensitivity(self.weights))
 
     def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
         """Q·x + (DLap(1/ε_q))_q."""
-        scales = self.scales(epsilon) if self.weights is not None else 1 / self._rate(epsilon)
-        return add(self.queries @ data.values(), noise.discrete_laplace((trials, self.queries.count), scales))
+        scales = self.scales(epsilon) if self.weights is not None else self._most_moved() / epsilon
+        return add(data.answers(self.queries), noise.discrete_laplace((trials, self.queries.count), scales))
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Measurement:
         """The answers with their variances."""
@@ -123,7 +123,7 @@ class VectorLaplace(Mechanism):
         Under a huge ε it would vanish from double precision; it is kept just above 0, so that weights stay finite.
         """
         if self.weights is None:
-            return np.broadcast_to(_one_variance(1 / self._rate(epsilon)), (self.queries.count,))
+            return np.broadcast_to(_one_variance(self._most_moved() / epsilon), (self.queries.count,))
         return np.maximum(discrete_laplace_variance(self.scales(epsilon)), _LEAST_VARIANCE)
 
     @classmethod

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from adyton.kernel.tables.arrow_columns import arrow_column
 from adyton.kernel.tables.columns import engine_function, holds_booleans, trimmed, value_of
 from adyton.schema import Categorical, Integer, Numeric
 from adyton.schema.attributes import CelledAttribute
@@ -151,10 +152,8 @@ def _bisect(edges: tuple[float, ...]) -> Any:
     inner = np.array(edges[1:-1])
 
     def bisect(values: Any) -> Any:
-        import pyarrow
-
         numbers = values.to_numpy(zero_copy_only=False)
-        return pyarrow.array(np.searchsorted(inner, numbers, side="right").astype(np.int32))
+        return arrow_column(np.searchsorted(inner, numbers, side="right").astype(np.int32))
 
     name = f"bisect_{hashlib.sha256(inner.tobytes()).hexdigest()[:16]}"
     return ibis.udf.scalar.pyarrow(bisect, name=name, signature=(("float64",), "int32"))

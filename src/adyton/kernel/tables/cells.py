@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from adyton.kernel.tables.arrow_columns import arrow_column, arrow_memtable
 from adyton.kernel.tables.cell_codes import CellCode, base_code, with_policies
 from adyton.kernel.tables.columns import engine_function, holds_booleans, is_missing, trimmed
 from adyton.schema import Categorical, Schema
@@ -55,7 +58,6 @@ def join_levels(
     Levels are distinct, so that a row meets at most one of them: one row stays one row, or none; with *keep*, every row
     stays. Texts are compared by their bytes, because under a collation two levels can be equal.
     """
-    import ibis
     import pyarrow
 
     found: dict[str, str] = {}
@@ -65,9 +67,9 @@ def join_levels(
         key, cell = f"level_{len(found)}", f"cell_{len(found)}"
         column = trimmed(table[columns[name]], attribute)
         kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "binary"
-        levels = pyarrow.array(list(attribute.levels)).cast(kind)
-        numbers = pyarrow.array(range(len(levels)), pyarrow.int32())
-        lookup = ibis.memtable(pyarrow.table({key: levels, cell: numbers}))
+        levels = arrow_column(attribute.levels, kind)
+        numbers = arrow_column(np.arange(len(levels), dtype=np.int32))
+        lookup = arrow_memtable(pyarrow.table({key: levels, cell: numbers}))
         drops = attribute.outside == "drop" and attribute.nulls == "drop" and not keep
         table = table.join(lookup, same_bytes(column, True) == lookup[key], how="inner" if drops else "left")
         found[name] = cell
