@@ -50,8 +50,8 @@ def test_from_a_table_to_predictions(titanic, tmp_path):
     """Without noise 78% are right, 68% by saying no to everybody. To get below 75%, noise of scale 3 would have to turn
     a difference of more than 100 in the counts of women: less than once in 10^14 runs."""
     data, ledger = titanic / "titanic.csv", tmp_path / "titanic.ledger"
-    done = run("fit", data, "--schema", titanic / "titanic.toml", "--label", "survived", "--epsilon", "1",
-               "--method", "naive-bayes", "--ledger", ledger, "--total", "1.5", "--out", tmp_path / "model")  # fmt: skip
+    ask = ("--schema", titanic / "titanic.toml", "--label", "survived", "--epsilon", "1", "--method", "naive-bayes")
+    done = run("fit", data, *ask, "--ledger", ledger, "--total", "1.5", "--out", tmp_path / "model")
     assert done.exit_code == 0, done.output
     assert "survived = True" in done.stdout
     assert "this model cost ε = 1; 0.5 of 1.5 is left" in done.stderr

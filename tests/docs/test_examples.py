@@ -13,6 +13,7 @@ SCRIPTS = {
     "release_visits.py": ("65 or older: about", "Saved in"),
     "compare_public.py": ("round numbers", "pythia"),
     "marginals.py": ("maternity", "stays of a week or longer"),
+    "classify_visits.py": ("Learnt: 'department'", "Visit 1: maternity", "this model cost ε = 1"),
     "own_plan.py": ("every-tenth, chosen",),
 }
 

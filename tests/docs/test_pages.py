@@ -15,6 +15,7 @@ SAID = {
     "docs/tutorial.md": ("[attributes.age]", "1/2", "would cost ε = 0.2", "this request costs ε = 0.4", "3/10"),
     "docs/how-to/epsilon.md": ("at most 2.7%", "at most 99.6%", "ranges of age"),
     "docs/how-to/report.md": ("histogram of department",),
+    "docs/how-to/classifier.md": ("department = maternity", "of the rows", "this model cost ε = 1", "1/2"),
     "docs/how-to/ask.md": ("(null)", "95% interval"),
     "docs/how-to/ledger.md": (
         "noisy histogram of 4 cells",

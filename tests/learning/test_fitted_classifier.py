@@ -142,7 +142,7 @@ def test_what_is_paid_for_survives_an_interrupt(monkeypatch):
 
     def interrupted(self, *arguments):
         model = learn(self, *arguments)
-        monkeypatch.setattr("adyton.session.session.FittedClassifier.of", raising)
+        monkeypatch.setattr("adyton.learning.fitted_classifier.FittedClassifier.of", raising)
         return model
 
     made = ad.FittedClassifier.of

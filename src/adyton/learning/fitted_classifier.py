@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,15 @@ import numpy as np
 
 from adyton.arrays import Array, Reals
 from adyton.choice.decision import Decision
-from adyton.exact import display
+from adyton.exact import Rational, display
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.sources import TableSource
 from adyton.learning import classifier_file, classifier_saving
-from adyton.learning.classifier import Classifier
+from adyton.learning.classifier import Classifier, as_classifier
 from adyton.learning.classifier_words import explanation
 from adyton.learning.coding import code_batches
 from adyton.learning.estimator import class_array
-from adyton.learning.fitting import Fitted
+from adyton.learning.fitting import Fitted, fit
 from adyton.learning.look_alikes import LookAlikes, look_alikes
 from adyton.learning.model import Model
 from adyton.release.explanation import Explanation
@@ -153,3 +155,23 @@ class FittedClassifier:
         from adyton.report.classifier_page import to_html
 
         return to_html(self)
+
+
+def fit_classifier(
+    kernel: Kernel[TableSource],
+    classifier: Classifier,
+    epsilon: Rational,
+    where: str | None,
+    keep: Callable[[FittedClassifier], None],
+) -> FittedClassifier:
+    """Learn a classifier from a kernel's table; *keep* is given it before any interrupt takes effect."""
+    learner = as_classifier(classifier).learner()
+    classifier.target(kernel.root.schema)
+    found: list[FittedClassifier] = []
+
+    def paid(fitted: Fitted) -> None:
+        found.append(FittedClassifier.of(classifier, where, fitted))
+        keep(found[0])
+
+    fit(kernel, learner, classifier.label, epsilon, where=where, attributes=classifier.attributes, keep=paid)
+    return found[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from fractions import Fraction
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -16,9 +17,8 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.sources import TableSource
-from adyton.learning.classifier import Classifier, as_classifier
-from adyton.learning.fitted_classifier import FittedClassifier
-from adyton.learning.fitting import Fitted, fit
+from adyton.learning.classifier import Classifier
+from adyton.learning.fitted_classifier import FittedClassifier, fit_classifier
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
 from adyton.release import Release
@@ -198,17 +198,8 @@ class Session(Budgeted):
         *where* keeps the rows that satisfy a predicate. A request that cannot be carried out to its end is refused
         before anything is spent. What comes out is public: it predicts for nothing, and can be saved and handed out.
         """
-        learner = as_classifier(classifier).learner()
-        classifier.target(self.schema)
         self.last = None
-
-        def keep(fitted: Fitted) -> None:
-            self.last = FittedClassifier.of(classifier, where, fitted)
-
-        names = classifier.attributes
-        fit(self._kernel, learner, classifier.label, epsilon, where=where, attributes=names, keep=keep)
-        assert isinstance(self.last, FittedClassifier)
-        return self.last
+        return fit_classifier(self._kernel, classifier, epsilon, where, partial(setattr, self, "last"))
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of rows, spending *epsilon*.
