@@ -113,7 +113,7 @@ def test_what_cannot_be_learnt_costs_nothing(case, tmp_path):
     with session(ledger=tmp_path / "t.ledger") as opened:
         with pytest.raises(kind, match=words) as error:
             opened.fit(make(), epsilon=1)
-        assert len(str(error.value)) < 260
+        assert len(str(error.value)) < 300
         assert opened.last is None
     report = ad.Ledger.read(tmp_path / "t.ledger")
     assert (report.spent, list(report.entries)) == (0, [])
@@ -155,7 +155,7 @@ def test_what_is_paid_for_survives_an_interrupt(monkeypatch):
 
     monkeypatch.setattr(NaiveBayes, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        opened.fit(ad.Classifier("kind", FROM), epsilon=2)
+        opened.fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=2)
     assert isinstance(opened.last, ad.FittedClassifier)
     assert opened.last.epsilon == opened.spent == 2
 
@@ -248,7 +248,7 @@ def test_decisions_are_told_and_kept(monkeypatch, tmp_path):
         return learn(self, *arguments)
 
     monkeypatch.setattr(NaiveBayes, "learn", deciding)
-    model = session().fit(ad.Classifier("kind", FROM), epsilon=2)
+    model = session().fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=2)
     assert "naive-bayes, chosen from public facts alone" in str(model.explain())
     model.save(tmp_path / "m")
     loaded = ad.FittedClassifier.load(tmp_path / "m")
@@ -273,11 +273,12 @@ def test_quality_comes_from_public_tables_that_are_alike(fitted):
 
 
 def test_public_results_are_read_or_are_none():
-    one = {"method": "m", "table": "t", "rows": 9, "cells": 2, "classes": 2, "attributes": 1, "epsilon": 1}
-    one |= {"accuracy": 0.9, "majority": 0.5}
-    head = {"format": FORMAT, "version": 1}
-    assert results_of({**head, "results": [one]})[0].accuracy == 0.9
-    for wrong in ({**head, "results": [{**one, "rows": 0}]}, {**head, "results": [{}]}, {"results": [one]}, []):
+    one = {"table": "t", "rows": 9, "cells": 2, "classes": 2, "attributes": 1, "majority": 0.5}
+    one |= {"accuracies": {"m": [0.9]}}
+    head = {"format": FORMAT, "version": 1, "epsilons": [1]}
+    assert results_of({**head, "tables": [one]})[0].accuracy == 0.9
+    short = {**one, "accuracies": {"m": []}}
+    for wrong in (*({**head, "tables": [bad]} for bad in ({**one, "rows": 0}, {}, short)), {"tables": [one]}, []):
         with pytest.raises(ValueError, match="."):
             results_of(wrong)
     assert isinstance(public_results(), tuple)
