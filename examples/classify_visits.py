@@ -17,7 +17,8 @@ HERE = Path(__file__).parent
 def main() -> None:
     """Fit, explain, predict."""
     session = ad.Session(HERE / "visits.csv", schema=HERE / "visits.toml", epsilon=1)
-    fitted = session.fit(ad.Classifier("department", ["age", "sex", "stay_days"]), epsilon=1)
+    attributes = ["age", "sex", "stay_days"]
+    fitted = session.fit(ad.Classifier("department", attributes, method="naive-bayes"), epsilon=1)
     print(fitted.explain())
     visits = {"age": [29, 71, 54], "sex": ["F", "M", "F"], "stay_days": [4, 0, 9]}
     for number, (department, odds) in enumerate(zip(fitted.predict(visits), fitted.predict_proba(visits), strict=True)):
