@@ -35,6 +35,8 @@ def table(tmp_path):
         ("train", "FILE", "--out", "OUT/selector.json", "--sides", "8", "--scales", "9", "--trials", "2"),
         ("compare", "FILE", "--out", "OUT/page"),
         ("reproduce", "pythia", "--data", "FOLDER", "--out", "OUT/paper"),
+        ("reproduce", "jostle", "--data", "FOLDER", "--out", "OUT/paper"),
+        ("reproduce", "naive-bayes", "--data", "FOLDER", "--out", "OUT/paper"),
         ("bench", "scarce", "--data", "FOLDER", "--trials", "2"),
         ("bench", "clipped", "--data", "FILE", "--trials", "2"),
     ],

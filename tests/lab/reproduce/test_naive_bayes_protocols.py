@@ -4,36 +4,13 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.lab.corpus.labelled_tables import TABLES, LabelledTable, labelled_table
+from adyton.lab.corpus.labelled_tables import labelled_table
 from adyton.lab.reproduce import naive_bayes
-from adyton.lab.reproduce.naive_bayes import Protocol, area_under_curve, protocols, run, steps
+from adyton.lab.reproduce.naive_bayes import area_under_curve, protocols, run, steps
 from adyton.lab.reproduce.naive_bayes_tables import all_sheets, means
-from adyton.learning.target import Target
-from adyton.schema import Schema
 
 
-@pytest.fixture
-def made_up(monkeypatch):
-    """Random rows instead of the tables in files, few of them."""
-
-    def table(name, folder, *, public):
-        _, label, attributes = TABLES[name]
-        target = Target.of(Schema(attributes), label)
-        shape = np.array(target.whole.shape)
-        codes = (np.random.default_rng(0).random((400, len(shape))) * shape).astype(np.int64)
-        codes[:, 1] = codes[:, -1]  # the second attribute tells the class
-        return LabelledTable(name, target, codes)
-
-    monkeypatch.setattr(naive_bayes, "labelled_table", table)
-    small = [
-        Protocol("fig6", "skin", (200,), ("1",), tuple(naive_bayes.HISTOGRAMS), 2),
-        Protocol("fig3", "credit", (None,), ("0.001", "0.01", "0.1", "1"), naive_bayes.PLANS, 2),
-        Protocol("trees", "nursery", (None,), ("1",), ("unperturbed", "recipe"), 2),
-    ]
-    monkeypatch.setattr(naive_bayes, "protocols", lambda *, quick=False: small)
-
-
-def test_runs_to_tables(made_up):
+def test_runs_to_tables(made_up_tables):
     done = []
     scores = run("anywhere", public=True, advance=done.append)
     assert sum(done) == len(scores) == steps()
@@ -47,7 +24,7 @@ def test_runs_to_tables(made_up):
     assert len(means(scores)) == 5 + 25 + 2
 
 
-def test_splits_do_not_overlap(made_up):
+def test_splits_do_not_overlap(made_up_tables):
     table = naive_bayes.labelled_table("credit", "", public=True)
     for protocol in naive_bayes.protocols():
         learning, judging = naive_bayes._split(protocol, table, 200, 3)

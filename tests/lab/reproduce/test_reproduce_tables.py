@@ -185,6 +185,7 @@ def test_a_record_needs_a_finite_regret(regret):
 def test_pictures_and_report(tmp_path):
     pytest.importorskip("matplotlib")
     from adyton.lab.reproduce.figures import fig7 as draw
+    from adyton.lab.reproduce.pythia_evaluation import EVALUATION
     from adyton.lab.reproduce.report import write_report
 
     some = [one for place, name in enumerate(CRITERIA) for one in records(name, [1, 2 + place])]
@@ -192,7 +193,8 @@ def test_pictures_and_report(tmp_path):
     assert draw(parts(some)[0], path)
     assert (tmp_path / "fig7.png").read_bytes()[:4] == b"\x89PNG"
     sheets = all_sheets([*some, *records("<b>&", [2, 2])])
-    write_report(tmp_path / "report.html", "A & B", ["1 < 2"], sheets, [path])
+    order = {"chapters": EVALUATION.chapters, "main": EVALUATION.main}
+    write_report(tmp_path / "report.html", "A & B", ["1 < 2"], sheets, [path], **order)
     page = (tmp_path / "report.html").read_text()
     assert "<title>A &amp; B</title>" in page
     assert "<td>&lt;b&gt;&amp;</td>" in page
@@ -207,9 +209,9 @@ def test_pictures_and_report(tmp_path):
 @pytest.mark.parametrize("as_json", [False, True])
 def test_the_command_writes_everything_and_prints_the_main_tables(tmp_path, monkeypatch, as_json):
     from adyton.cli.main import app
-    from adyton.lab.reproduce import figures, pythia
+    from adyton.lab.reproduce import canvas, figures, pythia
 
-    monkeypatch.setattr(figures, "need_plots", lambda: None)
+    monkeypatch.setattr(canvas, "need_plots", lambda: None)
     monkeypatch.setattr(figures, "all_figures", lambda records, folder: [])
     monkeypatch.setattr(pythia, "run", lambda *given, **options: SOME)
     monkeypatch.setattr(pythia, "steps", lambda *given, **options: 1)
@@ -229,7 +231,7 @@ def test_the_command_writes_everything_and_prints_the_main_tables(tmp_path, monk
 
 def test_the_command_refuses_before_it_measures(tmp_path, monkeypatch):
     from adyton.cli.main import app
-    from adyton.lab.reproduce import figures
+    from adyton.lab.reproduce import canvas
 
     def code_and_words(*given):
         done = CliRunner().invoke(app, ["reproduce", *given])
@@ -243,7 +245,7 @@ def test_the_command_refuses_before_it_measures(tmp_path, monkeypatch):
         "cannot be written to"
         in code_and_words("pythia", "--data", str(tmp_path), "--out", str(tmp_path / "file"), "--public")[1]
     )
-    monkeypatch.setattr(figures, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    monkeypatch.setattr(canvas, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     code, said = code_and_words("pythia", "--data", str(tmp_path), *out)
     assert code == 2
     assert "pip install 'adyton[plots]'" in said

@@ -45,13 +45,20 @@ class LabelledTable:
 def labelled_table(name: str, folder: str | os.PathLike[str], *, public: bool) -> LabelledTable:
     """One of :data:`TABLES`, from a folder; rows that have no class are left out."""
     confirm_public(public, "judging classifiers", "It is made for tables that were published for this purpose.")
-    file, label, attributes = TABLES[name]
-    path = Path(folder) / file
-    if not path.is_file():
-        raise BadInput(f"there is no {file} in {folder}. Give the folder that holds the table {name!r}.")
+    _, label, attributes = TABLES[name]
+    path = table_file(name, folder)
     target = Target.of(Schema(attributes), label)
     codes = codes_of(path, target.whole)
     return LabelledTable(name, target, codes[codes[:, -1] >= 0])
+
+
+def table_file(name: str, folder: str | os.PathLike[str]) -> Path:
+    """Where one of :data:`TABLES` is; a folder without it is refused."""
+    file = TABLES[name][0]
+    path = Path(folder) / file
+    if not path.is_file():
+        raise BadInput(f"there is no {file} in {folder}. Give the folder that holds the table {name!r}.")
+    return path
 
 
 def _levels(**levels: str) -> dict[str, Attribute]:

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from adyton.errors import BadInput
+from adyton.lab.reproduce.canvas import (
+    BLUE,
+    GREEN,
+    OTHERS,
+    SKY,
+    VERMILLION,
+    Styles,
+    canvas,
+    common_legend,
+    need_plots,
+    plain_log,
+    styles,
+)
 from adyton.lab.reproduce.published import PYTHIA as PUBLISHED
 from adyton.lab.reproduce.records import Record
 from adyton.lab.reproduce.summaries import CHOOSERS, CRITERIA, DEFAULT, PYTHIA, RUN, Part, parts
 from adyton.lab.reproduce.tables import FEW, SPLITS, by_dimension, rounded, setting, words
 
-BLUE, VERMILLION, GREEN, SKY = "#0072B2", "#D55E00", "#009E73", "#56B4E9"
-_OTHERS = ("#000000", "#CC79A7", "#E69F00", "#999999", "#8C6D1F", "#5E4FA2", "#66A61E", "#A6761D", "#444444")
-"""The colours of Okabe and Ito, which colour-blind readers tell apart; lines differ by their markers too."""
-_MARKERS = ("^", "v", "P", "X", "*", "<", ">", "p", "h", "d")
-_STYLES = {PYTHIA: (BLUE, "o"), RUN: (SKY, "o"), DEFAULT: (VERMILLION, "s"), "private informed": (GREEN, "D")}
+_STYLES: Styles = {PYTHIA: (BLUE, "o"), RUN: (SKY, "o"), DEFAULT: (VERMILLION, "s"), "private informed": (GREEN, "D")}
 _GREY = "#9A9A9A"
 _MOST = 9
 """How many single algorithms Fig. 4 shows for each dimension."""
 
 _LONGEST = 20
 """Bars of Fig. 4 end here, and an arrow says that the figure is greater; lines leave their panels here."""
-
-
-def need_plots() -> None:
-    """Refuse before any work is done if the library that draws is missing."""
-    try:
-        import_module("matplotlib")
-    except ImportError:
-        raise BadInput("pictures need matplotlib, which is not here. Run: pip install 'adyton[plots]'") from None
 
 
 def all_figures(records: Sequence[Record], folder: str | os.PathLike[str]) -> list[Path]:
@@ -59,7 +57,7 @@ def fig4(part: Part, path: Path) -> bool:
     methods = {dimension: part.compared(groups, _MOST) for dimension, groups in rows.items()}
     columns = max(map(len, rows.values()), default=0)
     heights = [0.24 * len(methods[dimension]) + 0.9 for dimension in rows]
-    with _canvas(path, (2.3 * columns + 2.2, sum(heights) + 0.9)) as figure:
+    with canvas(path, (2.3 * columns + 2.2, sum(heights) + 0.9)) as figure:
         figure.suptitle(f"Mean regret of each method by workload: {setting(part)}", fontsize=12)
         grid = figure.subplots(len(rows), columns, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights})
         for line, (dimension, groups) in zip(grid, rows.items(), strict=True):
@@ -81,15 +79,15 @@ def fig7(part: Part, path: Path) -> bool:
     groups = [group for group in part.by_group if sum(name in part.by_group[group] for name in CRITERIA) > 1]
     if not groups:
         return False
-    looks = ((BLUE, ""), (_OTHERS[2], "//"), (GREEN, ".."), (_OTHERS[1], "\\\\"), (_OTHERS[3], "xx"))
-    styles = dict(zip(CRITERIA, looks, strict=True))
-    with _canvas(path, (max(7.0, 1.35 * len(groups) + 1.2), 4.2)) as figure:
+    looks = ((BLUE, ""), (OTHERS[2], "//"), (GREEN, ".."), (OTHERS[1], "\\\\"), (OTHERS[3], "xx"))
+    style_of = dict(zip(CRITERIA, looks, strict=True))
+    with canvas(path, (max(7.0, 1.35 * len(groups) + 1.2), 4.2)) as figure:
         axes = figure.subplots()
         axes.set_title(f"Mean regret by the criterion that splits the tree: {setting(part)}", fontsize=12)
         for place, name in enumerate(CRITERIA):
             there = [(x, part.mean(group, name)) for x, group in enumerate(groups) if name in part.by_group[group]]
             at = [x + (place - 2) * 0.17 for x, _ in there]
-            colour, hatch = styles[name]
+            colour, hatch = style_of[name]
             bars = axes.bar(
                 at,
                 [mean - 1 for _, mean in there],
@@ -113,20 +111,17 @@ def fig9_to_11(part: Part, path: Path) -> bool:
     """Mean regrets by data set, cells or scale, whichever the file is named after; a panel for each workload."""
     by, word = SPLITS[path.stem.split("-")[0]]
     shown = {group: part.compared([group], FEW) for group in part.groups}
-    styles = _styles(list(dict.fromkeys(name for names in shown.values() for name in names)))
+    style_of = styles(list(dict.fromkeys(name for names in shown.values() for name in names)), _STYLES)
     columns = min(3, len(shown))
     lines = -(-len(shown) // max(1, columns))
-    with _canvas(path, (4.1 * columns + 0.3, (3.4 if by == "source" else 2.9) * lines + 1.2)) as figure:
+    with canvas(path, (4.1 * columns + 0.3, (3.4 if by == "source" else 2.9) * lines + 1.2)) as figure:
         figure.suptitle(f"Mean regret by {word}: {setting(part)}", fontsize=12)
         panels = list(figure.subplots(lines, columns, squeeze=False).flat)
         for axes in panels[len(shown) :]:
             axes.set_visible(False)
         for axes, (group, names) in zip(panels, shown.items(), strict=False):
-            _regret_lines(axes, part, group, by, {name: styles[name] for name in names})
-        handles = {
-            label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+            _regret_lines(axes, part, group, by, {name: style_of[name] for name in names})
+        common_legend(figure)
         figure.supylabel("mean regret, on a log axis", fontsize=9)
     return True
 
@@ -150,20 +145,20 @@ def _regret_bars(axes: Any, part: Part, group: str, methods: Sequence[str]) -> N
         if name == PYTHIA and found.paper and group in PUBLISHED:
             axes.plot(PUBLISHED[group], place, marker="D", color="white", markeredgecolor="black", markersize=5)
     axes.axvline(1, color="black", linewidth=0.8, linestyle=":")
-    _plain_log(axes.xaxis)
+    plain_log(axes.xaxis)
 
 
-def _regret_lines(axes: Any, part: Part, group: str, by: str, styles: dict[str, tuple[str, str]]) -> None:
+def _regret_lines(axes: Any, part: Part, group: str, by: str, style_of: Styles) -> None:
     axes.set_title(group, fontsize=9)
     axes.set_yscale("log")
-    found = part.split(group, by, list(styles))
+    found = part.split(group, by, list(style_of))
     values = list(dict.fromkeys(one.value for one in found))
     if by == "source":
         axes.set_xticks(range(len(values)), values, rotation=40, ha="right", rotation_mode="anchor", fontsize=7)
     else:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_tick_params(labelsize=8)
-    for name, (colour, marker) in styles.items():
+    for name, (colour, marker) in style_of.items():
         points = [
             (values.index(one.value) if by == "source" else one.value, one.mean) for one in found if one.method == name
         ]
@@ -181,36 +176,4 @@ def _regret_lines(axes: Any, part: Part, group: str, by: str, styles: dict[str, 
     axes.set_axisbelow(True)
     low, high = axes.get_ylim()
     axes.set_ylim(min(low, 0.97), min(high, _LONGEST))
-    _plain_log(axes.yaxis)
-
-
-def _styles(methods: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """A colour and a marker for each method, the same in all panels of a picture."""
-    others = [name for name in methods if name not in _STYLES]
-    free = {name: (_OTHERS[place % len(_OTHERS)], _MARKERS[place % len(_MARKERS)]) for place, name in enumerate(others)}
-    return {name: _STYLES.get(name) or free[name] for name in methods}
-
-
-def _plain_log(axis: Any) -> None:
-    """Ticks in plain numbers, as many as the range needs."""
-    ticker = import_module("matplotlib.ticker")
-    low, high = axis.get_view_interval()
-    ticks = (1, 1.2, 1.5, 2, 3, 4, 6, 8) if high / low < 6 else (1, 2, 5) if high / low < 300 else (1,)
-    axis.set_major_locator(ticker.LogLocator(subs=ticks))
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_locator(ticker.NullLocator())
-    axis.set_tick_params(labelsize=7)
-
-
-@contextmanager
-def _canvas(path: Path, size: tuple[float, float]) -> Iterator[Any]:
-    """A figure that is saved as *path* and as PNG: same records, same bytes, and ids of its own."""
-    matplotlib = import_module("matplotlib")
-    options = {"svg.fonttype": "none", "svg.hashsalt": path.name, "hatch.linewidth": 0.6}
-    with matplotlib.rc_context(options):
-        figure = import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
-        yield figure
-        for axes in figure.axes:
-            axes.spines[["top", "right"]].set_visible(False)
-        figure.savefig(path, metadata={"Date": None})
-        figure.savefig(path.with_suffix(".png"), dpi=110)
+    plain_log(axes.yaxis)

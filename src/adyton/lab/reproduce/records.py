@@ -8,10 +8,14 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adyton.errors import BadInput
 from adyton.lab.delphi import USUAL_WORKLOADS
 from adyton.messages import shorten
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 GROUPS = tuple(f"{axes}-D {workload}" for axes, workloads in USUAL_WORKLOADS.items() for workload in workloads)
 """The workloads of the Pythia paper, in its order."""
@@ -44,7 +48,7 @@ class Record:
                 raise BadInput(f"the {name} of {self.method} on {self.source} must be finite, given {shorten(value)}.")
 
 
-def write_records(records: Iterable[Record], path: str | os.PathLike[str]) -> None:
+def write_records(records: Iterable[DataclassInstance], path: str | os.PathLike[str]) -> None:
     """Write one JSON object a line."""
     lines = (json.dumps(asdict(record), ensure_ascii=False, separators=(",", ":")) for record in records)
     Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -37,7 +37,7 @@ class Sheet:
     """A table."""
 
     chapter: str
-    """``fig4``, ``fig7``, ``fig9``, ``fig10``, ``fig11``, ``gains`` or ``claims``."""
+    """The chapter of the report: a figure of the paper such as ``fig4``, or ``gains`` or ``claims``."""
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
