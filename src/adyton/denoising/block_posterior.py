@@ -22,6 +22,7 @@ def block_posterior(known: BlockAnswers) -> Reals:
     Where blocks inside a block were measured, they must cover it; the answers on blocks of the same cells are averaged
     by precision. A domain that was not divided at all has the count that was measured, or none if that is negative.
 
+    >>> from adyton.queries.block_tree import BlockTree
     >>> known = BlockAnswers.none(BlockTree.of_halves(8)).with_answers([1, 11, 12, 6], [3, 101, 2, -1], 2.0)
     >>> block_posterior(known).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 101.0, 0.0, 0.0, 0.0]
