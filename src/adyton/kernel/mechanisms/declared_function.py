@@ -81,27 +81,35 @@ class DeclaredFunction(Statistic):
     def bound(self, trusted: Mapping[str, Declared], shape: VectorShape) -> BoundFunction:
         """The function of this name, to be run on counts of this shape."""
         if self.name not in trusted:
-            raise BadInput(
-                f"this kernel was not opened with the function {shorten(self.name)}, and runs no other such "
-                f"function than {listing(trusted) or 'none'}. Whoever answers for it opens the kernel with trusted=[…]."
-            )
+            raise self._unknown(listing(trusted))
         return BoundFunction(self.name, trusted[self.name], shape.shape)
 
+    @property
+    def declaration(self) -> Declared:
+        """What was declared: known once a kernel that was opened with the function has bound it."""
+        raise self._unknown("")
+
+    def _unknown(self, known: str) -> BadInput:
+        return BadInput(
+            f"this kernel was not opened with the function {shorten(self.name)}, and runs no other such "
+            f"function than {known or 'none'}. Whoever answers for it opens the kernel with trusted=[…]."
+        )
+
     def check(self, source: VectorShape) -> None:
-        """It has to be bound first."""
-        self.bound({}, source)
+        """Every vector has a value, once it is known what was declared."""
+        _ = self.declaration
 
     def steps_in(self, values: IntegerArray) -> int:
-        """Unknown until it is bound."""
-        raise NotImplementedError
+        """As declared."""
+        return self.declaration.steps(values)
 
     def sensitivity(self, cells: int) -> int:
-        """Unknown until it is bound."""
-        raise NotImplementedError
+        """As declared."""
+        return self.declaration.changes
 
     def step(self, cells: int) -> Fraction:
-        """Unknown until it is bound."""
-        raise NotImplementedError
+        """One, or as declared."""
+        return Fraction(1) if self.declaration.step is None else self.declaration.step
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
@@ -128,20 +136,14 @@ class BoundFunction(DeclaredFunction):
     declared: Declared
     shape: tuple[int, ...]
 
-    def check(self, source: VectorShape) -> None:
-        """Every vector of its shape has a value."""
+    @property
+    def declaration(self) -> Declared:
+        """The kernel's own."""
+        return self.declared
 
     def steps_in(self, values: IntegerArray) -> int:
-        """As declared."""
-        return self.declared.steps(values.reshape(self.shape))
-
-    def sensitivity(self, cells: int) -> int:
-        """As declared."""
-        return self.declared.changes
-
-    def step(self, cells: int) -> Fraction:
-        """One, or as declared."""
-        return Fraction(1) if self.declared.step is None else self.declared.step
+        """As declared, of an array of the shape that the function expects."""
+        return super().steps_in(values.reshape(self.shape))
 
 
 def trusted_functions(given: Collection[Declared]) -> dict[str, Declared]:
