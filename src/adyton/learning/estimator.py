@@ -9,6 +9,7 @@ import inspect
 import os
 import sys
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +27,7 @@ from adyton.learning.target import Target
 from adyton.messages import no_such
 
 if TYPE_CHECKING:
+    from adyton.exact import Rational
     from adyton.kernel.ledger import Ledger
     from adyton.noise.source import NoiseSource
     from adyton.release.receipt import Receipt
@@ -34,26 +36,27 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="PrivateEstimator")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateEstimator(ABC):
-    """What all private classifiers share. A subclass names its parameters in ``__init__`` and makes its learner.
+    """What all private classifiers share. Fields are parameters; a subclass adds its own, and makes its learner.
 
     After :meth:`fit` there are ``model_`` (what was learnt), ``classes_``, ``epsilon_`` (what was spent), ``receipt_``
     (of which ledger, for what) and ``n_features_in_``. No row is kept.
     """
 
-    schema: Schema | str | os.PathLike[str] | None
-    label: str | None
-    epsilon: Any
-    ledger: Ledger | str | os.PathLike[str] | None
-    dataset: str | None
-    unit: str | None
-    noise: NoiseSource | None
+    schema: Schema | str | os.PathLike[str] | None = None
+    label: str | None = None
+    epsilon: Rational = 1
+    ledger: Ledger | str | os.PathLike[str] | None = None
+    dataset: str | None = None
+    unit: str | None = None
+    noise: NoiseSource | None = None
 
-    model_: Model
-    classes_: Array
-    epsilon_: Fraction
-    receipt_: Receipt
-    n_features_in_: int
+    model_: Model = field(init=False)
+    classes_: Array = field(init=False)
+    epsilon_: Fraction = field(init=False)
+    receipt_: Receipt = field(init=False)
+    n_features_in_: int = field(init=False)
 
     @abstractmethod
     def _learner(self) -> Learner:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from adyton.learning.estimator import PrivateEstimator
 from adyton.learning.learner import Learner
 from adyton.learning.registry import learner_named
 
-if TYPE_CHECKING:
-    from adyton.exact import Rational
-    from adyton.kernel.ledger import Ledger
-    from adyton.noise.source import NoiseSource
-    from adyton.schema import Schema
 
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateClassifier(PrivateEstimator):
     """A classifier that chooses among trees, forests and naive Bayes by what public tables have taught: each fit is
     ε-differentially private, the choice included.
@@ -31,25 +25,6 @@ class PrivateClassifier(PrivateEstimator):
     >>> model.predict({"age": [30, 90], "smoker": [False, True]}).tolist()
     [False, True]
     """
-
-    def __init__(
-        self,
-        *,
-        schema: Schema | str | os.PathLike[str] | None = None,
-        label: str | None = None,
-        epsilon: Rational = 1,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        unit: str | None = None,
-        noise: NoiseSource | None = None,
-    ) -> None:
-        self.schema = schema
-        self.label = label
-        self.epsilon = epsilon
-        self.ledger = ledger
-        self.dataset = dataset
-        self.unit = unit
-        self.noise = noise
 
     def _learner(self) -> Learner:
         return learner_named("auto")

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from adyton.learning.estimator import PrivateEstimator
 from adyton.learning.learner import Learner
 from adyton.learning.registry import learner_named
 
-if TYPE_CHECKING:
-    from adyton.exact import Rational
-    from adyton.kernel.ledger import Ledger
-    from adyton.noise.source import NoiseSource
-    from adyton.schema import Schema
 
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateNaiveBayes(PrivateEstimator):
     """A naive Bayes classifier that learns from noisy counts: each fit is ε-differentially private.
 
@@ -36,30 +31,9 @@ class PrivateNaiveBayes(PrivateEstimator):
     Fraction(1, 1)
     """
 
-    def __init__(
-        self,
-        *,
-        schema: Schema | str | os.PathLike[str] | None = None,
-        label: str | None = None,
-        epsilon: Rational = 1,
-        model: str = "multinomial",
-        histograms: str = "recipe",
-        workload: str = "auto",
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        unit: str | None = None,
-        noise: NoiseSource | None = None,
-    ) -> None:
-        self.schema = schema
-        self.label = label
-        self.epsilon = epsilon
-        self.model = model
-        self.histograms = histograms
-        self.workload = workload
-        self.ledger = ledger
-        self.dataset = dataset
-        self.unit = unit
-        self.noise = noise
+    model: str = "multinomial"
+    histograms: str = "recipe"
+    workload: str = "auto"
 
     def _learner(self) -> Learner:
         options: dict[str, Any] = {"model": self.model, "histograms": self.histograms, "workload": self.workload}

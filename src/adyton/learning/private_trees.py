@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from adyton.errors import BadInput
 from adyton.learning.estimator import PrivateEstimator
@@ -11,16 +11,11 @@ from adyton.learning.learner import Learner
 from adyton.learning.registry import learner_named
 from adyton.messages import no_such
 
-if TYPE_CHECKING:
-    from adyton.exact import Rational
-    from adyton.kernel.ledger import Ledger
-    from adyton.noise.source import NoiseSource
-    from adyton.schema import Schema
-
 TREES = ("chosen", "friedman-schuster", "mohammed", "naive-bayes-tree")
 FORESTS = ("fletcher-islam", "jagannathan", "patil-singh")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateDecisionTreeClassifier(PrivateEstimator):
     """A decision tree that learns from noisy counts: each fit is ε-differentially private.
 
@@ -38,28 +33,8 @@ class PrivateDecisionTreeClassifier(PrivateEstimator):
     [False, True]
     """
 
-    def __init__(
-        self,
-        *,
-        schema: Schema | str | os.PathLike[str] | None = None,
-        label: str | None = None,
-        epsilon: Rational = 1,
-        preset: str = "chosen",
-        depth: int | None = None,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        unit: str | None = None,
-        noise: NoiseSource | None = None,
-    ) -> None:
-        self.schema = schema
-        self.label = label
-        self.epsilon = epsilon
-        self.preset = preset
-        self.depth = depth
-        self.ledger = ledger
-        self.dataset = dataset
-        self.unit = unit
-        self.noise = noise
+    preset: str = "chosen"
+    depth: int | None = None
 
     def _learner(self) -> Learner:
         if self.preset not in TREES:
@@ -72,6 +47,7 @@ class PrivateDecisionTreeClassifier(PrivateEstimator):
         return text
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateRandomForestClassifier(PrivateEstimator):
     """A forest of decision trees that learns from noisy counts: each fit is ε-differentially private.
 
@@ -89,34 +65,11 @@ class PrivateRandomForestClassifier(PrivateEstimator):
     4
     """
 
-    def __init__(
-        self,
-        *,
-        schema: Schema | str | os.PathLike[str] | None = None,
-        label: str | None = None,
-        epsilon: Rational = 1,
-        preset: str = "fletcher-islam",
-        trees: int | None = None,
-        depth: int | None = None,
-        divided_by: str | None = None,
-        random_state: int | None = None,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        unit: str | None = None,
-        noise: NoiseSource | None = None,
-    ) -> None:
-        self.schema = schema
-        self.label = label
-        self.epsilon = epsilon
-        self.preset = preset
-        self.trees = trees
-        self.depth = depth
-        self.divided_by = divided_by
-        self.random_state = random_state
-        self.ledger = ledger
-        self.dataset = dataset
-        self.unit = unit
-        self.noise = noise
+    preset: str = "fletcher-islam"
+    trees: int | None = None
+    depth: int | None = None
+    divided_by: str | None = None
+    random_state: int | None = None
 
     def _learner(self) -> Learner:
         if self.preset not in FORESTS:
