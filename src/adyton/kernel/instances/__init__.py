@@ -1,0 +1,1 @@
+"""Private problem instances: what an algorithm reaches on each of them, at every parameter that may be chosen."""
