@@ -37,6 +37,7 @@ class OtherRoots:
     """The ways to open a kernel that has no private table at its root."""
 
     _terms: Terms
+    _ledger: Ledger | Tally
     _trusted: dict[str, Declared]
 
     if TYPE_CHECKING:  # what a kernel has
@@ -112,8 +113,13 @@ class OtherRoots:
         declared = {"parameters": (shape.points, *shape.interval), "neighbours": neighbours}
         declared |= {"utility": utility.name, "scale": str(utility.scale)}
         kernel._terms = Terms.of({"instances": declared}, 1, "instance" if owners is None else "owner")
-        sums = survey(instances, curve, parameters, utility, owners=owners, progress=progress)
         kernel._open(total, ledger, dataset, "instances", noise, accept)
+        try:
+            sums = survey(instances, curve, parameters, utility, owners=owners, progress=progress)
+        except BaseException:
+            if isinstance(kernel._ledger, Ledger) and kernel._ledger is not ledger:
+                kernel._ledger.close()
+            raise
         kernel._trusted = {}
         kernel._start(shape, PrivateInstances(sums, parameters, neighbours), 1)
         return cast("Kernel[InstancesSource]", kernel)
@@ -174,15 +180,16 @@ class OtherRoots:
         neighbours: str = ADD_REMOVE,
         seed: int | np.random.SeedSequence | None = None,
         noise: NoiseSource | None = None,
+        unit: str = "instance",
     ) -> Kernel[InstancesSource]:
-        """A kernel over *public* instances, whose votes were added up by :func:`~adyton.kernel.instances.survey.survey`.
+        """A kernel over *public* instances, whose votes :func:`adyton.kernel.instances.survey.survey` added up.
 
         Its noise is simulated, from *seed* or a source of your own that is not private; so are its answers.
         """
         total, drawn = checked_total(epsilon, simulated=True), not_private(noise, seed)
         kernel = cls.__new__(cls)
         shape = instances_shape(parameters, neighbours)
-        kernel._terms = _simulated_terms((shape.points,))
+        kernel._terms = Terms.of({"points": shape.points}, 1, unit)
         kernel._begin(Tally(total, "simulation"), drawn)
         kernel._start(shape, PrivateInstances(sums, parameters, neighbours), 1)
         return cast("Kernel[InstancesSource]", kernel)

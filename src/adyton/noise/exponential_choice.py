@@ -13,6 +13,7 @@ from __future__ import annotations
 import decimal
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -85,9 +86,11 @@ def exponential_choices(tape: Tape, count: int, weights: ExponentialWeights) -> 
     while left.size:
         proposals = uniform_array(tape, left.size, int(weights.sums[-1]))
         proposed = np.searchsorted(weights.sums, proposals, "right")
-        accepted = toss(
-            tape, *weights.coin_bounds(proposed), lambda coin, digits: weights.refine(int(proposed[coin]), digits)
-        )
+        accepted = toss(tape, *weights.coin_bounds(proposed), partial(_refined, weights, proposed))
         chosen[left[accepted]] = proposed[accepted]
         left = left[~accepted]
     return chosen
+
+
+def _refined(weights: ExponentialWeights, proposed: Places, coin: int, digits: int) -> tuple[Decimal, Decimal]:
+    return weights.refine(int(proposed[coin]), digits)

@@ -96,7 +96,7 @@ def _of_owner(votes: list[StepVote]) -> StepVote:
 
 
 def _in_threads(asked: Callable[[Any], Vote], instances: Sequence[Any], progress: Progress | None) -> list[Vote]:
-    """The votes, in the order of the instances. Only a few calls wait at one time, so that an interruption ends soon."""
+    """The votes, in the order of the instances. Few calls wait at one time, so that an interruption ends soon."""
     votes: list[Vote] = [FLAT] * len(instances)
     workers = max(1, min(os.cpu_count() or 1, len(instances)))
     waiting: Iterator[tuple[int, Any]] = iter(enumerate(instances))
