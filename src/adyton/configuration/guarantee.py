@@ -38,8 +38,8 @@ class Guarantee:
     ratio is ζ for the x above, with c = ε, or ε/2. Permute-and-flip is never worse than the exponential mechanism at
     any error (McKenna and Sheldon, 2020).  ∎
 
-    Levels are rounded to 2⁻²⁰, once at either parameter, and once more for the mean of an owner: that is added. A regret
-    above the clip counts as the clip: what is promised is about regrets that are cut off there.
+    Levels are rounded to 2⁻²⁰, once at either parameter, and once more for the mean of an owner: that is added. A
+    regret above the clip counts as the clip: what is promised is about regrets that are cut off there.
 
     >>> from adyton.kernel.instances.utility import Utility
     >>> promise = Guarantee(Fraction(1), "add-remove", Utility.named("regret"))

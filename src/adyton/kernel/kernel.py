@@ -19,6 +19,7 @@ from adyton.grid import rounded_down
 from adyton.kernel.alone import alone, under_way
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.fields import is_one_of
+from adyton.kernel.handles import KINDS, handle
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.arguments import accepted
 from adyton.kernel.ledger.for_kernel import ledger_for
@@ -33,7 +34,7 @@ from adyton.kernel.roots import OtherRoots
 from adyton.kernel.running import Kept, run
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, VectorShape
-from adyton.kernel.sources import KINDS, Source, TableSource, handle
+from adyton.kernel.sources import Source, TableSource
 from adyton.kernel.tables import open_table
 from adyton.kernel.transforms import Transform
 from adyton.kernel.wire import admit

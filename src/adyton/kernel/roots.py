@@ -18,11 +18,12 @@ from adyton.kernel.instances.lattice import POINTS, Lattice
 from adyton.kernel.instances.private_instances import ADD_REMOVE, PrivateInstances, spread
 from adyton.kernel.instances.survey import Progress, SummedUtility, owned_by, survey
 from adyton.kernel.instances.utility import Utility
+from adyton.kernel.instances_source import InstancesSource
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.mechanisms import Declared, trusted_functions
 from adyton.kernel.opening import checked_counts, checked_total, not_private
 from adyton.kernel.shapes import InstancesShape, SourceShape, TableShape, VectorShape
-from adyton.kernel.sources import InstancesSource, TableSource, VectorSource
+from adyton.kernel.sources import TableSource, VectorSource
 from adyton.kernel.tables.coded_table import CodedTable
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
