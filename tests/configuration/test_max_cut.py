@@ -8,6 +8,7 @@ import pytest
 
 from adyton.configuration.cut_graph import HEAVIEST, CutGraph
 from adyton.configuration.low_rank import rank_for, relaxed_cut, unit_vectors
+from adyton.configuration.made_up_cuts import cut_graph
 from adyton.configuration.max_cut import ROUNDINGS, MaxCut
 from adyton.configuration.reading_graphs import read_cut_graph
 from adyton.errors import BadInput
@@ -228,3 +229,12 @@ def test_a_file_that_is_none_tells_nothing_of_it(tmp_path, text, says):
     assert "777" not in str(told.value)
     with pytest.raises(BadInput, match="cannot be read"):
         read_cut_graph(tmp_path / "absent.txt")
+
+
+def test_made_up_graphs():
+    assert np.array_equal(cut_graph("gnp", seed=3).weights, cut_graph("gnp", seed=3).weights)
+    assert not np.array_equal(cut_graph("gnp", seed=3).weights, cut_graph("gnp", seed=4).weights)
+    with pytest.raises(BadInput, match="there is no kind of graph 'gpn'"):
+        cut_graph("gpn")
+    for family in map(MaxCut, ROUNDINGS):
+        assert {one.vertices for one in family.examples()} == {0, 12}

@@ -13,6 +13,7 @@ from adyton.arrays import Flags, Reals
 from adyton.configuration.cut_graph import CutGraph
 from adyton.configuration.family import Family
 from adyton.configuration.low_rank import rank_for, unit_vectors
+from adyton.configuration.made_up_cuts import CUT_KINDS, cut_graph
 from adyton.configuration.rounding import cut_at, cut_steps, expected_at, expected_pieces
 from adyton.errors import BadInput
 from adyton.kernel.instances.curves import Curve
@@ -78,11 +79,8 @@ class MaxCut(Family[CutGraph]):
         return cut_steps(instance.weights, *self._flips(heights, coins), lattice)
 
     def examples(self) -> Sequence[CutGraph]:
-        """A triangle, a spin glass, and a graph without vertices."""
-        chance = np.random.default_rng(0)
-        spins = np.triu(chance.choice([-1.0, 1.0], (12, 12)), 1)
-        triangle = CutGraph.of_edges(3, [(0, 1, 1), (1, 2, 1), (2, 0, 1)])
-        return [triangle, CutGraph(spins + spins.T), CutGraph(np.zeros((0, 0)))]
+        """Made-up graphs of every kind, and one without vertices."""
+        return [*(cut_graph(kind, vertices=12) for kind in CUT_KINDS), CutGraph(np.zeros((0, 0)))]
 
     def drawn(self, instance: CutGraph) -> tuple[Reals, Reals]:
         """The heights ⟨v, Z⟩ above each hyperplane, and what else is drawn for each vertex: a row a hyperplane.
