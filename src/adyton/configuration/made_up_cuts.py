@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from adyton.arrays import Reals
@@ -13,7 +15,7 @@ from adyton.whole import whole
 CUT_KINDS = ("gnp", "spins", "gaussian", "communities")
 
 
-def cut_graph(kind: str, vertices: int = 50, seed: int = 0) -> CutGraph:
+def cut_graph(kind: str, vertices: int = 50, seed: int | Sequence[int] = 0) -> CutGraph:
     """A random graph for max-cut.
 
     ``gnp`` has each edge with probability 0.2, of weight 1. ``spins`` is a spin glass: every edge, of weight 1 or −1.
@@ -26,8 +28,7 @@ def cut_graph(kind: str, vertices: int = 50, seed: int = 0) -> CutGraph:
     if kind not in CUT_KINDS:
         raise BadInput(no_such("kind of graph", kind, CUT_KINDS))
     size = whole(vertices, "vertices", 0)
-    chance = np.random.default_rng([whole(seed, "seed", 0), CUT_KINDS.index(kind)])
-    upper = np.triu(_weights(kind, size, chance), 1)
+    upper = np.triu(_weights(kind, size, np.random.default_rng(seed)), 1)
     return CutGraph(upper + upper.T)
 
 
