@@ -16,8 +16,7 @@ from adyton.whole import whole
 ITEM_KINDS = ("uncorrelated", "weak", "strong", "inverse", "lognormal")
 GRAPH_KINDS = ("gnp", "preferential", "geometric", "small-world")
 BID_KINDS = ("regions", "decay", "uniform", "weighted")
-DELIVERY_KINDS = ("random", "clustered", "mixed")
-DEPOTS = ("central", "corner", "random")
+DELIVERY_KINDS = ("random", "central", "clustered", "mixed", "corner")
 
 Seed = int | Sequence[int]
 Made = TypeVar("Made")
@@ -59,7 +58,7 @@ def items(kind: str = "lognormal", count: int = 50, seed: Seed = 0) -> Items:
 
 
 def graph(kind: str = "gnp", vertices: int = 60, seed: Seed = 0) -> WeightedGraph:
-    """A graph whose vertices weigh 1 to 100.
+    """A graph whose vertices have exponential weights: few of them matter much.
 
     ``gnp`` has each edge with probability 0.1 (Erdős and Rényi); ``preferential`` joins each new vertex to three that
     have many neighbours already (Barabási and Albert); ``geometric`` joins points of the unit square nearer than 0.2;
@@ -80,7 +79,7 @@ def graph(kind: str = "gnp", vertices: int = 60, seed: Seed = 0) -> WeightedGrap
         else:
             points = chance.random((vertices, 2))
             edges = pairs[np.hypot(*(points[pairs[:, 0]] - points[pairs[:, 1]]).T) <= 0.2]
-    return WeightedGraph(chance.integers(1, 101, vertices), edges)
+    return WeightedGraph(chance.exponential(1.0, vertices), edges)
 
 
 def _preferential(vertices: int, chance: np.random.Generator) -> Places:
@@ -112,7 +111,7 @@ def _small_world(vertices: int, chance: np.random.Generator) -> Places:
     return np.array(sorted(joined), dtype=np.int64).reshape(-1, 2)
 
 
-def bids(kind: str = "regions", goods: int = 40, count: int = 100, seed: Seed = 0) -> Bids:
+def bids(kind: str = "regions", goods: int = 30, count: int = 100, seed: Seed = 0) -> Bids:
     """Bids like those of the Combinatorial Auction Test Suite (Leyton-Brown, Pearson and Shoham, 2000).
 
     ``regions``: goods near one another, each with a common and a private worth, and a premium for large bundles;
@@ -149,29 +148,26 @@ def _bundle_size(kind: str, goods: int, chance: np.random.Generator) -> int:
     return int(chance.integers(1, 8 if kind == "uniform" else max(goods // 2, 2)))
 
 
-def deliveries(kind: str = "random", customers: int = 40, seed: Seed = 0, depot: str = "random") -> Deliveries:
+def deliveries(kind: str = "random", customers: int = 40, seed: Seed = 0) -> Deliveries:
     """Customers on a map of 1000 by 1000, after Uchoa et al., "New benchmark instances for the CVRP", 2017.
 
-    Customers stand anywhere, in clusters about three to eight seeds, or half and half; the depot in the centre, in a
-    corner, or anywhere. Demands are 1 to 100; a vehicle serves three to twenty-five customers, mostly about six.
+    ``random``: customers and depot anywhere; ``central``: the depot in the centre; ``clustered``: customers about three
+    to eight seeds; ``mixed``: half of them so; ``corner``: clusters, and the depot in a corner. Demands are 1 to 100; a
+    vehicle serves three to twenty-five customers, mostly about six.
 
     >>> deliveries("clustered", customers=5).distances.shape
     (6, 6)
     """
     chance = _start(kind, DELIVERY_KINDS, customers, seed)
-    if depot not in DEPOTS:
-        raise BadInput(no_such("place of a depot", depot, DEPOTS))
-    start = {"central": np.array([500.0, 500.0]), "corner": np.zeros(2)}.get(depot)
-    if start is None:
-        start = chance.integers(0, 1001, 2).astype(np.float64)
-    anywhere = {"random": customers, "clustered": 0, "mixed": customers // 2}[kind]
+    depot = {"central": [500.0, 500.0], "corner": [0.0, 0.0]}.get(kind) or chance.integers(0, 1001, 2).tolist()
+    anywhere = {"clustered": 0, "corner": 0, "mixed": customers // 2}.get(kind, customers)
     points = chance.integers(0, 1001, (anywhere, 2)).astype(np.float64)
     if anywhere < customers:
         points = np.vstack([points, _clusters(customers - anywhere, chance)])
     demands = chance.integers(1, 101, customers)
     served = chance.triangular(3.0, 6.0, 25.0)
     capacity = max(np.ceil(served * demands.sum() / max(customers, 1)), demands.max(initial=0))
-    return Deliveries.in_the_plane(start.tolist(), points, demands, float(capacity))
+    return Deliveries.in_the_plane(depot, points, demands, float(capacity))
 
 
 def _clusters(customers: int, chance: np.random.Generator) -> Reals:
