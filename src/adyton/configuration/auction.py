@@ -55,5 +55,5 @@ def _sharing(bundles: Sequence[Sequence[int]]) -> Places:
     goods, starts = [good for bundle in bundles for good in bundle], np.cumsum([0, *map(len, bundles)])
     known, columns = np.unique(np.array(goods, dtype=np.int64), return_inverse=True)
     wants = csr_array((np.ones(len(goods), dtype=np.int32), columns, starts), shape=(len(bundles), len(known)))
-    one, other = (wants @ wants.T).nonzero()
-    return np.stack([one, other], axis=1)[one < other].astype(np.int64)
+    pairs: Places = np.stack((wants @ wants.T).nonzero(), axis=1).astype(np.int64)
+    return pairs[pairs[:, 0] < pairs[:, 1]]

@@ -4,15 +4,16 @@ Numbers a and b are doubles on a grid on which differences are exact (:func:`on_
 double. Then nothing below is approximate.
 
 *Sign of a − ρ·b.* Let p be the double nearest to ρ·b. Rounding keeps order, and a rounds to itself: so a > p tells
-a > ρ·b, and a < p tells a < ρ·b. Only where a = p does the error of p decide, and that is a double which Dekker's product
-gives exactly. Where a or b is 0 the signs decide, so that no product is too small for this: else |a| ≥ 2⁻²⁰⁰.
+a > ρ·b, and a < p tells a < ρ·b. Only where a = p does the error of p decide, and that is a double which Dekker's
+product gives exactly. Where a or b is 0 the signs decide, so that no product is too small for this: else |a| ≥ 2⁻²⁰⁰.
 
 *Ties.* Equal lines stand in the order of their numbers. So at every ρ there is one order, and it is transitive.
 
 *Change of places.* If i stands before j at ρ, then j comes before i at some greater parameter only if b_i > b_j, at
 q = (a_i − a_j)/(b_i − b_j), and stays there. The quotient in doubles, q′, is q correctly rounded: a double below q′ is
 below q, a double above q′ is above q. So the first *double* at which j stands before i is q′ or the next one, and the
-exact order at q′ says which. A sweep that goes on at the first lattice point from there misses none: points are doubles.
+exact order at q′ says which. A sweep that goes on at the first lattice point from there misses nothing: points are
+doubles. And it goes on: at the point where it stands, j does not stand before i yet.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def clamped(values: Reals) -> Reals:
 def on_grid(values: Reals, largest: float) -> Reals:
     """Finite values rounded to multiples of 2⁻⁵¹ of the power of two above *largest*: sums and differences are exact.
 
-    >>> float(on_grid(np.array([0.1 + 0.2]), 0.5)[0]), float(on_grid(np.array([0.1 + 0.2]), 2.0**60)[0])
-    (0.30000000000000004, 0.0)
+    >>> on_grid(np.array([1 / 3, 7.6]), 2.0**49)
+    array([0.5, 7.5])
     """
     if not 0 < largest < math.inf:
         return np.asarray(values, dtype=np.float64)
@@ -110,7 +111,7 @@ def comes_before(one: int, other: int, a: Reals, b: Reals, parameter: float) -> 
 
 @compiled
 def overtaken_from(first: int, second: int, a: Reals, b: Reals) -> float:
-    """The first double at which *second* stands before *first*, which stands before it until then; infinity if never."""
+    """The first double at which *second* stands before *first*, which now stands before it; infinity if never."""
     return lost_from(a[first] - a[second], b[first] - b[second], first < second)
 
 

@@ -14,6 +14,7 @@ from adyton.configuration.exact_order import LARGEST, first_is_overtaken, first_
 from adyton.configuration.family import Instance
 from adyton.configuration.sweep import Reached, SweptFamily
 
+
 @dataclass
 class Candidates:
     """What may be chosen in one run: candidate i has the score a_i − ρ·b_i while it is open.

@@ -25,7 +25,7 @@ class IndependentSet(SweptFamily[WeightedGraph]):
     the whole graph, or, if ``adaptive``, of what is left of it.
 
     >>> star = WeightedGraph(weights=[3, 2, 2], edges=[(0, 1), (0, 2)])
-    >>> IndependentSet().run(star, 0.0), IndependentSet().run(star, 1.0)
+    >>> IndependentSet().run(star, 0.0), IndependentSet().run(star, 1.5)
     (3.0, 4.0)
     """
 

@@ -115,11 +115,11 @@ def bids(kind: str = "regions", goods: int = 30, count: int = 100, seed: Seed = 
     """Bids like those of the Combinatorial Auction Test Suite (Leyton-Brown, Pearson and Shoham, 2000).
 
     ``regions``: goods near one another, each with a common and a private worth, and a premium for large bundles;
-    ``decay``: bundles that stop growing with probability ¼; ``uniform``: one to seven goods; ``weighted``: up to half of
-    the goods. Except for regions, a price is random and in proportion to the number of goods.
+    ``decay``: bundles that stop growing with probability ¼; ``uniform``: one to seven goods; ``weighted``: up to half
+    of the goods. Except for regions, a price is random and in proportion to the number of goods.
 
     >>> bids("uniform", goods=5, count=2, seed=3).bundles
-    ((0, 1), (1, 2, 3))
+    ((0, 1, 2, 3, 4), (0, 3, 4))
     """
     chance = _start(kind, BID_KINDS, count, seed)
     whole(goods, "goods", 1)
@@ -136,7 +136,7 @@ def bids(kind: str = "regions", goods: int = 30, count: int = 100, seed: Seed = 
             bundle = chance.choice(goods, size, replace=False)
             price = 100.0 * size * chance.uniform(0.5, 1.5 if kind == "uniform" else 1.0)
         prices[bid] = max(round(float(price)), 1)
-        bundles.append(bundle)
+        bundles.append(bundle.tolist())
     return Bids(prices, bundles, goods)
 
 

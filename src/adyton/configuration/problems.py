@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
+from adyton.whole import maybe_whole
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,8 @@ class Bids:
 
     def __init__(self, prices: npt.ArrayLike, bundles: Sequence[Sequence[int]], goods: int | None = None) -> None:
         held = tuple(tuple(sorted(set(_whole(bundle, "goods of a bundle").ravel().tolist()))) for bundle in bundles)
+        if goods is not None and maybe_whole(goods) is None:
+            raise BadInput("goods must be a whole number: how many goods there are.")
         _set(self, prices=_reals(prices, "prices"), bundles=held, goods=goods)
         _same_length(prices=self.prices, bundles=self.bundles)
 
@@ -152,6 +158,6 @@ def _whole(values: npt.ArrayLike, name: str) -> Places:
     raise BadInput(f"{name} must be whole numbers.") from None
 
 
-def _frozen(numbers: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+def _frozen(numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
     numbers.flags.writeable = False
     return numbers
