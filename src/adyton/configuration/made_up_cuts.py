@@ -23,7 +23,7 @@ def cut_graph(kind: str, vertices: int = 50, seed: int | Sequence[int] = 0) -> C
     most edges between groups and for few inside.
 
     >>> cut_graph("spins", vertices=3, seed=1).weights.tolist()
-    [[0.0, -1.0, -1.0], [-1.0, 0.0, 1.0], [-1.0, 1.0, 0.0]]
+    [[0.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -1.0, 0.0]]
     """
     if kind not in CUT_KINDS:
         raise BadInput(no_such("kind of graph", kind, CUT_KINDS))

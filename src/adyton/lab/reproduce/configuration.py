@@ -13,18 +13,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.kernel.instances.lattice import POINTS
-from adyton.kernel.instances.private_instances import ADD_REMOVE, PrivateInstances
+from adyton.kernel.instances.lattice import POINTS, Lattice
 from adyton.kernel.instances.smooth_sums import SmoothSums
 from adyton.kernel.instances.step_sums import StepSums
 from adyton.kernel.instances.survey import SummedUtility
 from adyton.kernel.instances.utility import UNIT, Utility
 from adyton.kernel.instances.votes import StepVote, Vote
-from adyton.kernel.mechanisms.tuned_parameter import TunedParameter
+from adyton.kernel.kernel import Kernel
 from adyton.lab.engine import Advance, unseen
-from adyton.lab.reproduce.configuration_bound import bound
+from adyton.lab.reproduce.configuration_bound import Windows, bound
 from adyton.lab.reproduce.configuration_pools import Kind, Pool, kinds
-from adyton.noise import SimulatedNoise
 
 CLIPS = ("0.1", "0.05")
 PAPER = "value"
@@ -73,7 +71,7 @@ class Protocol:
         return number_of_kinds * (self.to_tune + self.to_judge + runs)
 
 
-FULL = Protocol((10, 20, 50, 100, 200, 500, 1000), ("0.1", "0.3", "1", "3"), 40, 2000, 2000)
+FULL = Protocol((10, 20, 50, 100, 200, 500, 1000), ("0.1", "0.3", "1", "3"), 20, 2000, 1000)
 QUICK = Protocol((10, 50, 200), ("0.1", "1"), 10, 500, 500)
 
 
@@ -101,10 +99,9 @@ def tuned_on(kind: Kind, asked: Protocol, number: int, advance: Advance = unseen
             without = judging.regret(best_place(summed_up(exact, sample, tuning, _EXACT)))
             for name, said in votes.items():
                 sums = summed_up(said, sample, tuning, utility_for(name, tuning))
-                optimum = best_place(sums)
+                windows = Windows.of([said[one] for one in sample], best_place(sums))
                 for place, epsilon in enumerate(asked.epsilons):
-                    noise = SimulatedNoise(np.random.SeedSequence([number, trial, size, place]))
-                    drawn = drawn_place(sums, epsilon, noise)
+                    drawn = drawn_place(sums, tuning.lattice, epsilon, [number, trial, size, place])
                     lost = (int(sums.tops.max()) - int(sums.at(np.array([drawn]))[0])) / UNIT
                     yield Tuned(
                         family=kind.family.name,
@@ -118,7 +115,7 @@ def tuned_on(kind: Kind, asked: Protocol, number: int, advance: Advance = unseen
                         without_privacy=without,
                         default=default,
                         loss=lost,
-                        bound=bound([said[one] for one in sample], optimum, float(epsilon)),
+                        bound=bound(windows, float(epsilon)),
                     )
                     advance(1)
 
@@ -154,7 +151,7 @@ def best_place(sums: SummedUtility) -> int:
     return int(promising[sums.at(promising).argmax()])
 
 
-def drawn_place(sums: SummedUtility, epsilon: str, noise: SimulatedNoise) -> int:
-    """A place by the mechanism's own law, with seeded chance."""
-    drawn = TunedParameter().draw(PrivateInstances(sums, ADD_REMOVE), Fraction(epsilon), noise, trials=1)
-    return int(drawn[0, 0])
+def drawn_place(sums: SummedUtility, lattice: Lattice, epsilon: str, seed: Sequence[int]) -> int:
+    """A place, drawn by the kernel as from private instances, with seeded chance."""
+    kernel = Kernel.simulated_instances(sums, lattice, epsilon=epsilon, seed=np.random.SeedSequence(seed))
+    return lattice.nearest(kernel.root.tune(epsilon))

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from adyton.lab.reproduce.canvas import BLUE, GREEN, OTHERS, SKY, VERMILLION, canvas, common_legend, plain_log
+from adyton.lab.reproduce.canvas import BLUE, GREEN, SKY, VERMILLION, Styles, canvas, common_legend, plain_log, styles
 from adyton.lab.reproduce.configuration_tables import EPSILON, UTILITY, MeanTuned
 
-_COLOURS = (SKY, GREEN, BLUE, VERMILLION, *OTHERS[1:])
-_MARKERS = ("v", "D", "o", "s", "^", "P")
+_STYLES: Styles = {"0.1": (SKY, "v"), "0.3": (GREEN, "D"), "1": (BLUE, "o"), "3": (VERMILLION, "s")}
+"""An ε looks the same in all pictures."""
 _WIDE = 3
 """So many panels stand in a line."""
 
@@ -51,14 +51,15 @@ def draw_bounds(path: Path, found: Sequence[MeanTuned]) -> Path:
 
 def _draw_lines(axes: Any, found: Sequence[MeanTuned]) -> None:
     epsilons = list(dict.fromkeys(one.epsilon for one in found))
+    style_of = styles(epsilons, _STYLES)
     for place, epsilon in enumerate(epsilons):
         line = [one for one in found if one.epsilon == epsilon]
         axes.errorbar(
             [one.instances * 1.03 ** (place - (len(epsilons) - 1) / 2) for one in line],
             [one.regret for one in line],
             yerr=[one.deviation for one in line],
-            color=_COLOURS[place % len(_COLOURS)],
-            marker=_MARKERS[place % len(_MARKERS)],
+            color=style_of[epsilon][0],
+            marker=style_of[epsilon][1],
             markersize=4,
             linewidth=1.4,
             capsize=2,

@@ -58,6 +58,7 @@ def kinds() -> list[Kind]:
     for name in ("gnp", "spins"):
         found.append(Kind(MaxCut(), f"{name}, rotation", partial(cut_graph, name, vertices=50)))
         found.append(Kind(MaxCut("threshold"), f"{name}, threshold", partial(cut_graph, name, vertices=50)))
+    found.append(Kind(MaxCut("expected"), "gnp, expected", partial(cut_graph, "gnp", vertices=50)))
     return found
 
 
@@ -82,7 +83,8 @@ class Pool:
 
     def votes(self, utility: Utility) -> list[Vote]:
         """What every instance says."""
-        return [vote_of(curve, self.lattice, utility) for curve in self.curves]
+        with np.errstate(all="ignore"):
+            return [vote_of(curve, self.lattice, utility) for curve in self.curves]
 
     def regret(self, place: int) -> float:
         """The mean over instances of how far below the best parameter for that very instance this one is, in parts."""
@@ -100,20 +102,15 @@ class Pool:
     @cached_property
     def best(self) -> Reals:
         """The largest value on every instance."""
-        whole = Utility.named("regret", clip=1)
-        found = np.zeros(len(self.curves))
-        for number, curve in enumerate(self.curves):
-            if isinstance(curve, StepCurve):
-                found[number] = curve.values.max()
-            else:
-                vote = vote_of(curve, self.lattice, whole)
-                found[number] = vote.best if isinstance(vote, SmoothVote) else 0.0
-        return found
+        said = self.votes(Utility.named("regret", clip=1))
+        pairs = zip(self.curves, said, strict=True)
+        found = [curve.values.max() if isinstance(curve, StepCurve) else _best(vote) for curve, vote in pairs]
+        return np.array(found, dtype=np.float64)
 
     @cached_property
     def _keys(self) -> Places:
         numbers = np.repeat(np.arange(len(self.curves)), [curve.starts.size for curve in self.curves])
-        return numbers * POINTS + np.concatenate([curve.starts for curve in self.curves])
+        return np.asarray(numbers * POINTS + np.concatenate([curve.starts for curve in self.curves]))
 
     @cached_property
     def _coefficients(self) -> Reals:
@@ -125,3 +122,7 @@ class Pool:
             for curve in self.curves
         ]
         return np.concatenate(rows)
+
+
+def _best(vote: Vote) -> float:
+    return vote.best if isinstance(vote, SmoothVote) else 0.0

@@ -16,7 +16,7 @@ _WIDTH = 140
 
 
 def write_all(evaluation: Evaluation, records: Sequence[Any], given: Given) -> list[Sheet]:
-    """Write records.jsonl, tables.json, tables.txt, the pictures and report.html, some records.csv; returns all tables."""
+    """Write records.jsonl, tables.json, tables.txt, the pictures and report.html; returns all tables."""
     from adyton import __version__
 
     folder = given.folder
