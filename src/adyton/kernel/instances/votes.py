@@ -20,7 +20,7 @@ from adyton.whole import rises
 _LARGEST_TERM = 2.0**44
 """How many levels a term of a smooth curve may be worth where it is used: beyond, doubles would not settle them."""
 _WIDEST = 2.0**64
-"""How many times the lower end of an interval its upper end may be, for smooth curves."""
+"""How many times the first point of an interval its upper end may be, for smooth curves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def _smooth_vote(curve: SmoothCurve, lattice: Lattice, utility: Utility) -> Vote
     starts, coefficients = _checked_starts(curve.starts, POINTS), _checked_reals(curve.coefficients)
     if starts is None or coefficients is None or coefficients.shape != (starts.size, 3):
         return FLAT
-    if not 0 < lattice.high <= _WIDEST * lattice.low:
+    if not 0 < lattice.high <= _WIDEST * lattice.point(0):
         return FLAT
     ends = np.append(starts[1:], POINTS) - 1
     telling = _telling(starts, ends, coefficients, lattice)
