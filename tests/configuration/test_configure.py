@@ -20,7 +20,7 @@ from adyton.kernel.ledger import Ledger
 
 @dataclass(frozen=True)
 class Liked(ad.configuration.Family):
-    """An instance is the parameter that it likes; further away is worse. Steps of a thousandth of the interval."""
+    """An instance is the parameter that it likes; further away is worse. Steps of 1/250 of the interval."""
 
     name = "liked"
     interval = (0.0, 2.0)
@@ -34,8 +34,8 @@ class Liked(ad.configuration.Family):
     def curve(self, instance, lattice):
         if self.fails:
             raise ZeroDivisionError("on purpose")
-        starts = np.arange(1000) * (POINTS // 1000)
-        middles = lattice.point(starts + POINTS // 2000)
+        starts = np.arange(250) * (POINTS // 250)
+        middles = lattice.point(starts + POINTS // 500)
         return StepCurve(starts, 100 - 40 * np.abs(middles - instance))
 
     def examples(self):
@@ -185,7 +185,7 @@ def test_a_smooth_family():
         def examples(self):
             return [1.0]
 
-    assert 1.5 < ad.configure(Smooth(), [2.0] * 4000, 1).parameter < 2.7
+    assert 1.5 < ad.configure(Smooth(), [2.0] * 1500, 1).parameter < 2.7
 
 
 def test_what_was_paid_is_kept():
@@ -254,7 +254,7 @@ def losses(curves, utility, epsilon, neighbours, default=None, draws=300):
 
     lattice = Lattice(0.0, 2.0)
     sums = survey(curves, lambda curve: curve, lattice, utility)
-    grid = np.arange(2000) * (POINTS // 2000)
+    grid = np.arange(2000) * (POINTS // 500)
     least = np.lib.stride_tricks.sliding_window_view(sums.at(grid), 22).min(axis=1).max()  # a little wider than w
     kernel = Kernel.simulated_instances(sums, lattice, epsilon=1000, neighbours=neighbours, seed=1)
     chosen = [kernel.root.tune(epsilon, default) for _ in range(draws)]
