@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,8 +20,10 @@ from adyton.interrupts import termination_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
 
     from adyton.configuration.family import Family
+    from adyton.configuration.guarantee import Guarantee
 
 _PLAN, _TODAY = "plan", "today"
 _OWNERS = ("file", "folder")
@@ -93,67 +96,74 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Tune a parameter of an algorithm on private instances; "adyton configure plan" says how many a target needs."""
-    if words and words[0] == _PLAN and not instances:
-        from adyton.configuration.guarantee import planned
-
-        promise = planned(
-            epsilon,
-            neighbours=neighbours,
-            utility=utility,
-            clip=clip,
-            bound=bound,
-            points=points,
-            has_default=default is not None,
-        )
+    words = words or []
+    if words[:1] == [_PLAN] and not instances:
+        promise = _promise(epsilon, neighbours, utility, clip, bound, points, default)
         print_plan(promise, target, as_json=as_json)
         return
     if target is not None or points is not None:
         raise BadInput("--target and --points belong to a plan. Write adyton configure plan --target 0.005.")
-    files = [*(instances or ()), *(words or ())]
+    files = [*(instances or ()), *words]
     if family is None or not files:
         raise BadInput("say what to tune, and on which instances: --family auction --instances 'bids/*.txt'.")
-    from adyton.configuration.configure import configure
     from adyton.configuration.registry import family_named
 
     tuned = family_named(family, asked.options_of(option))
-    ends, today = _interval(interval), _default(default, tuned)
+    settings: dict[str, Any] = {"interval": _interval(interval), "default": _default(default, tuned)}
+    settings |= {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound}
     amount = budget(epsilon, "--epsilon")
-    unit = "instance" if owner_from is None else "owner"
-    accept_large(amount, "a configuration", unit, yes=yes, quiet=quiet)
+    accept_large(amount, "a configuration", "instance" if owner_from is None else "owner", yes=yes, quiet=quiet)
     delivery = Delivery(out_file, report, as_json, quiet)
     delivery.check(overwrite)
-    held, owners = _instances(tuned, files, owner_from)
-    settings: dict[str, Any] = {
-        "neighbours": neighbours,
-        "utility": utility,
-        "clip": clip,
-        "bound": bound,
-        "public": public,
-    }
-    if not public:
-        named = dataset or Path(files[0]).resolve().parent.name or "instances"
-        settings |= {"ledger": ledger, "dataset": named, "total": total_of(amount, total, ledger)}
-    elif ledger is not None or total is not None:
-        raise BadInput("public instances need no ledger: nothing is spent on them. Leave --ledger and --total out.")
+    settings |= _paid_from(amount, ledger, total, dataset or _folder_of(files), public=public, seed=seed)
+    held, settings["owner"] = _instances(tuned, files, owner_from)
     with termination_interrupts(), progress("asking instances", len(held), quiet=quiet or as_json) as advance:
-        try:
-            configure(
-                tuned,
-                held,
-                amount,
-                interval=ends,
-                default=today,
-                owner=owners,
-                seed=seed,
-                progress=_advanced(advance),
-                keep=delivery.keep,
-                **settings,
-            )
-        except KeyboardInterrupt as interrupt:
-            if delivery.kept is None:
-                raise
-            raise InterruptedRelease(delivery.interrupted(), interrupt) from None
+        _tune(tuned, held, amount, settings, _advanced(advance), delivery)
     delivery.finish()
+
+
+def _tune(
+    family: Family[object],
+    instances: list[object],
+    amount: Fraction,
+    settings: dict[str, Any],
+    told: Callable[[int, int], None],
+    delivery: Delivery,
+) -> None:
+    from adyton.configuration.configure import configure
+
+    try:
+        configure(family, instances, amount, progress=told, keep=delivery.keep, **settings)
+    except KeyboardInterrupt as interrupt:
+        if delivery.kept is None:
+            raise
+        raise InterruptedRelease(delivery.interrupted(), interrupt) from None
+
+
+def _promise(
+    epsilon: str, neighbours: str, utility: str, clip: str, bound: str | None, points: int | None, default: str | None
+) -> Guarantee:
+    from adyton.configuration.guarantee import planned
+
+    about = {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound}
+    return planned(epsilon, points=points, has_default=default is not None, **about)  # type: ignore[arg-type]
+
+
+def _paid_from(
+    amount: Fraction, ledger: Path | None, total: str | None, dataset: str, *, public: bool, seed: int | None
+) -> dict[str, Any]:
+    """The ledger and what it may hold; for public instances neither, but a seed."""
+    if not public:
+        return {"ledger": ledger, "dataset": dataset, "total": total_of(amount, total, ledger), "seed": seed}
+    if ledger is not None or total is not None:
+        raise BadInput("public instances need no ledger: nothing is spent on them. Leave --ledger and --total out.")
+    return {"public": True, "seed": seed}
+
+
+def _folder_of(files: list[str]) -> str:
+    """The folder of the first file, as far as it is named without a pattern: what the instances are called."""
+    plain = (one.name for one in Path(files[0]).resolve().parents if not glob.has_magic(str(one)))
+    return next(plain, "") or "instances"
 
 
 def _advanced(advance: Callable[[int], None]) -> Callable[[int, int], None]:
