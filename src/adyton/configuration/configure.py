@@ -58,9 +58,10 @@ def configure(
 
     A *ledger* remembers what was spent; *total* is what it may hold in all, *epsilon* if nobody says, and *dataset*
     names the instances in it. It refuses another relation, unit, interval, utility or clip than it was used with; the
-    data owner's consent is said with *accept*, such as ``{"schema"}``. With ``public=True`` the instances are declared public: the noise is simulated, from
-    *seed*, the result says that it is not private, and the curve is told. *progress* is told how many instances are
-    done, and how many there are; *keep* is given what was paid for before any interrupt takes effect.
+    data owner's consent is said with *accept*, such as ``{"schema"}``. With ``public=True`` the instances are declared
+    public: the noise is simulated, from *seed*, the result says that it is not private, and the curve is told.
+    *progress* is told how many instances are done, and how many there are; *keep* is given what was paid for before any
+    interrupt takes effect.
 
     >>> import adyton as ad
     >>> def served(demand, price):  # an algorithm of one's own, as a black box
