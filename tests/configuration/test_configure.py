@@ -42,6 +42,20 @@ class Liked(ad.configuration.Family):
         return [0.5, 1.5]
 
 
+class Nameless(Liked):
+    """Found out before anything is paid, not when the result is written."""
+
+    name = None
+
+
+class Broken(Liked):
+    """Its curve begins at place 1."""
+
+    def curve(self, instance, lattice):
+        return StepCurve(np.array([1, 5]), np.array([1.0, 2.0]))
+
+
+NAMELESS, BROKEN = Nameless(), Broken()
 INSTANCES = [0.69, 0.7, 0.71] * 100
 
 
@@ -142,6 +156,8 @@ BAD = {
     "no family": ({"family": "knapsack!"}, "family must be an algorithm with a parameter"),
     "a class": ({"family": Liked}, r"Write Liked\(\)"),
     "a failing family": ({"family": Liked(fails=True)}, "fails on its own example: ZeroDivisionError: on purpose"),
+    "a nameless family": ({"family": NAMELESS}, "a family must have a name"),
+    "a broken curve": ({"family": BROKEN}, "its curve does not begin at place 0"),
     "clip 0": ({"clip": 0}, "clip must be greater than 0"),
     "clip 2": ({"clip": 2}, "clip must be greater than 0"),
     "clip and words": ({"clip": "much"}, "clip must be a finite number"),
