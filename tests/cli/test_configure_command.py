@@ -43,6 +43,8 @@ def test_from_files_to_a_parameter(bids, tmp_path):
     assert "<svg" in html
     assert "What the instances say" not in html
     assert "<script" not in html
+    assert "The instances in bids" in html
+    assert "stays hidden" in html
     assert ad.Ledger.read(ledger).spent == ad.Ledger.read(ledger).total / 2
 
 
@@ -68,7 +70,10 @@ def test_public_instances_show_their_curve(bids, tmp_path):
     done = run(*arguments, "--report", page)
     assert done.exit_code == 0, done.output
     assert "NOT PRIVATE" in done.stdout
-    assert "What the instances say" in page.read_text()
+    html = page.read_text()
+    assert "What the instances say" in html
+    assert "stays hidden" not in html
+    assert "The budget" not in html
     again = run(*arguments, "--json")
     assert json.loads(again.stdout) == json.loads(run(*arguments, "--json").stdout)
 
