@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.kernel.instances.curves import StepCurve
 from adyton.kernel.instances.lattice import Lattice
@@ -42,7 +42,7 @@ class Grid:
     interval: Any = (0.0, 1.0)
     examples: Sequence[Any] = ()
     name: str = "grid"
-    _axes: tuple[Reals, ...] = field(init=False, repr=False, compare=False)
+    _every: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not callable(self.run):
@@ -56,11 +56,12 @@ class Grid:
         sides = [whole(count, "points", 2) for count in counts]
         if math.prod(sides) > MOST_POINTS:
             raise BadInput(f"a grid may have {MOST_POINTS:,} points, given {math.prod(sides):,}. Use fewer for each.")
-        axes = tuple(
-            low + (high - low) * ((np.arange(side) + 0.5) / side)
+        axes = [
+            (low + (high - low) * ((np.arange(side) + 0.5) / side)).tolist()
             for (low, high), side in zip(intervals, sides, strict=True)
-        )
-        object.__setattr__(self, "_axes", axes)
+        ]
+        every = tuple(axes[0]) if len(axes) == 1 else tuple(itertools.product(*axes))
+        object.__setattr__(self, "_every", every)
 
     @property
     def intervals(self) -> tuple[tuple[float, float], ...]:
@@ -74,21 +75,19 @@ class Grid:
     @property
     def size(self) -> int:
         """How many points there are in all."""
-        return math.prod(axis.size for axis in self._axes)
+        return len(self._every)
 
     def parameter(self, number: int) -> Parameter:
         """The parameter at a point: a number, or a tuple of them."""
-        places = np.unravel_index(number, tuple(axis.size for axis in self._axes))
-        values = tuple(float(axis[place]) for axis, place in zip(self._axes, places, strict=True))
-        return values[0] if len(values) == 1 else values
+        return self._every[number]
 
     def parameters(self) -> list[Parameter]:
         """Those of all points, in order."""
-        return [self.parameter(number) for number in range(self.size)]
+        return list(self._every)
 
     def curve(self, instance: Any) -> StepCurve:
         """What is reached on an instance at every point."""
-        values = np.array([self._tried(instance, parameter) for parameter in self.parameters()])
+        values = np.array([self._tried(instance, parameter) for parameter in self._every])
         known = np.isfinite(values)
         best = float(values[known].max()) if known.any() else 0.0
         return StepCurve(np.arange(self.size), np.where(known, values, best - abs(best)))  # a regret of 1

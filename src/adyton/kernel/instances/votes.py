@@ -47,11 +47,12 @@ FLAT = StepVote(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 def vote_of(curve: object, parameters: Lattice | int, utility: Utility) -> Vote:
     """The vote of a curve over a lattice, or over a number of points; the flat one for what is no such curve."""
-    if type(curve) is StepCurve:
-        return _step_vote(curve, POINTS if isinstance(parameters, Lattice) else parameters, utility)
-    if type(curve) is SmoothCurve and isinstance(parameters, Lattice):
-        return _smooth_vote(curve, parameters, utility)
-    return FLAT
+    with np.errstate(all="ignore"):
+        if type(curve) is StepCurve:
+            return _step_vote(curve, POINTS if isinstance(parameters, Lattice) else parameters, utility)
+        if type(curve) is SmoothCurve and isinstance(parameters, Lattice):
+            return _smooth_vote(curve, parameters, utility)
+        return FLAT
 
 
 def _step_vote(curve: StepCurve, places: int, utility: Utility) -> Vote:
