@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.cli import asked
-from adyton.cli.charges import total_of
+from adyton.cli.charges import check_words, total_of
 from adyton.cli.configuration_delivery import Delivery
 from adyton.cli.configuration_plan import print_plan
 from adyton.cli.console import InterruptedRelease, accept_large, progress
-from adyton.cli.options import Dataset, LedgerFile, Quiet, Total, Yes
+from adyton.cli.options import Accept, Dataset, LedgerFile, Quiet, Total, Yes
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
@@ -84,6 +84,7 @@ def command(
     ledger: LedgerFile = None,
     total: Total = None,
     dataset: Dataset = None,
+    accept: Accept = None,
     out_file: _Out = None,
     report: _Report = None,
     overwrite: _Overwrite = False,
@@ -110,7 +111,8 @@ def command(
 
     tuned = family_named(family, asked.options_of(option))
     settings: dict[str, Any] = {"interval": _interval(interval), "default": _default(default, tuned)}
-    settings |= {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound}
+    settings |= {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound, "accept": accept or ()}
+    check_words(accept or ())
     amount = budget(epsilon, "--epsilon")
     accept_large(amount, "a configuration", "instance" if owner_from is None else "owner", yes=yes, quiet=quiet)
     delivery = Delivery(out_file, report, as_json, quiet)
