@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from adyton.configuration.cut_graph import CutGraph
 from adyton.configuration.problems import Bids, Deliveries, Items, WeightedGraph
+from adyton.configuration.reading_graphs import cut_graph_in
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
 
@@ -34,11 +36,12 @@ def read_instances(kind: type[Kind], files: Files) -> list[Kind]:
     """The instances in a file, in files, or in those that a pattern like ``bids/*.txt`` names; in order of names.
 
     *kind* is what a family calls its ``kind``. A file holds one instance in the format that is common for its kind:
-    :func:`items_in`, :func:`graph_in`, :func:`bids_in` or :func:`deliveries_in`. A file whose name ends in ``.jsonl``
-    holds one instance a line, as a JSON object with the fields of its kind; that works for a kind of your own, too.
+    :func:`items_in`, :func:`graph_in`, :func:`bids_in`, :func:`deliveries_in` or
+    :func:`~adyton.configuration.reading_graphs.cut_graph_in`. A file whose name ends in ``.jsonl`` holds one
+    instance a line, as a JSON object with the fields of its kind; that works for a kind of your own, too.
     """
     found: list[Kind] = []
-    for path in _paths(files):
+    for path in paths_of(files):
         text = _text(path)
         if path.suffix.lower() in JSON_LINES:
             found += _json_lines(kind, text)
@@ -159,11 +162,12 @@ READERS: dict[type, Callable[[str], Any]] = {
     WeightedGraph: graph_in,
     Bids: bids_in,
     Deliveries: deliveries_in,
+    CutGraph: cut_graph_in,
 }
 """How the text of a file becomes an instance of a kind."""
 
 
-def _paths(files: Files) -> Iterator[Path]:
+def paths_of(files: Files) -> Iterator[Path]:
     """Files one by one; patterns are replaced by what they name."""
     for given in [files] if isinstance(files, str | os.PathLike) else files:
         path = Path(given)
