@@ -138,3 +138,36 @@ def test_mistakes_that_come_later(bids, tmp_path):
         assert (done.exit_code, said in done.stderr) == (2, True), done.output
     assert file.read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_interrupt_does_not_lose_what_was_paid_for(bids, tmp_path, monkeypatch, kept):
+    from adyton.configuration import configure as module
+
+    whole = module.configure
+
+    def interrupted(*arguments, **options):
+        whole(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "configure", interrupted)
+    file = tmp_path / "config.json"
+    ask = ("configure", "--family", "auction", "--instances", f"{bids}/north/*.txt", *(("--out", file) if kept else ()))
+    done = run(*ask)
+    assert done.exit_code == 130, done.output
+    assert f"The configuration is {f'in {file}' if kept else 'printed'}; ε = 1 was charged" in done.stderr
+    found = ad.Configuration.load(file) if kept else ad.Configuration.from_dict(json.loads(done.stdout))
+    assert found.family == "auction"
+
+
+def test_what_cannot_be_written_is_printed(bids, tmp_path, monkeypatch):
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ad.Configuration, "save", full)
+    done = run(
+        "configure", "--family", "auction", "--instances", f"{bids}/north/*.txt", "--out", tmp_path / "config.json"
+    )
+    assert done.exit_code == 1, done.output
+    assert "could not be written" in done.stderr
+    assert ad.Configuration.from_dict(json.loads(done.stdout)).family == "auction"
