@@ -81,7 +81,7 @@ PROFILES = {
         plan_draws=2_000,
     ),
 }
-LEARNERS = ("chosen", "friedman-schuster", "jagannathan", "naive-bayes-tree")
+LEARNERS = ("chosen", "friedman-schuster", "jagannathan", "naive-bayes-tree", "profiled-tree")
 """Whose fitted models are attacked as a whole: each stops, chooses or counts in another way."""
 Advance = Callable[[], None]
 
