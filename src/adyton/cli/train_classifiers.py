@@ -41,10 +41,11 @@ def command(
     hundred, in sample and on tables that were held out. No private data are touched.
     """
     from adyton.lab.classifying.accuracies import Accuracies
-    from adyton.lab.classifying.training import EPSILONS, steps, taught_by
+    from adyton.lab.classifying.training import EPSILONS, check_folder, steps, taught_by
     from adyton.lab.corpus.r_labelled import r_labelled_tables
 
     budgets = [positive(one, "--epsilon") for one in epsilon or EPSILONS]
+    check_folder(out_folder)
     found = r_labelled_tables(tables)
     kept = Accuracies(cache)
     with progress("measuring", steps(len(found), len(budgets)), quiet=quiet or as_json) as advance:
