@@ -117,6 +117,7 @@ def test_benchmark_of_classifiers(tables):
     assert len(records) == 4 * len(methods)
     for record in records:
         assert len(record["accuracies"]) == 4
+        assert record["error"] is None  # of a single split
         assert record["mean"] == pytest.approx(np.mean(record["accuracies"]))
     for method in methods:
         means = [record["mean"] for record in records if record["method"] == method]

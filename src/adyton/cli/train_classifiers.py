@@ -10,7 +10,6 @@ import typer
 
 from adyton.cli.console import notes, out, print_json, printable, progress
 from adyton.cli.options import Quiet
-from adyton.errors import BadInput
 from adyton.exact import positive
 
 if TYPE_CHECKING:
@@ -86,8 +85,6 @@ def _teach_conditionals(
     from adyton.lab.classifying.conditionals import taught_conditionals
     from adyton.learning.tree_choices import FILE
 
-    if not folder.is_dir():
-        raise BadInput(f"{folder} is not a folder. Give one that exists.")
     with progress("growing trees", None, quiet=quiet or as_json) as advance:
         learnt = taught_conditionals(tables, budgets, trials=trials, advance=advance)
     learnt.save(folder / FILE)

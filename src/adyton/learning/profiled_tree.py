@@ -12,7 +12,7 @@ from adyton.arrays import Flags, Reals
 from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.sources import TableSource
 from adyton.learning.chosen_tree import deepest
-from adyton.learning.class_tables import check_tables, measured_table
+from adyton.learning.class_tables import check_tables, class_vectors, measured_table
 from adyton.learning.learner import Learner
 from adyton.learning.node_profiles import unused
 from adyton.learning.profiled_tree_model import ProfiledTreeModel, weighed_profile
@@ -112,9 +112,12 @@ class ProfiledTree(Learner):
             choosing = self.choice_share * epsilon
             places, left = _best(source, target, free, most, choosing / most), epsilon - choosing
         each = left / len(places)
-        tables = {place: measured_table(source, target.schema.names[place], target.label, each) for place in places}
+        vectors = class_vectors(source, [target.schema.names[place] for place in places], target.label).values()
+        tables = [measured_table(vector, each) for vector in vectors]
         weight, scale = float(self.weight), 1 / float(each)
-        return {place: weighed_profile(table, prior, scale, weight) for place, table in tables.items()}
+        return {
+            place: weighed_profile(table, prior, scale, weight) for place, table in zip(places, tables, strict=True)
+        }
 
 
 def _best(source: TableSource, target: Target, free: Flags, most: int, each: Fraction) -> list[int]:

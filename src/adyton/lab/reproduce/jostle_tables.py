@@ -38,7 +38,7 @@ def all_sheets(scores: Iterable[Score]) -> list[Sheet]:
         cells.setdefault((one.table, one.epsilon), {})[one.method] = one
     sheets = [
         _claims_sheet("What the paper says of its figure, and what came out here", "the paper says", published(cells)),
-        _claims_sheet("What else is claimed here of the chosen tree, of naive Bayes and of auto", "claim", claims(cells)),
+        _claims_sheet("What else is claimed of the chosen tree, naive Bayes and auto", "claim", claims(cells)),
     ]
     for table in dict.fromkeys(one.table for one in found):
         part = {place: methods for place, methods in cells.items() if place[0] == table}
