@@ -87,7 +87,7 @@ PROFILES = {
         toys=3,
     ),
 }
-LEARNERS = ("chosen", "friedman-schuster", "jagannathan", "naive-bayes-tree")
+LEARNERS = ("chosen", "friedman-schuster", "jagannathan", "naive-bayes-tree", "profiled-tree")
 """Whose fitted models are attacked as a whole: each stops, chooses or counts in another way."""
 Advance = Callable[[], None]
 
