@@ -259,3 +259,36 @@ def test_zero_rows():
     assert not empty.root.leaves(tree, "b").measure(Identity((5, 10)), 60).answers.any()
     stump = RowTree.stump(["a"])
     assert empty.root.choose_splits(SplitChoice(stump, stump.free(), "b", "gini"), 60) == (0,)
+
+
+def test_many_tables_in_one_pass_are_those_of_single_ones(dirty, monkeypatch):
+    table, codes = dirty
+    groups = [*itertools.combinations(SCHEMA.names, 2), ("y", "a"), ("c",), SCHEMA.names]
+    expected = [table.select(list(names)).vectorize() for names in groups]
+    passes, honest = [], private_table.counted
+    monkeypatch.setattr(
+        private_table, "counted", lambda backend, rows: (passes.append(rows.columns), honest(backend, rows))[1]
+    )
+    for one, other in zip(table.tables(groups), expected, strict=True):
+        assert np.array_equal(one, other)
+    assert len(passes) == 1
+    monkeypatch.setattr(private_table, "KEYS_TOGETHER", 12)
+    for one, other in zip(table.tables(groups), expected, strict=True):
+        assert np.array_equal(one, other)
+    for one, other in zip(CodedTable.checked(codes, SCHEMA).tables(groups), expected, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_tables_share_rows_so_that_costs_add_up():
+    rows = pyarrow.table({"a": [0, 1, 1], "y": [0, 1, 1]})
+    kernel = Kernel(rows, schema=Schema({"a": Integer(0, 2), "y": Integer(0, 1)}), epsilon=3)
+    pair, single = kernel.root.tables([("y", "a"), ["a"]])
+    assert (pair.shape, single.shape) == ((2, 3), (3,))
+    assert pair.lineage[-1] == "table(y, a)"
+    for vector in (pair, single):
+        vector.measure(Identity(vector.shape), 1)
+    assert kernel.remaining == 1
+    for wrong, said in (([], "none"), ([("z",)], "z"), ([()], "attribute")):
+        with pytest.raises(AdytonError, match=said):
+            kernel.root.tables(wrong)
+    assert kernel.remaining == 1

@@ -52,11 +52,11 @@ def test_recipe_is_the_formula():
 
 def test_noise_of_the_recipe_has_the_scale_of_one_share():
     """k tables of no rows at ε: their cells have the variance of noise for ε/k; five standard errors, below 1e-6."""
-    from adyton.learning.class_tables import measured_table
+    from adyton.learning.class_tables import class_vectors, measured_table
 
     schema = ad.Schema({"x": ad.Integer(0, 9999), "y": ad.Boolean()})
     place = Kernel.simulated_table(np.empty((0, 2), dtype=int), schema, epsilon=1, seed=3)
-    table = measured_table(place.root, "x", "y", F(1, 4))
+    table = measured_table(class_vectors(place.root, ["x"], "y")["x"], F(1, 4))
     a = np.exp(-0.25)
     variance = 2 * a / (1 - a) ** 2
     assert table.shape == (10000, 2)

@@ -27,6 +27,7 @@ _BENCHMARKS: dict[str, tuple[str, ...]] = {
     "judged": _DATA,
     "intervals": _DATA,
     "classifiers": _DATA,
+    "learning": (),
 }
 """Each a module of :mod:`adyton.lab.bench`, and what it takes of the options."""
 _LONG = "judged"
@@ -36,8 +37,9 @@ _HELP = (
     "inference (against LSMR and L-BFGS-B on sparse matrices), scarce (few rows, against the published DAWA, which is "
     "not private), variants (of MWEM, against MWEM), selections (partitions of a million cells), choosing (how long "
     "it takes to choose an algorithm), clipped (what is chosen, against noise cut off at zero), judged (the selectors "
-    "of the package on the inputs of the Pythia paper), intervals (how often they hold the true count) or classifiers "
-    "(the one that is chosen, and each single one, on nursery, contraceptive and HIV-1)."
+    "of the package on the inputs of the Pythia paper), intervals (how often they hold the true count), classifiers "
+    "(the one that is chosen, and each single one, on nursery, contraceptive and HIV-1) or learning (from a million "
+    "rows, against the bare group-bys)."
 )
 
 

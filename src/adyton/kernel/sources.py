@@ -14,6 +14,7 @@ from adyton.kernel.shapes import Facts, TableShape, VectorShape
 from adyton.kernel.transforms import (
     CountLeaves,
     CountMisfits,
+    CountTables,
     GroupBy,
     LinearMap,
     Reduce,
@@ -112,6 +113,13 @@ class TableSource(Source):
     def vectorize(self) -> VectorSource:
         """The count of every cell of the schema's domain."""
         return self._derive(Vectorize(), VectorSource)[0]
+
+    def tables(self, groups: Sequence[Sequence[str]]) -> tuple[VectorSource, ...]:
+        """The counts of every cell for several groups of attributes, a vector each. They share rows: costs add up.
+
+        All are counted in one pass over the rows, when the first of them is measured, where the engine can.
+        """
+        return self._derive(CountTables(tuple(_names(tuple(group)) for group in groups)), VectorSource)
 
     def misfits(self, attributes: Sequence[str], tested: Sequence[str] = ()) -> VectorSource:
         """How many rows fit the schema, and how many do not for each reason that

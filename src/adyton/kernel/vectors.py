@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -69,7 +69,14 @@ class PrivateVector(Sealed):
         """One vector per group: its cells, in order."""
         return [PrivateVector(partial(self._part, cells)) for cells in partition.parts()]
 
-    def _part(self, cells: IntegerArray) -> IntegerArray:
+    def cut(self, sizes: Sequence[int]) -> list[PrivateVector]:
+        """Vectors of so many cells each, one after the other."""
+        ends = np.cumsum(sizes).tolist()
+        return [
+            PrivateVector(partial(self._part, slice(end - size, end))) for end, size in zip(ends, sizes, strict=True)
+        ]
+
+    def _part(self, cells: IntegerArray | slice) -> IntegerArray:
         return self.values()[cells]
 
     def map(self, queries: Queries) -> PrivateVector:

@@ -26,9 +26,12 @@ def check_tables(target: Target) -> None:
             )
 
 
-def class_vector(source: TableSource, name: str, label: str) -> VectorSource:
-    """The counts of an attribute's cells within each class: an axis for the classes, then one for the cells."""
-    return source.select(label, name).vectorize()
+def class_vectors(source: TableSource, names: Sequence[str], label: str) -> dict[str, VectorSource]:
+    """For each attribute the counts of its cells within each class: an axis for the classes, then one for the cells.
+
+    All are counted in one pass over the rows.
+    """
+    return dict(zip(names, source.tables([(label, name) for name in names]), strict=True)) if names else {}
 
 
 def by_class(vector: VectorSource) -> tuple[VectorSource, ...]:
@@ -37,9 +40,8 @@ def by_class(vector: VectorSource) -> tuple[VectorSource, ...]:
     return vector.split(Partition(np.repeat(np.arange(classes), cells)))
 
 
-def measured_table(source: TableSource, name: str, label: str, epsilon: Fraction) -> Reals:
+def measured_table(vector: VectorSource, epsilon: Fraction) -> Reals:
     """Noisy counts of shape (cells, classes): every count with discrete Laplace noise of scale 1/ε, all for one ε."""
-    vector = class_vector(source, name, label)
     return vector.measure(Identity(vector.shape), epsilon).answers.astype(np.float64).reshape(vector.shape).T
 
 

@@ -17,7 +17,7 @@ from adyton.learning.class_profiles import ClassProfiles
 from adyton.learning.class_tables import (
     check_tables,
     class_totals,
-    class_vector,
+    class_vectors,
     consistent,
     measured_table,
     measured_totals,
@@ -51,7 +51,8 @@ class Workload(Learner):
         """k + 1 shares: a table for each attribute, and the classes."""
         target = Target.of(source.schema, label)
         each = epsilon / (len(target.schema.names) + 1)
-        tables = [measured_table(source, name, label, each) for name in target.schema.names]
+        vectors = class_vectors(source, target.schema.names, label)
+        tables = [measured_table(vector, each) for vector in vectors.values()]
         return self.finish(target, tables, measured_totals(source, label, each), each)
 
     def finish(self, target: Target, tables: list[Reals], totals: Reals, each: Fraction) -> ClassProfiles:
@@ -81,26 +82,26 @@ class SelectLs(Learner):
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
         """The large tables must suit DAWA."""
         check_tables(target)
-        for name in target.schema.names:
-            vector = _line(source, name, target.label)
-            if vector.cells > LARGE:
+        for table in class_vectors(source, target.schema.names, target.label).values():
+            if table.cells > LARGE:
+                vector = _line(table)
                 _dawa().admit(vector, Identity(vector.shape), epsilon / len(target.schema.names))
 
     def learn(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
         """k shares."""
         target = Target.of(source.schema, label)
         each = epsilon / len(target.schema.names)
-        tables = [self._table(source, target, name, each) for name in target.schema.names]
+        vectors = class_vectors(source, target.schema.names, label)
+        tables = [self._table(vector, each) for vector in vectors.values()]
         agreed = class_totals(tables, [each] * len(tables))
         return profiles_of(target, consistent(tables, agreed), agreed)
 
     @staticmethod
-    def _table(source: TableSource, target: Target, name: str, each: Fraction) -> Reals:
-        vector = _line(source, name, target.label)
+    def _table(vector: VectorSource, each: Fraction) -> Reals:
         if vector.cells <= LARGE:
-            return measured_table(source, name, target.label, each)
-        found = _dawa().carry_out(vector, Identity(vector.shape), each).estimate
-        return found.reshape(len(target.classes), -1).T
+            return measured_table(vector, each)
+        line = _line(vector)
+        return _dawa().carry_out(line, Identity(line.shape), each).estimate.reshape(vector.shape).T
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,9 +134,8 @@ def profiles_of(target: Target, tables: list[Reals], totals: Reals) -> ClassProf
     return ClassProfiles(target=target, prior=prior_of(totals), profiles=tuple(profiles), counted=rows)
 
 
-def _line(source: TableSource, name: str, label: str) -> VectorSource:
+def _line(vector: VectorSource) -> VectorSource:
     """The cells of a table by class in one line, the classes one after the other."""
-    vector = class_vector(source, name, label)
     return vector.reduce(Partition(np.arange(vector.cells)))
 
 

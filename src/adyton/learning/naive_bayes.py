@@ -17,7 +17,7 @@ from adyton.learning.class_tables import (
     by_class,
     check_tables,
     class_totals,
-    class_vector,
+    class_vectors,
     measured_table,
     measured_totals,
     prior_of,
@@ -83,9 +83,9 @@ class NaiveBayes(Learner):
         check_tables(target)
         chosen = self._chosen(target)
         each = self._each(target, epsilon)
-        for name in chosen:
+        for name, table in class_vectors(source, chosen, target.label).items():
             attribute = target.schema.attributes[name]
-            for vector in by_class(class_vector(source, name, target.label)):
+            for vector in by_class(table):
                 for workload in self._workloads(attribute, vector):
                     self._plan(attribute).admit(vector, workload, each)
 
@@ -94,13 +94,14 @@ class NaiveBayes(Learner):
         target = Target.of(source.schema, label)
         chosen, each = self._chosen(target), self._each(target, epsilon)
         plain = [name for name in target.schema.names if name not in chosen]
-        tables = {name: measured_table(source, name, label, each) for name in plain}
+        vectors = class_vectors(source, target.schema.names, label)
+        tables = {name: measured_table(vectors[name], each) for name in plain}
         if plain:
             totals = class_totals([tables[name] for name in plain], [each] * len(plain))
         else:
             totals = measured_totals(source, label, self.totals_share * epsilon)
         for name in chosen:
-            tables[name] = self._estimated(source, target, name, totals, each)
+            tables[name] = self._estimated(vectors[name], target.schema.attributes[name], totals, each)
         prior = prior_of(totals)
         profiles = (
             self._profile(target, name, tables[name], prior, each, name in chosen) for name in target.schema.names
@@ -129,11 +130,9 @@ class NaiveBayes(Learner):
             return plan_named("pythia", ordered=attribute.ordered)
         return plan_named(self.histograms)
 
-    def _estimated(self, source: TableSource, target: Target, name: str, totals: Reals, each: Fraction) -> Reals:
+    def _estimated(self, table: VectorSource, attribute: Attribute, totals: Reals, each: Fraction) -> Reals:
         """The table of an attribute, class by class; of shape (cells, classes)."""
-        attribute = target.schema.attributes[name]
-        plan = self._plan(attribute)
-        vectors = by_class(class_vector(source, name, target.label))
+        plan, vectors = self._plan(attribute), by_class(table)
         scarce = float(each) * max(float(totals.sum()), 0.0) / vectors[0].cells <= _SIGNAL
         workload = self._workloads(attribute, vectors[0])[0 if scarce else -1]
         return np.stack([plan.carry_out(one, workload, each).estimate.reshape(-1) for one in vectors], axis=1)

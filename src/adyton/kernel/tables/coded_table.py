@@ -96,6 +96,10 @@ class CodedTable(Sealed):
             tables.append(self._counted([leaves, self._columns((name, label))], shape))
         return tables
 
+    def tables(self, groups: Sequence[Sequence[str]]) -> list[Integers]:
+        """For each group of attributes the number of rows in every cell of it."""
+        return [self.select(list(names)).vectorize() for names in groups]
+
     def where(self, *_: Any) -> NoReturn:
         """Refused, as is all that asks for values."""
         raise BadInput("public rows that are given as cells can be selected, split and counted, and nothing else.")

@@ -12,20 +12,17 @@ one row, or goes. Its next node is then a function of its node and its cells.  �
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from adyton.arrays import Integers, Places
+from adyton.arrays import Places
 from adyton.kernel.tables.cell_codes import CellCode, base_code, with_policies
 from adyton.kernel.tables.cells import join_levels
 from adyton.kernel.tables.columns import is_missing
+from adyton.kernel.tables.packs import Column
 from adyton.schema import RowTree, Schema
 from adyton.schema.attributes import CelledAttribute
-
-_CELLS_TOGETHER = 1 << 16
-"""Attributes are counted together while their common table has so many cells: one table less to look up per row, and
-keys of 16 bits, for which the engine has a fast way."""
 
 
 def leaf_table(
@@ -118,70 +115,7 @@ def leaf_cells(
     return rows.filter(rows["cell"].notnull()), (len(tree.leaves), *sizes)
 
 
-class Pack(NamedTuple):
-    """Attributes that are counted together: the key of a row says its leaf, its class and its cell in each of them.
-
-    One more cell stands for rows that an attribute drops: they are counted for the other attributes.
-    """
-
-    names: tuple[str, ...]
-    shape: tuple[int, ...]
-    """Leaves, classes, and the cells of each attribute, with one more each."""
-
-    @property
-    def cells(self) -> int:
-        """How many keys there are."""
-        return int(np.prod(self.shape))
-
-    def unpacked(self, counts: Integers) -> dict[str, Integers]:
-        """For each attribute how many rows lie in each leaf, cell and class."""
-        joint, tables = counts.reshape(self.shape), {}
-        for place, name in enumerate(self.names):
-            others = tuple(axis for axis in range(2, joint.ndim) if axis != place + 2)
-            tables[name] = joint.sum(axis=others)[:, :, :-1].transpose(0, 2, 1)
-        return tables
-
-
-def packs_of(schema: Schema, leaves: int, label: str, names: Sequence[str]) -> list[Pack]:
-    """The attributes in packs of at most so many keys each, where there is room: large ones first."""
-    found: list[Pack] = []
-    head = (leaves, schema.attributes[label].size)
-    for name in sorted(names, key=lambda name: -schema.attributes[name].size):
-        cells = schema.attributes[name].size + 1
-        place = next((place for place, pack in enumerate(found) if pack.cells * cells <= _CELLS_TOGETHER), None)
-        if place is None:
-            found.append(Pack((name,), (*head, cells)))
-        else:
-            found[place] = Pack((*found[place].names, name), (*found[place].shape, cells))
-    return found
-
-
-def unpacked(packs: Sequence[Pack], counts: Sequence[Integers], names: Sequence[str]) -> list[Integers]:
-    """For each attribute, in order, its counts of leaves × cells × classes, from the counts of all keys."""
-    tables: dict[str, Integers] = {}
-    for pack, keys in zip(packs, counts, strict=True):
-        tables.update(pack.unpacked(keys))
-    return [tables[name] for name in names]
-
-
-def split_keys(
-    table: Any,
-    schema: Schema,
-    columns: Mapping[str, str],
-    tree: RowTree,
-    label: str,
-    packs: Sequence[Pack],
-    *,
-    tries: bool,
-) -> Any:
-    """The rows that have a leaf and a class, with a column of keys for each pack."""
-    names = [name for pack in packs for name in pack.names]
-    rows, codes = leaf_table(table, schema, columns, tree, [label, *names], tries=tries)
-    rows = rows.filter(rows[codes[label]] < schema.attributes[label].size)
-    keys = {}
-    for number, pack in enumerate(packs):
-        key = rows["leaf"] * pack.shape[1] + rows[codes[label]]
-        for name, cells in zip(pack.names, pack.shape[2:], strict=True):
-            key = key * cells + rows[codes[name]]
-        keys[f"key_{number}"] = key.try_cast("uint16") if tries and pack.cells <= _CELLS_TOGETHER else key
-    return rows.select(**keys)
+def coded_columns(schema: Schema, codes: Mapping[str, str]) -> dict[str, Column]:
+    """The columns of cells that :func:`leaf_table` made, with one number more each for rows without a cell."""
+    sizes = {column: schema.attributes[name].size for name, column in codes.items()}
+    return {column: Column(size, size + 1) for column, size in sizes.items()}

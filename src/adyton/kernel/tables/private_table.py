@@ -22,9 +22,10 @@ from adyton.kernel.tables.cells import cell_table, same_bytes
 from adyton.kernel.tables.columns import is_missing, value_of
 from adyton.kernel.tables.counting import counted, fetched
 from adyton.kernel.tables.engine import connect
-from adyton.kernel.tables.leaves import leaf_cells, packs_of, split_keys, unpacked
+from adyton.kernel.tables.leaves import coded_columns, leaf_cells, leaf_table
 from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.opened_rows import opened_rows
+from adyton.kernel.tables.packs import KEYS_TOGETHER, Column, packed
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
@@ -165,9 +166,36 @@ class PrivateTable(Sealed):
 
         A row is in the table of an attribute if it has a leaf, a class and a cell there.
         """
-        packs = packs_of(self._schema, len(tree.leaves), label, names)
-        keys = split_keys(self._rows, self._schema, self._columns, tree, label, packs, tries=self._tries())
-        return unpacked(packs, self._counted(keys, *(pack.cells for pack in packs)), names)
+        return self._tables([(name, label) for name in names], tree)
+
+    def tables(self, groups: Sequence[Sequence[str]]) -> list[Integers]:
+        """For each group of attributes the number of rows in every cell of it.
+
+        Groups of few cells are counted in one pass over the rows, each other one in a pass of its own.
+        """
+        few = [names for names in groups if math.prod(size + 1 for size in self._sizes(names)) <= KEYS_TOGETHER]
+        found = {tuple(names): counts for names, counts in zip(few, self._tables(few), strict=True)}
+        return [
+            found[tuple(names)] if tuple(names) in found else self.select(list(names)).vectorize() for names in groups
+        ]
+
+    def _tables(self, groups: Sequence[Sequence[str]], tree: RowTree | None = None) -> list[Integers]:
+        """For each group how many rows lie in every cell, in one pass; in each leaf of a tree, if there is one."""
+        if not groups:
+            return []
+        names, head = list(dict.fromkeys(name for group in groups for name in group)), ["leaf"] if tree else []
+        tree = tree or RowTree.stump(names)
+        rows, codes = leaf_table(self._rows, self._schema, self._columns, tree, names, tries=self._tries())
+        columns = coded_columns(self._schema, codes)
+        columns["leaf"] = Column(len(tree.leaves), len(tree.leaves))
+        wanted = [[*head, *(codes[name] for name in group)] for group in groups]
+        packs, where = packed(columns, wanted)
+        keys = rows.select(**{f"key_{place}": pack.key(rows, tries=self._tries()) for place, pack in enumerate(packs)})
+        counts = self._counted(keys, *(pack.keys for pack in packs))
+        return [packs[one].table(counts[one], group, columns) for one, group in zip(where, wanted, strict=True)]
+
+    def _sizes(self, names: Sequence[str]) -> list[int]:
+        return [self._schema.attributes[name].size for name in names]
 
     def misfits(self, misfits: Sequence[Misfit]) -> Integers:
         """How many rows fit, and how many do not for each of these reasons; every row is counted once."""

@@ -2,7 +2,7 @@
 
 from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.kernel.transforms.leaves import CountLeaves
-from adyton.kernel.transforms.tables import CountMisfits, GroupBy, Select, SplitTable, Vectorize, Where
+from adyton.kernel.transforms.tables import CountMisfits, CountTables, GroupBy, Select, SplitTable, Vectorize, Where
 from adyton.kernel.transforms.vectors import LinearMap, Reduce, SplitVector
 
 TRANSFORMS: tuple[type[Transform], ...] = (
@@ -12,6 +12,7 @@ TRANSFORMS: tuple[type[Transform], ...] = (
     SplitTable,
     Vectorize,
     CountMisfits,
+    CountTables,
     CountLeaves,
     Reduce,
     SplitVector,
@@ -22,6 +23,7 @@ __all__ = [
     "TRANSFORMS",
     "CountLeaves",
     "CountMisfits",
+    "CountTables",
     "GroupBy",
     "LinearMap",
     "Outcome",

@@ -20,7 +20,8 @@ class Outcome:
     """What a transformation yields.
 
     ``step`` is a public text for the lineage; ``shapes`` what is public about each result; ``derive`` makes the private
-    results, lazily, from the private input; ``disjoint`` says that no row is in two of them.
+    results, lazily, from the private input; ``disjoint`` says that no row is in two of them; ``parts`` are texts for
+    the single results.
     """
 
     step: str
@@ -31,8 +32,8 @@ class Outcome:
     parts: tuple[str, ...] = ()
 
     def steps(self) -> tuple[str, ...]:
-        """The text for each result; disjoint ones are told apart by the names of the parts, or by number."""
-        if not self.disjoint:
+        """The text for each result; several are told apart by the names of the parts, or by number."""
+        if len(self.shapes) == 1 and not self.disjoint:
             return (self.step,)
         return self.parts or tuple(f"{self.step}[{number}]" for number in range(len(self.shapes)))
 
