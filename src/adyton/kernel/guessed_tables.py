@@ -61,7 +61,7 @@ class GuessedTables:
     def check(self, source: TablesShape) -> None:
         """An error unless these are guesses at tables of this source."""
         source.check_places(self.places)
-        cells = sum(source.sizes[place] for place in self.places)
+        cells = sum(source.sizes(self.places))
         if self.numbers.size != cells:
             raise BadInput(
                 f"these {len(self.places)} tables have {cells:,} cells, given {self.numbers.size:,} guesses."

@@ -69,14 +69,14 @@ class TablesShape:
         return tuple(tuple(sizes[name] for name in group) for group in self.groups)
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many cells each table has."""
-        return tuple(math.prod(shape) for shape in self.shapes)
-
-    @property
     def cells(self) -> int:
         """How many cells there are in all tables."""
-        return sum(self.sizes)
+        return sum(map(math.prod, self.shapes))
+
+    def sizes(self, places: Sequence[int]) -> list[int]:
+        """How many cells each of these tables has."""
+        shapes = self.shapes
+        return [math.prod(shapes[place]) for place in places]
 
     def check_places(self, places: Sequence[int]) -> None:
         """An error unless these are numbers of tables, none of them twice."""

@@ -89,7 +89,7 @@ class MeasureTables(Mechanism):
 
     def size(self, source: TablesShape, epsilon: Fraction) -> Size:
         """A draw for each cell, and its bits."""
-        sizes = [source.sizes[place] for place in self.places]
+        sizes = source.sizes(self.places)
         slow = sum(size for size, rate in zip(sizes, self.rates(epsilon), strict=True) if is_long(rate))
         cells = sum(sizes)
         return Size(8 * cells, 64 * cells + (SLOW_DRAW * slow if slow > _FEW_DRAWS else 0))
@@ -120,9 +120,9 @@ class MeasureTables(Mechanism):
         beside others gets the noise that it would get without them."""
         assert isinstance(source, TablesShape)
         cells = []
-        for place in self.places:
+        for place, size in zip(self.places, source.sizes(self.places), strict=True):
             mark = hashlib.sha256("\n".join(source.groups[place]).encode()).digest()
-            steps = np.arange(source.sizes[place], dtype=np.uint64) * _GOLDEN
+            steps = np.arange(size, dtype=np.uint64) * _GOLDEN
             cells.append(steps + np.uint64(int.from_bytes(mark[:8])))
         return np.concatenate(cells).view(np.int64)
 

@@ -82,7 +82,7 @@ class ParentChoice(Mechanism):
 
     def size(self, source: TablesShape, epsilon: Fraction) -> Size:
         """Every table for each of its attributes, and every candidate in every round."""
-        cells = sum(source.sizes[place] for place in self.places)
+        cells = sum(source.sizes(self.places))
         widest = max(len(source.groups[place]) for place in self.places)
         rounds = len(self._attributes(source.groups))
         flip = SLOW_DRAW if is_long(self.sharpness(source.groups, epsilon)) else 32
