@@ -84,7 +84,7 @@ class MeanDistance(Mechanism):
         """Two pairs of three attributes."""
         schema = Schema({name: Integer(0, 1) for name in "abc"})
         groups = (("a", "b"), ("b", "c"))
-        one = cls.of({0: np.array([[1.0, 0], [0, 0]]), 1: np.array([[0, 0.25], [3, 0]])})
+        one = cls.of({0: np.array([[8.0, 0], [0, 4]]), 1: np.array([[60, 0.25], [3, 0]])})
         return [AuditCase("mean distance", one, schema.shape, counting(schema, groups))]
 
     def __str__(self) -> str:
