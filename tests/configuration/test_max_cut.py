@@ -6,12 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+import adyton as ad
+from adyton.configuration import reading_graphs
 from adyton.configuration.cut_graph import HEAVIEST, CutGraph
 from adyton.configuration.low_rank import rank_for, relaxed_cut, unit_vectors
 from adyton.configuration.made_up_cuts import cut_graph
 from adyton.configuration.max_cut import ROUNDINGS, MaxCut
 from adyton.configuration.reading import read_instances
-from adyton.configuration.reading_graphs import MOST_VERTICES, cut_graph_in
+from adyton.configuration.reading_graphs import cut_graph_in
 from adyton.errors import BadInput
 from adyton.kernel.instances.lattice import POINTS, Lattice
 
@@ -218,8 +220,10 @@ def test_nothing_in_a_file_is_an_error(text):
     assert not graph.weights.any()
 
 
-def test_files_are_limited():
-    assert cut_graph_in("999999999 1\n1 2 3").vertices == MOST_VERTICES
+def test_files_are_limited(monkeypatch):
+    monkeypatch.setattr(reading_graphs, "MOST_VERTICES", 4)
+    graph = cut_graph_in("999999999 2\n1 2 3\n4 5 6")
+    assert (graph.vertices, graph.weights.sum()) == (4, 6)
 
 
 def test_made_up_graphs():
@@ -229,3 +233,19 @@ def test_made_up_graphs():
         cut_graph("gpn")
     for family in map(MaxCut, ROUNDINGS):
         assert {one.vertices for one in family.examples()} == {0, 12}
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_every_rounding_can_be_tuned(rounding):
+    """With hardly any noise the best parameter is found, on the interval that begins at 0."""
+    family, instances = MaxCut(rounding, hyperplanes=2), [cut_graph("spins", 16, seed=seed) for seed in range(8)]
+    found = ad.configure(family, instances, 1000, clip=1, public=True, seed=3)
+    lattice = Lattice(*family.interval)
+    everywhere = lattice.point(np.linspace(0, POINTS - 1, 200).astype(np.int64))
+    curves = [family.curve(one, lattice) for one in instances]
+    best = np.array([max(evaluated(one, lattice, np.arange(0, POINTS, POINTS // 5000))) for one in curves])
+
+    def regret(parameter):
+        return np.mean(1 - np.array([family.run(one, parameter) for one in instances]) / best)
+
+    assert regret(found.parameter) <= min(map(regret, everywhere[::10])) + 5e-3

@@ -73,10 +73,10 @@ def test_what_is_no_curve_has_no_say(curve):
     assert np.array_equal(asked([good, curve]).tops, asked([good]).tops)
 
 
-def test_smooth_curves_need_an_interval_above_zero():
+def test_smooth_curves_need_an_interval_of_positive_numbers():
     curve = random_smooth(np.random.default_rng(0))
     assert isinstance(vote_of(curve, LATTICE, REGRET), SmoothVote)
-    assert vote_of(curve, Lattice(0.0, 3.0), REGRET) is FLAT
+    assert vote_of(curve, Lattice(-1.0, 3.0), REGRET) is FLAT
     assert vote_of(curve, 10, REGRET) is FLAT
 
 
@@ -247,3 +247,23 @@ def test_steps_are_cheap():
     sums = StepSums.of(votes)
     assert sums.starts.size <= sum(vote.starts.size for vote in votes)
     assert sys.getsizeof(sums.tops) < 2**20
+
+
+def test_max_cut_in_expectation_has_an_envelope_from_zero_on():
+    """An interval from 0: t = 1/s reaches 2³³ there, and the curves are constant near it."""
+    from adyton.configuration.cut_graph import CutGraph
+    from adyton.configuration.max_cut import MaxCut
+
+    generator, family = np.random.default_rng(12), MaxCut("expected")
+    lattice = Lattice(*family.interval)
+    graphs = []
+    for _ in range(30):
+        ends = np.argwhere(np.triu(generator.random((12, 12)) < 0.5, 1))
+        graphs.append(CutGraph.of_edges(12, [(int(a), int(b), float(generator.random())) for a, b in ends]))
+    sums = survey(graphs, lambda graph: family.curve(graph, lattice), lattice, REGRET)
+    ends = np.append(sums.starts[1:], POINTS) - 1
+    places = np.concatenate([sums.starts[::5], ends[::5], generator.integers(0, POINTS, 2000), np.arange(50)])
+    over = sums.tops[np.searchsorted(sums.starts, places, "right") - 1] - sums.at(places)
+    assert sums.tops.max() > 10 * UNIT
+    assert over.min() >= 0
+    assert np.median(over) < UNIT / 2

@@ -49,7 +49,13 @@ class Asked:
                 "family must be an algorithm with a parameter, such as ad.configuration.Auction() or Grid(run), given "
                 f"{shorten(family)}.{hint}"
             )
-        low, high = read_interval(family.interval if interval is None else interval)
+        name = getattr(family, "name", None)
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise BadInput(
+                f"a family must have a name, such as 'auction', given {shorten(name)}. Write it in its class."
+            )
+        ours = getattr(family, "interval", None)
+        low, high = read_interval(ours if interval is None else interval)
         return cls(
             family, Lattice(low, high), ((low, high),), None if default is None else _default(default, low, high)
         )
@@ -70,20 +76,16 @@ class Asked:
 
     def try_examples(self, utility: Utility) -> None:
         """Compute curves of made-up instances, where mistakes may be shown: on private ones they are not."""
-        examples = self.family.examples if isinstance(self.family, Grid) else self.family.examples()
-        problem = ""
-        for example in examples:
-            try:
+        problem: str | None = None
+        try:
+            for example in self.family.examples if isinstance(self.family, Grid) else self.family.examples():
                 if isinstance(self.family, Grid):
                     self.family.run(example, self.family.parameter(0))
-                vote = vote_of(self.curve(example), self.parameters, utility)
-            except Exception as error:
-                problem = f"{type(error).__name__}: {error}"
-                break
-            if vote is FLAT:
-                problem = "its curve does not start at place 0, does not grow, or has values that are not finite"
-                break
-        if problem:
+                if vote_of(self.curve(example), self.parameters, utility) is FLAT:
+                    problem = "its curve does not begin at place 0, does not grow, or has values that are not finite"
+        except Exception as error:
+            problem = f"{type(error).__name__}: {' '.join(str(error).split()).rstrip('.')}"
+        if problem is not None:
             raise BadInput(f"{self.name} fails on its own example: {problem}. Nothing was spent.")
 
     def chosen(self, source: InstancesSource, epsilon: Fraction) -> Parameter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -44,6 +44,7 @@ def configure(
     total: Rational | None = None,
     public: bool = False,
     seed: int | None = None,
+    accept: Collection[str] = (),
     progress: Progress | None = None,
     keep: Keep | None = None,
 ) -> Configuration:
@@ -56,9 +57,11 @@ def configure(
     instances of an owner, who together have one vote.
 
     A *ledger* remembers what was spent; *total* is what it may hold in all, *epsilon* if nobody says, and *dataset*
-    names the instances in it. With ``public=True`` the instances are declared public: the noise is simulated, from
-    *seed*, the result says that it is not private, and the curve is told. *progress* is told how many instances are
-    done, and how many there are; *keep* is given what was paid for before any interrupt takes effect.
+    names the instances in it. It refuses another relation, unit, interval, utility or clip than it was used with; the
+    data owner's consent is said with *accept*, such as ``{"schema"}``. With ``public=True`` the instances are declared
+    public: the noise is simulated, from *seed*, the result says that it is not private, and the curve is told.
+    *progress* is told how many instances are done, and how many there are; *keep* is given what was paid for before any
+    interrupt takes effect.
 
     >>> import adyton as ad
     >>> def served(demand, price):  # an algorithm of one's own, as a black box
@@ -99,6 +102,7 @@ def configure(
         owners=owner,
         ledger=ledger,
         dataset=dataset,
+        accept=accept,
         progress=progress,
     )
     try:

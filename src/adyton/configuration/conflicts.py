@@ -32,6 +32,7 @@ def in_conflict(a: Reals, b: Reals, starts: Places, neighbours: Places, gains: R
 
     def one_run(parameter: float) -> tuple[float, float]:
         put_in_order(order, a, b, parameter)
+        taken[:] = False
         until = take_in_order(order, a, b, starts, neighbours, taken)
         return math.fsum(gains[taken]), until
 
@@ -46,7 +47,6 @@ def take_in_order(order: Places, a: Reals, b: Reals, starts: Places, neighbours:
     every other candidate is excluded by one of W that stands before it (by induction along the order). So a candidate
     stays out at least until it has overtaken the last of those that stand before it now.
     """
-    taken[:] = False
     until = math.inf
     for candidate in order:
         free, excluded_until = True, -math.inf

@@ -104,7 +104,7 @@ class Guarantee:
         lost = self.average_loss(instances, width=width, failure=failure)
         unit = "owners" if self.by_owner else "instances"
         shown = f"{100 * lost:.3g}% of the best value" if self.utility.name == "regret" else f"{lost:.4g}"
-        return f"for {instances:,} {unit} at most {shown}"
+        return f"at most {shown} for {instances:,} {unit}"
 
     def __str__(self) -> str:
         if self.points is None:
@@ -114,7 +114,7 @@ class Guarantee:
         clip = float(self.utility.scale)
         cut = f" (losses above {clip:.3g} on one instance count as {clip:.3g})" if self.utility.name == "regret" else ""
         figures = "; ".join(self.in_words(count) for count in (100, 1000, 10_000))
-        return f"With probability {1 - FAILURE:.0%} the average loss{cut} against {rival} is {figures}."
+        return f"With probability {1 - FAILURE:.0%} the average loss{cut} against {rival}: {figures}."
 
 
 def _share(width: float) -> float:

@@ -60,6 +60,9 @@ def _adaptive(a: Reals, scale: Reals, starts: Places, neighbours: Places, weight
     still_open, taken = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
 
     def one_run(parameter: float) -> tuple[float, float]:
+        still_open[:], taken[:] = True, False
+        degrees[:] = np.diff(starts)
+        b[:] = scale[degrees]
         until = take_adaptively(a, b, scale, starts, neighbours, parameter, degrees, still_open, taken)
         return math.fsum(weights[taken]), until
 
@@ -83,11 +86,6 @@ def take_adaptively(
     Degrees, and so scores, depend on what was taken before. As long as each vertex that was taken still stands before
     all that were open then, the same are taken in the same order.
     """
-    for vertex in range(len(a)):
-        degrees[vertex] = starts[vertex + 1] - starts[vertex]
-        b[vertex] = scale[degrees[vertex]]
-    still_open[:] = True
-    taken[:] = False
     until = math.inf
     while True:
         best = first_of(a, b, still_open, parameter)

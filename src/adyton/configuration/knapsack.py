@@ -55,6 +55,7 @@ class Knapsack(SweptFamily[Items]):
 
         def one_run(parameter: float) -> tuple[float, float]:
             put_in_order(order, a, b, parameter)
+            taken[:] = False
             until = pack_in_order(order, a, b, needed, room, taken, packed, flips)
             return max(least, math.fsum(free + values[taken].tolist())), until
 
@@ -71,7 +72,6 @@ def pack_in_order(
     stand before it leave too little room for it. Those that stand before it now are lost one by one as the item
     overtakes them: it stays out until the sizes of the lost make room. Sums of sizes are exact in any order.
     """
-    taken[:] = False
     until = math.inf
     used, count = 0.0, 0
     for item in order:

@@ -41,7 +41,7 @@ def read_instances(kind: type[Kind], files: Files) -> list[Kind]:
     instance a line, as a JSON object with the fields of its kind; that works for a kind of your own, too.
     """
     found: list[Kind] = []
-    for path in _paths(files):
+    for path in paths_of(files):
         text = _text(path)
         if path.suffix.lower() in JSON_LINES:
             found += _json_lines(kind, text)
@@ -167,7 +167,7 @@ READERS: dict[type, Callable[[str], Any]] = {
 """How the text of a file becomes an instance of a kind."""
 
 
-def _paths(files: Files) -> Iterator[Path]:
+def paths_of(files: Files) -> Iterator[Path]:
     """Files one by one; patterns are replaced by what they name."""
     for given in [files] if isinstance(files, str | os.PathLike) else files:
         path = Path(given)

@@ -11,7 +11,7 @@ import numpy as np
 
 from adyton.configuration.cut_graph import CutGraph
 
-MOST_VERTICES = 5_000
+MOST_VERTICES = 3_000
 """Vertices with larger numbers are left out: a weight for every pair is kept."""
 
 

@@ -63,8 +63,12 @@ class Configuration:
 
     def explain(self) -> Explanation:
         """What was tuned and to what, what is promised, and what was spent, in words."""
-        mark = () if self.private else ("NOT PRIVATE: the instances were declared public, and the noise is simulated.",)
-        return Explanation((*mark, self._chosen(), f"Guarantee: {self.guarantee}", self._protected(), self._budget()))
+        tuned, promised = self._chosen(), f"Guarantee: {self.guarantee}"
+        if not self.private:
+            return Explanation(
+                ("NOT PRIVATE: the instances were declared public, and the noise is simulated.", tuned, promised)
+            )
+        return Explanation((tuned, promised, self._protected(), self._budget()))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file."""

@@ -54,8 +54,9 @@ class Routing(SweptFamily[Deliveries]):
 
         def one_run(parameter: float) -> tuple[float, float]:
             put_in_order(order, a, b, parameter)
+            rounds.begin(taken, demands)
             until = join_in_order(
-                order, a, b, one, other, demands, room, parameter, taken, rounds.joints, rounds.route, rounds.load
+                order, a, b, one, other, room, parameter, taken, rounds.joints, rounds.route, rounds.load
             )
             return math.fsum(alone + a[taken].tolist() + (-b[taken]).tolist()), until
 
@@ -83,6 +84,13 @@ class _Rounds:
         """Room for this many customers."""
         return cls(np.zeros((customers, 2), np.int64), np.zeros(customers, np.int64), np.zeros(customers))
 
+    def begin(self, taken: Flags, demands: Reals) -> None:
+        """Every customer has a round of his own."""
+        taken[:] = False
+        self.joints[:] = -1
+        self.route[:] = np.arange(len(self.route))
+        self.load[:] = demands
+
 
 @compiled
 def join_in_order(
@@ -91,7 +99,6 @@ def join_in_order(
     b: Reals,
     one: Places,
     other: Places,
-    demands: Reals,
     room: float,
     parameter: float,
     taken: Flags,
@@ -106,11 +113,6 @@ def join_in_order(
     two has joints at both sides, or their two rounds are one, or too much together. A reason holds as long as none of
     the joints that make it is overtaken, and the pair stays out as long as one of its reasons holds.
     """
-    taken[:] = False
-    joints[:] = -1
-    load[:] = demands
-    for customer in range(len(route)):
-        route[customer] = customer
     until = math.inf
     for pair in order:
         if sign(a[pair], b[pair], parameter) <= 0:

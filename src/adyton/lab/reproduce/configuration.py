@@ -1,8 +1,8 @@
 """Private algorithm configuration, measured: what a parameter that was tuned privately loses, on made-up instances.
 
-Balcan, Dick and Vitercik, "Private algorithm configuration", 2017, prove how much that is at most, and measure nothing.
-Here every family is tuned on few and on many instances, with small and large ε, and judged on instances that it was not
-tuned on: against the best parameter without privacy, and against what people use today.
+Balcan, Dick and Vitercik, "Differentially private algorithm configuration", 2017, prove how much that is at most, and
+measure nothing. Here every family is tuned on few and on many instances, with small and large ε, and judged on others
+that it was not tuned on: against the best parameter without privacy, and against what people use today.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from adyton.lab.reproduce.configuration_pools import Kind, Pool, kinds
 CLIPS = ("0.1", "0.05")
 PAPER = "value"
 """The paper's utility: the value itself, in [0, H], with the least H that holds for the kind."""
-UTILITIES = (*(f"clip {clip}" for clip in CLIPS), PAPER)
+TODAY = f"clip {CLIPS[0]}, prior on today"
+"""Half of the prior is on today's value."""
+UTILITIES = (*(f"clip {clip}" for clip in CLIPS), TODAY, PAPER)
 _EXACT = Utility.named("regret", clip=1)
 """What the best parameter without privacy is found by: the mean relative regret, not clipped."""
 
@@ -100,8 +102,9 @@ def tuned_on(kind: Kind, asked: Protocol, number: int, advance: Advance = unseen
             for name, said in votes.items():
                 sums = summed_up(said, sample, tuning, utility_for(name, tuning))
                 windows = Windows.of([said[one] for one in sample], best_place(sums))
+                today = kind.family.default if name == TODAY else None
                 for place, epsilon in enumerate(asked.epsilons):
-                    drawn = drawn_place(sums, tuning.lattice, epsilon, [number, trial, size, place])
+                    drawn = drawn_place(sums, tuning.lattice, epsilon, [number, trial, size, place], today)
                     lost = (int(sums.tops.max()) - int(sums.at(np.array([drawn]))[0])) / UNIT
                     yield Tuned(
                         family=kind.family.name,
@@ -115,7 +118,7 @@ def tuned_on(kind: Kind, asked: Protocol, number: int, advance: Advance = unseen
                         without_privacy=without,
                         default=default,
                         loss=lost,
-                        bound=bound(windows, float(epsilon)),
+                        bound=bound(windows, float(epsilon), prior=1.0 if today is None else 0.5),
                     )
                     advance(1)
 
@@ -129,7 +132,7 @@ def utility_for(name: str, pool: Pool) -> Utility:
     """A utility by its name here; H is the largest value of the kind, which favours the paper: nobody knows it."""
     if name == PAPER:
         return Utility.named("value", bound=Fraction(float(pool.best.max())))
-    return Utility.named("regret", clip=name.removeprefix("clip "))
+    return Utility.named("regret", clip=name.removeprefix("clip ").split(",")[0])
 
 
 def summed_up(votes: Sequence[Vote], sample: Sequence[int], pool: Pool, utility: Utility) -> SummedUtility:
@@ -151,7 +154,9 @@ def best_place(sums: SummedUtility) -> int:
     return int(promising[sums.at(promising).argmax()])
 
 
-def drawn_place(sums: SummedUtility, lattice: Lattice, epsilon: str, seed: Sequence[int]) -> int:
+def drawn_place(
+    sums: SummedUtility, lattice: Lattice, epsilon: str, seed: Sequence[int], today: float | None = None
+) -> int:
     """A place, drawn by the kernel as from private instances, with seeded chance."""
     kernel = Kernel.simulated_instances(sums, lattice, epsilon=epsilon, seed=np.random.SeedSequence(seed))
-    return lattice.nearest(kernel.root.tune(epsilon))
+    return lattice.nearest(kernel.root.tune(epsilon, today))

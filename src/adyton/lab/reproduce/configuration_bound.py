@@ -33,20 +33,20 @@ class Windows:
         return cls(widths / POINTS, np.searchsorted(free, reach, "left"))
 
 
-def bound(windows: Windows, epsilon: float, zeta: float = ZETA) -> float:
+def bound(windows: Windows, epsilon: float, zeta: float = ZETA, prior: float = 1.0) -> float:
     """(1/ε)(ln(L/w) + ln(1/ζ)) + k, minimised over w, in units of H: no more is lost in sum, with probability 1 − ζ.
 
-    Balcan, Dick and Vitercik, 2018.
+    Balcan, Dick and Vitercik, 2017 and 2018.
 
     Proof.  In the part no sum is below the best by more than k, so its places weigh at least w·e^{ε(U* − k)} together.
     All places that lose more than k + t weigh less than L·e^{ε(U* − k − t)}, which is ζ times that for
-    t = (ln(L/w) + ln(1/ζ))/ε.  ∎
+    t = (ln(L/w) + ln(1/ζ))/ε. If only a part *prior* of the prior is on the interval, L/w becomes L/(w·prior).  ∎
 
     >>> from adyton.kernel.instances.votes import FLAT
     >>> round(bound(Windows.of([FLAT], 7), epsilon=1.0, zeta=math.exp(-3)), 9)
     3.0
     """
-    return float(((-np.log(windows.shares) - math.log(zeta)) / epsilon + windows.changing).min())
+    return float(((-np.log(windows.shares * prior) - math.log(zeta)) / epsilon + windows.changing).min())
 
 
 def _unchanged(vote: Vote, place: int) -> int:

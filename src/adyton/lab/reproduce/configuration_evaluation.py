@@ -39,14 +39,15 @@ EVALUATION = Evaluation(
     needs="",
     why_public="",
     about=(
-        "Balcan, Dick and Vitercik, Private algorithm configuration, 2017, prove how much a parameter that was tuned "
-        "privately loses, and measure nothing. Here every family is tuned on made-up instances, which are public and "
-        "seeded, and judged by others of the same kind. A regret is how far below the best parameter for that very "
-        "instance the chosen one is, in percent of the best.",
+        "Balcan, Dick and Vitercik, Differentially private algorithm configuration, 2017, prove how much a parameter "
+        "that was tuned privately loses, and measure nothing. Here every family is tuned on made-up instances, which "
+        "are public and seeded, and judged by others of the same kind. A regret is how far below the best parameter "
+        "for that very instance the chosen one is, in percent of the best.",
         "The private draw is the library's own, with one instance added or removed as the neighbour, by a seeded "
-        "generator. Clip 0.1 and 0.05 are clipped relative regrets; value is the paper's utility in [0, H], with the "
-        "least H that holds for the kind. Without privacy, the parameter of least mean regret is taken. In every run "
-        "the paper's bound is computed from the same instances, and compared with what was lost.",
+        "generator. Clip 0.1 and 0.05 are clipped relative regrets, once also with half of the prior on today's value; "
+        "value is the paper's utility in [0, H], with the least H that holds for the kind. Without privacy, the "
+        "parameter of least mean regret is taken. In every run the paper's bound is computed from the same instances, "
+        "and compared with what was lost.",
         "Kinds of instances follow published generators, but are not theirs to the letter.",
     ),
     chapters={
