@@ -77,7 +77,7 @@ class GuessedTables:
 
     def capped(self, most: int, data: CountedTables) -> IntegerArray:
         """Σ min(most, 2^bits·M̂) over the cells of each of the tables: public."""
-        return self._sums(np.minimum(self.numbers, most) if most < 1 << 63 else self.numbers, data)
+        return self._sums(np.minimum(self.numbers, most), data)
 
     def _sums(self, cells: IntegerArray, data: CountedTables) -> IntegerArray:
         longest = max(math.prod(data.shapes[place]) for place in self.places)

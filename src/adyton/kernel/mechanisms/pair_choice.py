@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -70,7 +71,7 @@ class PairChoice(Mechanism):
         """
         guess, noise = GuessedTables.of(guesses), exact(scale, "scale", computed=True)
         price = min(_LARGEST_PRICE, max(0, round(noise * guess.unit)))
-        return cls(guess, price, count, forest, tuple(int(place) for place in taken))
+        return cls(guess, price, operator.index(count), forest, tuple(int(place) for place in taken))
 
     def check(self, source: TablesShape) -> None:
         """Guesses at tables of this source, and not more choices than there can be."""
