@@ -21,9 +21,9 @@ from adyton.kernel.tables.packs import Pack
 from adyton.schema import Integer, Schema
 
 
-def attacked(mechanism, **changes):
+def attacked(kind, **changes):
     """The finding of a short attack on the first case. It fails by a certified loss above ε, not by a lack of power."""
-    case = replace(mechanism.audit_cases()[0], **changes)
+    case = replace(kind.audit_cases()[0], **changes)
     return audit_mechanism(case, pairs=8, draws=4_000, strong_draws=100_000, reach=0.5)
 
 
@@ -131,8 +131,8 @@ def test_the_whole_budget_for_every_table_is_caught(monkeypatch):
 
 def test_shares_above_one_are_refused_and_would_be_caught():
     shape = TablesShape(Schema({"a": Integer(0, 1), "b": Integer(0, 1)}), (("a", "b"), ("a",), ("b",)))
-    greedy = MeasureTables((0, 1, 2), (F(1, 2), F(1, 2), F(1, 2)))
-    with pytest.raises(BadInput, match=r"at most 1, given 1\.5"):
+    greedy = MeasureTables((0, 1, 2), (F(1, 2), F(1, 2), F(1, 4)))
+    with pytest.raises(BadInput, match=r"at most 1, given 1\.25"):
         greedy.check(shape)
     ratio = partial(greedy._log_likelihood_ratio, MeasureTables.audit_cases()[0].prepare)
     assert not attacked(MeasureTables, mechanism=greedy, statistic=ratio).passed
