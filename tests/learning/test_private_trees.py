@@ -24,7 +24,7 @@ PRESETS = ["friedman-schuster", "mohammed", "jagannathan", "patil-singh", "fletc
 FORESTS = {"jagannathan", "patil-singh", "fletcher-islam"}
 MODELS = {
     name: fitted(CODES, name, {"depth": 2} if name == "mohammed" else {}, epsilon=4)
-    for name in [*PRESETS, "chosen", "naive-bayes-tree"]
+    for name in [*PRESETS, "chosen", "naive-bayes-tree", "profiled-tree"]
 }
 
 
@@ -84,6 +84,9 @@ OPTIONS = [
     ("fletcher-islam", {"rows": 2000}),
     ("fletcher-islam", {"trees": 2, "divided_by": "town"}),
     ("naive-bayes-tree", {"depth": 2}),
+    ("profiled-tree", {}),
+    ("profiled-tree", {"rows": 2000, "depth": 1}),
+    ("profiled-tree", {"rows": 2000, "depth": 1, "profile_support": 60}),
 ]
 
 

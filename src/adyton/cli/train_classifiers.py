@@ -10,7 +10,6 @@ import typer
 
 from adyton.cli.console import notes, out, print_json, printable, progress
 from adyton.cli.options import Quiet
-from adyton.errors import BadInput
 from adyton.exact import positive
 
 if TYPE_CHECKING:
@@ -53,10 +52,11 @@ def command(
     hundred, in sample and on tables that were held out. No private data are touched.
     """
     from adyton.lab.classifying.accuracies import Accuracies
-    from adyton.lab.classifying.training import EPSILONS, steps, taught_by
+    from adyton.lab.classifying.training import EPSILONS, check_folder, steps, taught_by
     from adyton.lab.corpus.r_labelled import r_labelled_tables
 
     budgets = [positive(one, "--epsilon") for one in epsilon or EPSILONS]
+    check_folder(out_folder)
     found = r_labelled_tables(tables)
     if conditionals:
         _teach_conditionals(out_folder, found, budgets, splits, as_json=as_json, quiet=quiet)
@@ -85,8 +85,6 @@ def _teach_conditionals(
     from adyton.lab.classifying.conditionals import taught_conditionals
     from adyton.learning.tree_choices import FILE
 
-    if not folder.is_dir():
-        raise BadInput(f"{folder} is not a folder. Give one that exists.")
     with progress("growing trees", None, quiet=quiet or as_json) as advance:
         learnt = taught_conditionals(tables, budgets, trials=trials, advance=advance)
     learnt.save(folder / FILE)
