@@ -77,9 +77,9 @@ class Residuals:
             if subset in self.parts:
                 kept = tuple(self.sides[name] if name in subset else 1 for name in sorted_group)
                 spread = math.prod(shape) / math.prod(kept)
-                counts += self.parts[subset].reshape(*leading, *kept) / spread
+                counts += self.parts[subset].reshape((*leading, *kept)) / spread
         order = [len(leading) + sorted_group.index(name) for name in group]
-        return counts.transpose(*range(len(leading)), *order)
+        return counts.transpose((*range(len(leading)), *order))
 
     def variance(self, *group: str) -> float:
         """The variance of each cell of the table of a group; infinite where the table is not determined."""
@@ -199,7 +199,7 @@ def _read(sides: Mapping[str, int], one: MeasuredTable) -> tuple[Group, Reals]:
             f"the table of {listing(one.group)} needs finite counts and a variance above 0, given {shorten(one.variance)}."
         )
     order = [leading + one.group.index(name) for name in group]
-    return group, counts.transpose(*range(leading), *order)
+    return group, counts.transpose((*range(leading), *order))
 
 
 def _split(group: Group, counts: Reals, sides: Mapping[str, int]) -> Iterator[tuple[Group, Reals, int]]:
@@ -216,7 +216,7 @@ def _split(group: Group, counts: Reals, sides: Mapping[str, int]) -> Iterator[tu
         found = wider
     for subset, part, cells in found:
         kept = tuple(sides[name] for name in subset)
-        yield subset, part.reshape(*counts.shape[:leading], *kept), cells
+        yield subset, part.reshape((*counts.shape[:leading], *kept)), cells
 
 
 def _subsets(group: Group) -> Iterator[Group]:

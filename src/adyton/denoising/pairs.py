@@ -1,0 +1,174 @@
+"""Posterior means of the cells of many measured tables, each around what a model predicts for it.
+
+A prediction m of a table (independence of its attributes, or a path through other tables) is right in many cells, a
+little wrong in others, and far off in some; how often, the noisy tables themselves tell. A cell's count is thought to
+be drawn from a mixture of N(m, (τm)²) for several τ, and of N(0, (.02m)²) for cells that are empty although the model
+expects something there (combinations that do not occur). The weights of the mixture are fitted by EM to cells of alike
+strength of signal, over all tables; then each table tilts them by how much more or less often it needs each component
+(Efron and Morris, "Data analysis using Stein's estimator and its generalizations", 1975, in this form our own).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.arrays import Places, Reals
+from adyton.compiling import compiled
+from adyton.errors import BadInput
+
+SPREADS = np.array([0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
+"""τ: how far a count is from its prediction, in parts of it."""
+EMPTY = 0.02
+"""How far the count of an empty cell is from 0, in parts of its prediction."""
+BELIEF = np.array([0.30, 0.12, 0.12, 0.14, 0.12, 0.04, 0.01, 0.15])
+"""The weights of the components before anything was seen; the last is for empty cells."""
+FAINTEST, STRENGTHS = -6, 12
+"""Cells are pooled by ⌊½ log₂(m/b)⌋, b = √(variance/2): from this one on, so many classes of strength."""
+STEPS = 12
+"""EM steps for all tables together, and again for each one."""
+CELLS, TABLE_CELLS = 2.0, 6.0
+"""Cells' worth of belief: in each class of strength, and in each table."""
+_LEAST = 1e-6
+
+
+def denoised_tables(
+    noisy: Sequence[npt.ArrayLike], predicted: Sequence[npt.ArrayLike], variances: Sequence[float]
+) -> list[Reals]:
+    """The posterior mean of every cell of every table, never below 0.
+
+    *noisy* are the measured tables, *predicted* what a model says of each, and *variances* those of the noise of a
+    cell, one for each table. The noise is thought to be normal, which sums of several noises nearly are.
+
+    >>> flat = np.full((8, 8), 100.0)
+    >>> noise = np.random.default_rng(0).normal(scale=40, size=(8, 8))
+    >>> (shrunk,) = denoised_tables([flat + noise], [flat], [1600.0])
+    >>> bool(np.abs(shrunk - flat).mean() < 0.3 * np.abs(noise).mean())
+    True
+    """
+    tables = [np.asarray(table, dtype=np.float64) for table in noisy]
+    models = [np.asarray(table, dtype=np.float64) for table in predicted]
+    shapes = [table.shape for table in tables]
+    if shapes != [table.shape for table in models] or len(variances) != len(tables):
+        raise BadInput("every noisy table needs a prediction of its own shape and a variance, one after the other.")
+    if not tables:
+        return []
+    if not all(variance > 0 for variance in variances):
+        raise BadInput(f"variances must be above 0, given {min(variances)}.")
+    sizes = [table.size for table in tables]
+    counts = np.concatenate([table.ravel() for table in tables])
+    means = np.maximum(_LEAST, np.concatenate([table.ravel() for table in models]))
+    noise = np.repeat(np.asarray(variances, dtype=np.float64), sizes)
+    strength = np.floor(0.5 * np.log2(means / np.sqrt(noise / 2))).astype(np.int64)
+    strength = np.clip(strength - FAINTEST, 0, STRENGTHS - 1)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    found = _posterior_means(counts, means, noise, strength, owner, len(sizes))
+    parts = np.split(found, np.cumsum(sizes)[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def _posterior_means(
+    counts: Reals, means: Reals, noise: Reals, strength: Places, owner: Places, tables: int
+) -> Reals:
+    components = BELIEF.size
+    odds = np.empty((counts.size, components))
+    _likelihoods(counts, means, noise, SPREADS, EMPTY, odds)
+    pooled = np.tile(BELIEF, (STRENGTHS, 1))
+    tilt = np.ones((tables, components))
+    fitted, expected = np.empty_like(pooled), np.zeros_like(tilt)
+    for _ in range(STEPS):
+        fitted[:] = CELLS * BELIEF
+        _occupied(odds, pooled, strength, tilt, owner, strength, fitted)
+        pooled[:] = fitted / fitted.sum(axis=1, keepdims=True)
+    for component in range(components):
+        expected[:, component] = np.bincount(owner, pooled[strength, component], minlength=tables)
+    occupied = np.empty_like(tilt)
+    for _ in range(STEPS):
+        occupied[:] = TABLE_CELLS * BELIEF
+        _occupied(odds, pooled, strength, tilt, owner, owner, occupied)
+        tilt[:] = occupied / (expected + TABLE_CELLS * BELIEF)
+    result = np.empty_like(counts)
+    _means(counts, means, noise, SPREADS, EMPTY, odds, pooled, strength, tilt, owner, result)
+    return result
+
+
+@compiled
+def _likelihoods(counts: Reals, means: Reals, noise: Reals, spreads: Reals, empty: float, odds: Reals) -> None:
+    """How likely each noisy count is under each component, the likeliest being 1."""
+    last = spreads.size
+    for cell in range(counts.size):
+        best = -1e300
+        for k in range(last + 1):
+            centre, spread = (means[cell], spreads[k] * means[cell]) if k < last else (0.0, empty * means[cell])
+            variance = spread * spread + noise[cell]
+            odds[cell, k] = -0.5 * ((counts[cell] - centre) ** 2 / variance + np.log(variance))
+            best = max(best, odds[cell, k])
+        for k in range(last + 1):
+            odds[cell, k] = np.exp(odds[cell, k] - best)
+
+
+@compiled
+def _occupied(
+    odds: Reals, pooled: Reals, strength: Places, tilt: Reals, owner: Places, classes: Places, occupied: Reals
+) -> None:
+    """Add to ``occupied[classes]`` the posterior probabilities of the components of every cell."""
+    components = odds.shape[1]
+    for cell in range(odds.shape[0]):
+        total = 0.0
+        for k in range(components):
+            total += odds[cell, k] * pooled[strength[cell], k] * tilt[owner[cell], k]
+        for k in range(components):
+            weight = odds[cell, k] * pooled[strength[cell], k] * tilt[owner[cell], k]
+            occupied[classes[cell], k] += weight / total
+
+
+@compiled
+def _means(
+    counts: Reals,
+    means: Reals,
+    noise: Reals,
+    spreads: Reals,
+    empty: float,
+    odds: Reals,
+    pooled: Reals,
+    strength: Places,
+    tilt: Reals,
+    owner: Places,
+    result: Reals,
+) -> None:
+    """The posterior mean of every cell, at least 0."""
+    last = spreads.size
+    for cell in range(counts.size):
+        total, mean = 0.0, 0.0
+        for k in range(last + 1):
+            centre, spread = (means[cell], spreads[k] * means[cell]) if k < last else (0.0, empty * means[cell])
+            kept = spread * spread / (spread * spread + noise[cell])
+            weight = odds[cell, k] * pooled[strength[cell], k] * tilt[owner[cell], k]
+            total += weight
+            mean += weight * (centre + kept * (counts[cell] - centre))
+        result[cell] = max(0.0, mean / total)
+
+
+def raked(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike, rounds: int = 30) -> Reals:
+    """A table brought to given sums of its rows and columns by scaling both in turn, until they agree.
+
+    Deming and Stephan, "On a least squares adjustment of a sampled frequency table when the expected marginal totals
+    are known", 1940. Where the totals of both differ, that of the rows holds. Empty cells take a trace.
+
+    >>> raked([[1.0, 1.0], [1.0, 3.0]], [2, 4], [3, 3]).round(3).tolist()
+    [[1.268, 0.732], [1.732, 2.268]]
+    """
+    cells = np.maximum(np.asarray(table, dtype=np.float64), 1e-9)
+    down = np.maximum(np.asarray(rows, dtype=np.float64), 1e-9)
+    across = np.maximum(np.asarray(columns, dtype=np.float64), 1e-9)
+    total = float(down.sum())
+    across = across * (total / across.sum())
+    for _ in range(rounds):
+        cells *= (down / cells.sum(axis=1))[:, None]
+        sums = cells.sum(axis=0)
+        if np.abs(sums - across).sum() < 1e-6 * total:
+            break
+        cells *= across / sums
+    return cells
