@@ -158,7 +158,7 @@ def raked(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike, rou
     are known", 1940. Where the totals of both differ, that of the rows holds. Empty cells take a trace.
 
     >>> raked([[1.0, 1.0], [1.0, 3.0]], [2, 4], [3, 3]).round(3).tolist()
-    [[1.268, 0.732], [1.732, 2.268]]
+    [[1.354, 0.646], [1.646, 2.354]]
     """
     cells = np.maximum(np.asarray(table, dtype=np.float64), 1e-9)
     down = np.maximum(np.asarray(rows, dtype=np.float64), 1e-9)
