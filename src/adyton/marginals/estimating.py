@@ -43,7 +43,7 @@ def estimated(
     >>> noisy = [MeasuredTable(("a",), [61, 39], 2.0), MeasuredTable(("a", "b"), [[50, 9], [3, 41]], 8.0)]
     >>> found = estimated({"a": 2, "b": 2}, noisy)
     >>> found.model.table("b").counts.round().tolist(), found.model.table("a", "b").how
-    ([53.0, 48.0], 'measured')
+    ([52.0, 49.0], 'measured')
     """
     tables = list(measured)
     squares = residuals(sides, tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -44,7 +44,7 @@ class PairModel:
 
     Of a pair that was not measured the model thinks that its attributes depend on each other through the attributes on
     the path between them alone (Chow and Liu, "Approximating discrete probability distributions with dependence
-    trees", 1968), and where there is no path, not at all.
+    trees", 1968), and where there is no path, not at all; unless rows were fitted to all measured pairs together.
 
     >>> singles = {"a": np.array([6.0, 2.0]), "b": np.array([4.0, 4.0]), "c": np.array([7.0, 1.0])}
     >>> model = PairModel.of(singles, {("a", "b"): np.array([[4.0, 2.0], [0.0, 2.0]])})
@@ -59,6 +59,8 @@ class PairModel:
     forest: Forest
     errors: Mapping[tuple[str, ...], float]
     """For measured tables the expected mean of |error| of a cell before denoising, where it is known."""
+    fitted: Mapping[Pair, Reals] = field(default_factory=dict)
+    """The tables of all pairs, once rows were fitted to the measured ones; see :mod:`adyton.marginals.refining`."""
 
     @classmethod
     def of(
@@ -103,6 +105,8 @@ class PairModel:
 
     def pair(self, pair: Pair) -> tuple[Reals, How]:
         """The table of two attributes in the order of the schema, and how it was got."""
+        if pair in self.fitted:
+            return self.fitted[pair], "measured" if pair in self.pairs else "fitted to pairs"
         if pair in self.pairs:
             return self.pairs[pair], "measured"
         connected = pair in self._by_path
@@ -165,6 +169,7 @@ class PairModel:
             "singles": {name: table.tolist() for name, table in self.singles.items()},
             "pairs": [{"group": list(pair), "counts": table.tolist()} for pair, table in self.pairs.items()],
             "errors": [{"group": list(group), "error": error} for group, error in self.errors.items()],
+            "fitted": [{"group": list(pair), "counts": table.tolist()} for pair, table in self.fitted.items()],
         }
 
     @classmethod
@@ -176,12 +181,13 @@ class PairModel:
             singles = {str(name): _counts(table, 1) for name, table in content["singles"].items()}
             pairs = {_pair(one["group"]): _counts(one["counts"], 2) for one in content["pairs"]}
             errors = {tuple(map(str, one["group"])): float(one["error"]) for one in content["errors"]}
-            shapes = {pair: tuple(singles[name].size for name in pair) for pair in pairs}
-            if any(table.shape != shapes[pair] for pair, table in pairs.items()):
-                raise ValueError("shape")
+            fitted = {_pair(one["group"]): _counts(one["counts"], 2) for one in content["fitted"]}
+            for pair, table in (*pairs.items(), *fitted.items()):
+                if table.shape != tuple(singles[name].size for name in pair):
+                    raise ValueError("shape")
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BadInput(f"this is no pair model. Give what a model's to_dict() wrote, of the form {_FORM!r}.") from None
-        return cls.of(singles, pairs, errors)
+        return replace(cls.of(singles, pairs, errors), fitted=MappingProxyType(fitted))
 
 
 def _counts(table: Any, axes: int) -> Reals:
