@@ -49,7 +49,9 @@ def dense(measured):
 
 def test_tables_and_variances_equal_the_dense_ones(measured, dense):
     fit, (cells, covariance) = residuals(SIDES, measured), dense
-    determined = [group for size in range(4) for group in itertools.permutations(SIDES, size) if not fit.missing(*group)]
+    determined = [
+        group for size in range(4) for group in itertools.permutations(SIDES, size) if not fit.missing(*group)
+    ]
     assert {tuple(sorted(group)) for group in determined} >= {tuple(sorted(group)) for group in GROUPS}
     for group in determined:
         rows = rows_of(group)

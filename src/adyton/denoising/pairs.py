@@ -2,14 +2,15 @@
 
 A prediction m of a table (independence of its attributes, or a path through other tables) is right in many cells, a
 little wrong in others, and far off in some; how often, the noisy tables themselves tell. A cell's count is thought to
-be drawn from a mixture of N(m, (τm)²) for several τ, and of N(0, (.02m)²) for cells that are empty although the model
-expects something there (combinations that do not occur). The weights of the mixture are fitted by EM to cells of alike
-strength of signal, over all tables; then each table tilts them by how much more or less often it needs each component
-(Efron and Morris, "Data analysis using Stein's estimator and its generalizations", 1975, in this form our own).
+be drawn from a mixture of N(m, (τm)²) for several τ, and of laws around 0 for cells that are empty or nearly so although
+the model expects something there (combinations that do not occur). The weights of the mixture are fitted by EM to cells
+of alike strength of signal, over all tables; then each table tilts them by how much more or less often it needs each
+component. After Efron and Morris, "Data analysis using Stein's estimator and its generalizations", 1975.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,12 +20,14 @@ from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
 from adyton.errors import BadInput
 
-SPREADS = np.array([0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
-"""τ: how far a count is from its prediction, in parts of it."""
-EMPTY = 0.02
-"""How far the count of an empty cell is from 0, in parts of its prediction."""
-BELIEF = np.array([0.30, 0.12, 0.12, 0.14, 0.12, 0.04, 0.01, 0.15])
-"""The weights of the components before anything was seen; the last is for empty cells."""
+CENTRES = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+"""The components of the mixture are normal laws, cut off at 0. Where each is centred, in parts of the prediction m,"""
+SPREADS = np.array([0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 0.02, 0.0, 0.0, 0.0])
+"""how far it spreads in parts of m,"""
+WIDTHS = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 5.0])
+"""and, added to that, in units of the noise b = √(variance/2)."""
+BELIEF = np.array([0.30, 0.12, 0.12, 0.14, 0.12, 0.04, 0.01, 0.07, 0.04, 0.02, 0.02])
+"""Their weights before anything was seen."""
 FAINTEST, STRENGTHS = -6, 12
 """Cells are pooled by ⌊½ log₂(m/b)⌋, b = √(variance/2): from this one on, so many classes of strength."""
 STEPS = 12
@@ -32,6 +35,7 @@ STEPS = 12
 CELLS, TABLE_CELLS = 2.0, 6.0
 """Cells' worth of belief: in each class of strength, and in each table."""
 _LEAST = 1e-6
+_ROOT_TWO, _ROOT_TWO_PI = math.sqrt(2), math.sqrt(2 * math.pi)
 
 
 def denoised_tables(
@@ -69,12 +73,10 @@ def denoised_tables(
     return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def _posterior_means(
-    counts: Reals, means: Reals, noise: Reals, strength: Places, owner: Places, tables: int
-) -> Reals:
+def _posterior_means(counts: Reals, means: Reals, noise: Reals, strength: Places, owner: Places, tables: int) -> Reals:
     components = BELIEF.size
-    odds = np.empty((counts.size, components))
-    _likelihoods(counts, means, noise, SPREADS, EMPTY, odds)
+    odds, found = np.empty((counts.size, components)), np.empty((counts.size, components))
+    _likelihoods(counts, means, noise, CENTRES, SPREADS, WIDTHS, odds, found)
     pooled = np.tile(BELIEF, (STRENGTHS, 1))
     tilt = np.ones((tables, components))
     fitted, expected = np.empty_like(pooled), np.zeros_like(tilt)
@@ -90,23 +92,52 @@ def _posterior_means(
         _occupied(odds, pooled, strength, tilt, owner, owner, occupied)
         tilt[:] = occupied / (expected + TABLE_CELLS * BELIEF)
     result = np.empty_like(counts)
-    _means(counts, means, noise, SPREADS, EMPTY, odds, pooled, strength, tilt, owner, result)
+    _means(odds, pooled, strength, tilt, owner, found, result)
     return result
 
 
 @compiled
-def _likelihoods(counts: Reals, means: Reals, noise: Reals, spreads: Reals, empty: float, odds: Reals) -> None:
-    """How likely each noisy count is under each component, the likeliest being 1."""
-    last = spreads.size
+def _log_tail(z: float) -> float:
+    """log P(Z < z) for a normal Z."""
+    if z > -8:
+        return math.log(0.5 * math.erfc(-z / _ROOT_TWO))
+    return -0.5 * z * z - math.log(-z * _ROOT_TWO_PI) - 1 / (z * z)
+
+
+@compiled
+def _lift(z: float) -> float:
+    """E[Z | Z > −z] for a normal Z: by how many deviations a normal law moves up when it is cut off at 0."""
+    if z > -8:
+        return math.exp(-0.5 * z * z) / (_ROOT_TWO_PI * 0.5 * math.erfc(-z / _ROOT_TWO))
+    return -z - 1 / z + 2 / (z * z * z)
+
+
+@compiled
+def _likelihoods(
+    counts: Reals, means: Reals, noise: Reals, centres: Reals, spreads: Reals, widths: Reals, odds: Reals, found: Reals
+) -> None:
+    """How likely each noisy count is under each component, the likeliest being 1, and the mean a posteriori.
+
+    Component k is a normal law around centres_k·m with the deviation spreads_k·m + widths_k·b, cut off at 0.
+    """
     for cell in range(counts.size):
         best = -1e300
-        for k in range(last + 1):
-            centre, spread = (means[cell], spreads[k] * means[cell]) if k < last else (0.0, empty * means[cell])
+        for k in range(centres.size):
+            centre = centres[k] * means[cell]
+            spread = spreads[k] * means[cell] + widths[k] * math.sqrt(noise[cell] / 2)
             variance = spread * spread + noise[cell]
-            odds[cell, k] = -0.5 * ((counts[cell] - centre) ** 2 / variance + np.log(variance))
-            best = max(best, odds[cell, k])
-        for k in range(last + 1):
-            odds[cell, k] = np.exp(odds[cell, k] - best)
+            kept = spread * spread / variance
+            middle = centre + kept * (counts[cell] - centre)
+            value = -0.5 * ((counts[cell] - centre) ** 2 / variance + math.log(variance))
+            if spread > 0:
+                left = math.sqrt(kept * noise[cell])
+                value += _log_tail(middle / left) - _log_tail(centre / spread)
+                middle += left * _lift(middle / left)
+            found[cell, k] = max(0.0, middle)
+            odds[cell, k] = value
+            best = max(best, value)
+        for k in range(centres.size):
+            odds[cell, k] = math.exp(odds[cell, k] - best)
 
 
 @compiled
@@ -126,29 +157,16 @@ def _occupied(
 
 @compiled
 def _means(
-    counts: Reals,
-    means: Reals,
-    noise: Reals,
-    spreads: Reals,
-    empty: float,
-    odds: Reals,
-    pooled: Reals,
-    strength: Places,
-    tilt: Reals,
-    owner: Places,
-    result: Reals,
+    odds: Reals, pooled: Reals, strength: Places, tilt: Reals, owner: Places, found: Reals, result: Reals
 ) -> None:
-    """The posterior mean of every cell, at least 0."""
-    last = spreads.size
-    for cell in range(counts.size):
+    """The posterior mean of every cell."""
+    for cell in range(odds.shape[0]):
         total, mean = 0.0, 0.0
-        for k in range(last + 1):
-            centre, spread = (means[cell], spreads[k] * means[cell]) if k < last else (0.0, empty * means[cell])
-            kept = spread * spread / (spread * spread + noise[cell])
+        for k in range(odds.shape[1]):
             weight = odds[cell, k] * pooled[strength[cell], k] * tilt[owner[cell], k]
             total += weight
-            mean += weight * (centre + kept * (counts[cell] - centre))
-        result[cell] = max(0.0, mean / total)
+            mean += weight * found[cell, k]
+        result[cell] = mean / total
 
 
 def raked(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike, rounds: int = 30) -> Reals:

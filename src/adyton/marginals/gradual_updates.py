@@ -86,8 +86,15 @@ def _drawn(gaps: Reals, base: int, stride: int, values: int, state: State) -> in
 
 @compiled
 def update(
-    codes: Codes, own: int, values: int, others: Integers, bases: Integers, steps: Integers, strides: Integers,
-    gaps: Reals, state: State,
+    codes: Codes,
+    own: int,
+    values: int,
+    others: Integers,
+    bases: Integers,
+    steps: Integers,
+    strides: Integers,
+    gaps: Reals,
+    state: State,
 ) -> int:
     """Give rows another value of the attribute *own* where all tables together then fit better; how many changed.
 

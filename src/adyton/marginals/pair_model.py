@@ -156,9 +156,13 @@ class PairModel:
         return self.pairs[known, new] if (known, new) in self.pairs else self.pairs[new, known].T
 
     def _fitted(self, names: tuple[str, ...]) -> tuple[Reals, How]:
-        """A table of three or more attributes, from those of its pairs."""
-        found = {pair: self.pair(pair) for pair in itertools.combinations(names, 2)}
-        tables = {pair: table for pair, (table, how) in found.items() if how != "independent"}
+        """A table of three or more attributes, from those of its pairs; what a path inside the group says is implied."""
+        tables, inside = {}, set(names)
+        for pair in sorted(itertools.combinations(names, 2), key=lambda pair: pair not in self.forest.pairs):
+            table, how = self.pair(pair)
+            path = self.forest.path(*pair) if how == "by a path" else None
+            if how != "independent" and not (path and inside.issuperset(path)):
+                tables[pair] = table
         counts = fitted_to_pairs({name: self.singles[name] for name in names}, tables)
         return counts, "fitted to pairs" if tables else "independent"
 
@@ -186,7 +190,9 @@ class PairModel:
                 if table.shape != tuple(singles[name].size for name in pair):
                     raise ValueError("shape")
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise BadInput(f"this is no pair model. Give what a model's to_dict() wrote, of the form {_FORM!r}.") from None
+            raise BadInput(
+                f"this is no pair model. Give what a model's to_dict() wrote, of the form {_FORM!r}."
+            ) from None
         return replace(cls.of(singles, pairs, errors), fitted=MappingProxyType(fitted))
 
 
