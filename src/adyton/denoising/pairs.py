@@ -2,8 +2,8 @@
 
 A prediction m of a table (independence of its attributes, or a path through other tables) is right in many cells, a
 little wrong in others, and far off in some; how often, the noisy tables themselves tell. A cell's count is thought to
-be drawn from a mixture of N(m, (τm)²) for several τ, and of laws around 0 for cells that are empty or nearly so although
-the model expects something there (combinations that do not occur). The weights of the mixture are fitted by EM to cells
+be drawn from a mixture of N(m, (τm)²) for several τ, and of laws around 0 for cells that are empty or nearly so where
+the model expects something (combinations that do not occur). The weights of the mixture are fitted by EM to cells
 of alike strength of signal, over all tables; then each table tilts them by how much more or less often it needs each
 component. After Efron and Morris, "Data analysis using Stein's estimator and its generalizations", 1975.
 """

@@ -14,7 +14,7 @@ from adyton.marginals.forest import Pair
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.singles import denoised_single
 from adyton.messages import listing
-from adyton.solving.residuals import MeasuredTable, Residuals, in_order, residual, residuals
+from adyton.solving.residuals import Group, MeasuredTable, Residuals, in_order, residual, residuals
 from adyton.strategies.table_shares import mean_absolute
 
 PASSES = 2
@@ -58,7 +58,7 @@ def estimated(
             first, second = in_order(one.group, sides)
             own[first, second] = 1 / (1 / own.get((first, second), np.inf) + 1 / one.variance)
     pairs = [pair for pair in own if min(sides[name] for name in pair) > 1]
-    errors = {pair: mean_absolute(squares.variance(*pair), own[pair]) for pair in pairs}
+    errors: dict[Group, float] = {pair: mean_absolute(squares.variance(*pair), own[pair]) for pair in pairs}
     errors |= {(name,): mean_absolute(squares.variance(name)) for name in sides}
     model = PairModel.of(singles, {}, {})
     if not pairs:

@@ -32,8 +32,8 @@ def uniform(state: State) -> float:
 def deal(known: Codes, table: Reals, starts: Integers, deck: Codes, new: Codes, state: State) -> None:
     """A value of a second attribute for every row, by the value of a first one, with as little chance as can be.
 
-    Of the rows with value a, the number that gets value b is ⌊C_b + u⌋ − ⌊C_{b−1} + u⌋, where C_b is what should come up
-    to b and u is one uniform number: right on average, and never off by one. Which rows get which is shuffled.
+    Of the rows with value a, the number that gets value b is ⌊C_b + u⌋ − ⌊C_{b−1} + u⌋, where C_b is what should come
+    up to b and u is one uniform number: right on average, and never off by one. Which rows get which is shuffled.
     *starts*, one longer than the table, and *deck*, as long as the rows, are room to work in.
     """
     values, others = table.shape

@@ -156,7 +156,7 @@ class PairModel:
         return self.pairs[known, new] if (known, new) in self.pairs else self.pairs[new, known].T
 
     def _fitted(self, names: tuple[str, ...]) -> tuple[Reals, How]:
-        """A table of three or more attributes, from those of its pairs; what a path inside the group says is implied."""
+        """A table of several attributes, from those of its pairs; what a path inside the group says is implied."""
         tables, inside = {}, set(names)
         for pair in sorted(itertools.combinations(names, 2), key=lambda pair: pair not in self.forest.pairs):
             table, how = self.pair(pair)

@@ -28,8 +28,8 @@ these bounds. A sweep takes time in proportion to that number."""
 SETTLED = 1e-3
 """It ends when fewer rows than this part change in a sweep."""
 NEAR = 0.5
-"""A measured pair becomes that of the rows if those are nearer to it than this part of its expected error. Where there is
-little noise, rows cannot follow all tables as closely as they were measured."""
+"""A measured pair becomes that of the rows if those are nearer to it than this part of its expected error. Where there
+is little noise, rows cannot follow all tables as closely as they were measured."""
 _SEED = 20210811
 
 

@@ -69,7 +69,7 @@ class Comparison:
         for (one, other), counts in self._counts.items():
             first, second = codes[:, self._names.index(one)], codes[:, self._names.index(other)]
             cells = first.astype(np.int64) * counts.shape[1] + second
-            counts += np.bincount(cells, minlength=counts.size).reshape(counts.shape)
+            np.add(counts, np.bincount(cells, minlength=counts.size).reshape(counts.shape), out=counts)
         self._rows += len(codes)
 
     def distances(self) -> dict[Pair, float]:

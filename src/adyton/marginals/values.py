@@ -85,9 +85,9 @@ def _whole_numbers(attribute: Integer, cells: Places, other: Flags, random: np.r
 def _real_numbers(attribute: Numeric, cells: Places, other: Flags, random: np.random.Generator) -> Reals:
     """Points well inside their bins: none is moved to another by rounding."""
     if attribute.edges is not None:
-        edges = np.asarray(attribute.edges, dtype=np.float64)
+        edges: Reals = np.asarray(attribute.edges, dtype=np.float64)
     else:
-        edges = attribute.min + np.arange(attribute.bins + 1) * attribute.width
+        edges = np.asarray(attribute.min + np.arange(attribute.bins + 1) * attribute.width, dtype=np.float64)
         edges[-1] = attribute.max
     place = np.minimum(cells, attribute.base_size - 1)
     low, high = edges[place], edges[place + 1]

@@ -10,7 +10,7 @@ variance of v·Π_{S∖T} n_i in the units of r_T, times the projection that tak
     Σ_{T ⊆ Q} V_T · Π_T (1 − 1/n_i) · Π_{Q∖T} n_i⁻².
 
 After Xiao, He, Zhang and Kifer, "An optimal and scalable matrix mechanism for noisy marginals under convex loss
-functions", NeurIPS 2023, who measure the parts themselves. Here whole tables are measured: a row is in one cell of each.
+functions", NeurIPS 2023, who measure the parts. Here whole tables are measured: a row is in one cell of each.
 """
 
 from __future__ import annotations
@@ -196,7 +196,8 @@ def _read(sides: Mapping[str, int], one: MeasuredTable) -> tuple[Group, Reals]:
         raise BadInput(f"the table of {listing(one.group)} has the shape {shape}, given counts of {counts.shape}.")
     if not (math.isfinite(one.variance) and one.variance > 0 and np.isfinite(counts).all()):
         raise BadInput(
-            f"the table of {listing(one.group)} needs finite counts and a variance above 0, given {shorten(one.variance)}."
+            f"the table of {listing(one.group)} needs finite counts and a variance above 0, given the variance "
+            f"{shorten(one.variance)}."
         )
     order = [leading + one.group.index(name) for name in group]
     return group, counts.transpose((*range(leading), *order))

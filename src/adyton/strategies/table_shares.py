@@ -107,12 +107,12 @@ class _Problem:
         if missing:
             (lacking,) = [part for part, number in parts.items() if number == min(missing)]
             raise BadInput(f"no table that may be measured has {listing(sorted(lacking))}. Add one that has.")
-        cells = np.array([math.prod(sides[name] for name in group) for group in asked], dtype=np.float64)
+        sizes = np.array([math.prod(sides[name] for name in group) for group in asked], dtype=np.float64)
         start = np.array([math.prod(sides[name] for name in group) ** _START for group in groups])
         return cls(
             _matrix(csr_array, said, (len(parts), len(groups))),
             _matrix(csr_array, needed, (len(asked), len(parts))),
-            cells * np.asarray(weights),
+            sizes * np.asarray(weights),
             start / start.sum(),
         )
 
