@@ -33,10 +33,12 @@ _ROOMS = {
     "Measurement": "adyton.queries",
     "Partition": "adyton.queries",
     "Ledger": "adyton.kernel.ledger",
+    "Configuration": "adyton.configuration.result",
     "ChoiceMaker": "adyton.choice.maker",
     "LearnedChoices": "adyton.choice.learn_choices",
     "PublicData": "adyton.choice.public_data",
     "choose": "adyton.choice.policy",
+    "configure": "adyton.configuration.configure",
     "learn_choices": "adyton.choice.learn_choices",
     "metafeature": "adyton.choice.metafeatures",
     "option": "adyton.choice.options",
@@ -51,6 +53,7 @@ __all__ = [
     "Cdf",
     "ChoiceMaker",
     "Classifier",
+    "Configuration",
     "Delphi",
     "FittedClassifier",
     "Histogram",
@@ -73,6 +76,8 @@ __all__ = [
     "Session",
     "algorithms",
     "choose",
+    "configuration",
+    "configure",
     "draft_schema",
     "errors",
     "learn_choices",
@@ -85,6 +90,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from adyton import configuration as configuration
     from adyton import errors as errors
     from adyton import learning as learning
     from adyton import noise as noise
@@ -96,6 +102,8 @@ if TYPE_CHECKING:
     from adyton.choice.options import option as option
     from adyton.choice.policy import choose as choose
     from adyton.choice.public_data import PublicData as PublicData
+    from adyton.configuration.configure import configure as configure
+    from adyton.configuration.result import Configuration as Configuration
     from adyton.kernel.kernel import Kernel as Kernel
     from adyton.kernel.ledger import Ledger as Ledger
     from adyton.kernel.tables.draft import draft_schema as draft_schema
@@ -124,7 +132,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "learning", "noise", "workloads"):
+    if name in ("configuration", "errors", "learning", "noise", "workloads"):
         return import_module(f"adyton.{name}")
     if name in _ROOMS:
         return getattr(import_module(_ROOMS[name]), name)

@@ -13,10 +13,20 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.grid import STEPS
+from adyton.kernel.instances.curves import StepCurve
+from adyton.kernel.instances.lattice import Lattice
+from adyton.kernel.instances.utility import Utility
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.mechanisms import MECHANISMS, Bisections, CoefficientCount, DeclaredFunction, Resolution
+from adyton.kernel.mechanisms import (
+    MECHANISMS,
+    Bisections,
+    CoefficientCount,
+    DeclaredFunction,
+    Resolution,
+    TunedParameter,
+)
 from adyton.kernel.mechanisms.declared_function import BoundFunction
-from adyton.kernel.shapes import TableShape
+from adyton.kernel.shapes import InstancesShape, TableShape
 from adyton.queries import Explicit
 
 TABLE = pd.DataFrame({"age": [34] * 100})
@@ -108,6 +118,11 @@ def source_of(case):
         sizes = {"a": 2, "b": 3, "c": 2, "y": 2}  # those of splits
         schema = ad.Schema({name: ad.Integer(0, size - 1) for name, size in sizes.items()})
         return ad.Kernel(pd.DataFrame(dict.fromkeys(sizes, [0, 1] * 50)), schema=schema, epsilon=1000).root
+    if case.mechanism.takes is InstancesShape:
+        lattice = isinstance(case.mechanism, TunedParameter)
+        curve, parameters = StepCurve(np.array([0, 2]), np.array([1.0, 2.0])), Lattice(0.0, 1.0) if lattice else 4
+        utility = Utility.named("regret")
+        return ad.Kernel.on_instances([None] * 3, lambda _: curve, parameters, utility, epsilon=1000).root
     trusted = [case.mechanism.declared] if isinstance(case.mechanism, BoundFunction) else []
     return ad.Kernel.on_vector(np.full(case.domain, 3), epsilon=1000, trusted=trusted).root
 

@@ -14,7 +14,12 @@ from learning_tables import SCHEMA, columns, labels, rows
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded, LargeBudget, SchemaError
 from adyton.kernel.ledger import Ledger
-from adyton.learning import PrivateNaiveBayes
+from adyton.learning import (
+    PrivateClassifier,
+    PrivateDecisionTreeClassifier,
+    PrivateNaiveBayes,
+    PrivateRandomForestClassifier,
+)
 from adyton.learning.coding import columns_of
 from adyton.noise import SimulatedNoise
 
@@ -104,7 +109,7 @@ def test_parameters_and_words():
         model.set_params(epsilon=8).fit(FRAME, LABELS)
 
 
-class Declared(PrivateNaiveBayes):
+class Declared:
     """With a schema for whatever scikit-learn's checks come up with: for tests only, where nothing is private."""
 
     def fit(self, X=None, y=None):  # noqa: N803
@@ -137,12 +142,29 @@ SKIPPED = {
 }
 
 
+class DeclaredNaiveBayes(Declared, PrivateNaiveBayes):
+    """Naive Bayes."""
+
+
+class DeclaredTree(Declared, PrivateDecisionTreeClassifier):
+    """A tree."""
+
+
+class DeclaredForest(Declared, PrivateRandomForestClassifier):
+    """A forest."""
+
+
+class DeclaredClassifier(Declared, PrivateClassifier):
+    """Whatever is chosen."""
+
+
 @pytest.mark.full
-def test_scikit_learns_checks():
+@pytest.mark.parametrize("estimator", [DeclaredNaiveBayes, DeclaredTree, DeclaredForest, DeclaredClassifier])
+def test_scikit_learns_checks(estimator):
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = checks.check_estimator(Declared(label="label", epsilon=1000), on_fail=None, on_skip=None)
+        found = checks.check_estimator(estimator(label="label", epsilon=1000), on_fail=None, on_skip=None)
     assert len(found) > 40
     failed = {one["check_name"]: one["exception"] for one in found if one["status"] == "failed"}
     assert failed.keys() == SKIPPED.keys(), failed

@@ -24,7 +24,7 @@ PRESETS = ["friedman-schuster", "mohammed", "jagannathan", "patil-singh", "fletc
 FORESTS = {"jagannathan", "patil-singh", "fletcher-islam"}
 MODELS = {
     name: fitted(CODES, name, {"depth": 2} if name == "mohammed" else {}, epsilon=4)
-    for name in [*PRESETS, "chosen", "naive-bayes-tree"]
+    for name in [*PRESETS, "chosen", "naive-bayes-tree", "profiled-tree"]
 }
 
 
@@ -84,6 +84,9 @@ OPTIONS = [
     ("fletcher-islam", {"rows": 2000}),
     ("fletcher-islam", {"trees": 2, "divided_by": "town"}),
     ("naive-bayes-tree", {"depth": 2}),
+    ("profiled-tree", {}),
+    ("profiled-tree", {"rows": 2000, "depth": 1}),
+    ("profiled-tree", {"rows": 2000, "depth": 1, "profile_support": 60}),
 ]
 
 
@@ -213,3 +216,21 @@ def test_estimators():
     with pytest.raises(BadInput, match="chosen has no option 'depth'"):
         tree.set_params(preset="chosen", depth=3).fit(table, labels(CODES))
     assert forest.epsilon_ == 2
+
+
+def test_choices_around_a_fit_come_before_those_of_the_package():
+    """What comes with the package decides where nobody else has learnt anything."""
+    from adyton.choice.learn_choices import LearnedChoices
+    from adyton.choice.learnt import Learnt
+    from adyton.learning.chosen_tree import HOW_TO_SPLIT, STOP_OR_SPLIT
+    from adyton.learning.tree_choices import shipped_choices
+
+    assert set(shipped_choices().learnt) == {STOP_OR_SPLIT, HOW_TO_SPLIT}
+    own = Learnt(("by support", "stop", "split"), "stop", None, {}, (), {}, "mine")
+    with LearnedChoices({STOP_OR_SPLIT: own}).followed() as trace, shipped_choices().followed(yields=True) as inner:
+        ad.choose(STOP_OR_SPLIT, ["by support", "stop", "split"])
+        ad.choose(HOW_TO_SPLIT, ["max", "gini", "entropy", "random"])
+    assert inner is trace
+    assert [one.label for one in trace] == [STOP_OR_SPLIT, HOW_TO_SPLIT]
+    assert "mine" in str(trace[0])
+    assert "held-out public data" in str(trace[1])

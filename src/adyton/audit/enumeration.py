@@ -12,17 +12,18 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Flags, Places
+from adyton.arrays import Flags, Integers, Places
 from adyton.audit.pairs import Pair
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, exact
 from adyton.noise.coins import Bounds, Refine
+from adyton.noise.exponential_choice import ExponentialWeights
 from adyton.noise.source import Scale, Size
 from adyton.whole import IntegerArray
 
@@ -84,6 +85,15 @@ class EnumeratingSource:
             among = np.flatnonzero(allowed[row])
             chosen[row] = among[self.permute_and_flip(scores[row, among], sharpness)]
         return chosen
+
+    def exponential_choices(self, count: int, multiplicities: Integers, gaps: Integers, rate: Rational) -> Places:
+        """Each choice as one branching, by its law."""
+        weights = ExponentialWeights(multiplicities, gaps, exact(rate, "rate", computed=True)).exactly(_EXACT.prec)
+        total = reduce(_EXACT.add, weights)
+        chosen = [
+            self._choose(len(weights), lambda branch: _EXACT.divide(weights[branch], total)) for _ in range(count)
+        ]
+        return np.array(chosen, dtype=np.int64)
 
     def discrete_laplace(self, size: Size, scale: Scale) -> NoReturn:
         """Refused: infinitely many values."""

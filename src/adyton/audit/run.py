@@ -18,7 +18,9 @@ from adyton.audit.mechanisms import EPSILONS, REACH, attacks, audit_mechanism
 from adyton.audit.plans import audit_plan
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.selections import audit_selection_exactly
+from adyton.audit.tuning import audit_configure, audit_tuning
 from adyton.errors import BadInput
+from adyton.kernel.instances.private_instances import RELATIONS
 from adyton.kernel.mechanisms import MECHANISMS, AuditCase
 from adyton.learning.registry import learner_named
 from adyton.noise import ExactNoise
@@ -37,7 +39,10 @@ class Profile:
     sequences: int
     kills: int
     plan_pairs: int
+    """Of neighbours, for each whole plan and learner; with 0, only what they are charged is looked at."""
     plan_draws: int
+    toys: int = 2
+    """How many made-up instances the sets have, at most, on which the law of a tuned parameter is enumerated."""
     reach: float = REACH
     """The share of ε that must be certified of a mechanism that loses all of it: fewer draws certify less."""
     budgets: tuple[Fraction, ...] = BUDGETS
@@ -53,8 +58,9 @@ PROFILES = {
         noise_draws=100_000,
         sequences=50,
         kills=6,
-        plan_pairs=1,
-        plan_draws=100,
+        plan_pairs=0,
+        plan_draws=0,
+        toys=1,
         reach=0.9,
         budgets=BUDGETS[-1:],
     ),
@@ -79,9 +85,10 @@ PROFILES = {
         kills=200,
         plan_pairs=3,
         plan_draws=2_000,
+        toys=3,
     ),
 }
-LEARNERS = ("chosen", "friedman-schuster", "jagannathan", "naive-bayes-tree")
+LEARNERS = ("chosen", "friedman-schuster", "jagannathan", "naive-bayes-tree", "profiled-tree")
 """Whose fitted models are attacked as a whole: each stops, chooses or counts in another way."""
 Advance = Callable[[], None]
 
@@ -123,6 +130,14 @@ def _attack_learner(name: str, size: Profile, advance: Advance) -> Finding:
     return audit_learner(learner_named(name), pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
 
 
+def _enumerate_tuning(relation: str, default: float | None, size: Profile, advance: Advance) -> Finding:
+    return audit_tuning(relation, default=default, largest=size.toys, advance=advance)
+
+
+def _attack_configure(size: Profile, advance: Advance) -> Finding:
+    return audit_configure(pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
+
+
 def checks(profile: str) -> list[Check]:
     """The checks of a profile, in order."""
     if profile not in PROFILES:
@@ -146,8 +161,15 @@ def checks(profile: str) -> list[Check]:
     ]
     recompute = partial(audit_certificates, epsilons=size.budgets)
     plans = [Check("certificates", sum(1 for _ in cases()), recompute)]
-    plans += [Check(name, size.plan_pairs, partial(_attack_plan, name, size)) for name in algorithms()]
-    plans += [Check(name, size.plan_pairs, partial(_attack_learner, name, size)) for name in LEARNERS]
+    wholes = [Check(name, size.plan_pairs, partial(_attack_plan, name, size)) for name in algorithms()]
+    wholes += [Check(name, size.plan_pairs, partial(_attack_learner, name, size)) for name in LEARNERS]
+    wholes.append(Check("configure", size.plan_pairs, partial(_attack_configure, size)))
+    plans += wholes if size.plan_pairs else []
+    tuning = [
+        Check(f"tuned, {relation}", len(EPSILONS), partial(_enumerate_tuning, relation, default, size))
+        for relation in RELATIONS
+        for default in (None, 0.25)
+    ]
     records = [
         Check("accounting", size.sequences, lambda advance: audit_accounting(size.sequences, advance=advance)),
         Check("group-by", 1, lambda _: audit_group_by()),
@@ -160,7 +182,7 @@ def checks(profile: str) -> list[Check]:
             Check("concurrency", 1, lambda _: audit_concurrency()),
             Check("crashes", size.kills, lambda advance: audit_crashes(size.kills, advance=advance)),
         ]
-    return plain + statistical + plans + records
+    return plain + statistical + plans + tuning + records
 
 
 def audit(profile: str = "quick", advance: Advance = lambda: None) -> Iterator[Finding]:

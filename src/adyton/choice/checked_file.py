@@ -64,12 +64,17 @@ class FileKind:
             raise
         except WRONG:
             raise BadInput(f"{path} is not {self.holds}: it is no JSON file. {self.writer}") from None
+        return self.made(plain, str(path), made)
+
+    def made(self, plain: Any, path: str, made: Callable[[dict[str, Any]], Content]) -> Content:
+        """The same of plain values; *path* says in messages where they come from."""
         if not isinstance(plain, dict) or plain.get("format") != self.format:
             raise BadInput(f"{path} is not {self.holds}. {self.writer}")
         if plain.get("version") != self.version:
             given = shorten(plain.get("version"))
             raise BadInput(f"{path} is {self.holds} of version {given}, this is version {self.version}. {self.cure}")
         try:
+            plain = dict(plain)
             if plain.pop("digest", None) != digest_of(plain):
                 raise BadInput(f"{path} was changed after it was written: its digest does not fit. {self.cure}")
             return made(plain)

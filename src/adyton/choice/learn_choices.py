@@ -49,9 +49,12 @@ class LearnedChoices:
     gain: Gain | None = None
 
     @contextmanager
-    def followed(self) -> Iterator[list[Visit]]:
-        """Within the block, in this thread, the places are decided by what was learnt; the trace grows."""
-        with followed(Policy(self.learnt)) as trace:
+    def followed(self, *, yields: bool = False) -> Iterator[list[Visit]]:
+        """Within the block, in this thread, the places are decided by what was learnt; the trace grows.
+
+        With *yields*, a place that choices around this block know too is left to them, and theirs is the trace.
+        """
+        with followed(Policy(self.learnt), yields=yields) as trace:
             yield trace
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adyton.choice.learnt import Learnt, Verdict
@@ -111,13 +111,19 @@ _POLICY: ContextVar[Policy | None] = ContextVar("policy", default=None)
 
 
 @contextmanager
-def followed(policy: Policy) -> Iterator[list[Visit]]:
-    """Within the block, and in this thread alone, the policy decides; its trace grows."""
+def followed(policy: Policy, *, yields: bool = False) -> Iterator[list[Visit]]:
+    """Within the block, and in this thread alone, the policy decides; its trace grows.
+
+    If it *yields*, it decides only where the policy around the block knows nothing, in whose trace all visits are.
+    """
     above = _POLICY.get()
     if above is not None and above.overrules:
         yield above.trace
         return
-    policy.outer = above
+    if yields and above is not None:
+        policy = replace(above, learnt={**policy.learnt, **above.learnt})  # one trace and one count of visits for both
+    else:
+        policy.outer = above
     token = _POLICY.set(policy)
     try:
         yield policy.trace

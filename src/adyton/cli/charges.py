@@ -34,7 +34,7 @@ def allowed_total(
     """What may be spent in all, with the consent that large budgets take."""
     from adyton.kernel.opening import checked_total
 
-    allowed = checked_total(_total(amount, total, ledger))
+    allowed = checked_total(total_of(amount, total, ledger))
     unit = _unit(schema, ledger)
     accept_large(amount, what, unit, yes=yes, quiet=quiet)
     if total is not None and allowed > amount:
@@ -42,7 +42,7 @@ def allowed_total(
     return allowed
 
 
-def _total(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fraction:
+def total_of(asked_for: Fraction, total: str | None, ledger: Path | None) -> Fraction:
     """What may be spent in all: what the ledger holds; for a new one, what was asked for; without one, this release."""
     given = None if total is None else budget(total, "--total")
     if given is not None and asked_for > given:

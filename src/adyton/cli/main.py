@@ -27,6 +27,7 @@ COMMANDS = {
     "plan": "adyton.cli.plan:command",
     "fit": "adyton.cli.fit:command",
     "predict": "adyton.cli.predict:command",
+    "configure": "adyton.cli.configure:command",
     "schema": "adyton.cli.schema:command",
     "ledger": "adyton.cli.ledger:command",
     "audit": "adyton.cli.audit:command",

@@ -12,17 +12,20 @@ from adyton.cli.options import FiguresAsJson, NoBar
 from adyton.errors import BadInput
 
 _PAPERS = (
-    "pythia (choosing algorithms; SIGMOD 2017, Section 8), jostle (private decision trees; Fig. 4.2) or naive-bayes "
-    "(Pythia, Figs. 5 and 6; εKTELO, SIGMOD 2018, Fig. 3)."
+    "pythia (choosing algorithms; SIGMOD 2017, Section 8), jostle (private decision trees; Fig. 4.2), naive-bayes "
+    "(Pythia, Figs. 5 and 6; εKTELO, SIGMOD 2018, Fig. 3) or configuration (tuning parameters; made-up instances)."
 )
 
 
 def command(
     paper: Annotated[str, typer.Argument(help=_PAPERS)],
-    data: Annotated[
-        Path, typer.Option("--data", help="The folder that holds the public data: DPBench's histograms, or the tables.")
-    ],
     folder: Annotated[Path, typer.Option("--out", help="The folder to write to: records, tables, pictures, a report.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="The folder that holds the public data: DPBench's histograms, or the tables; else none."
+        ),
+    ] = None,
     public: Annotated[
         bool, typer.Option("--public", help="Say that these data are public: nothing done with them is protected.")
     ] = False,
@@ -43,12 +46,17 @@ def command(
     found = evaluation_named(paper)
     if cache is not None and not found.keeps:
         raise BadInput(f"{paper} keeps nothing between runs. Leave out --cache.")
-    if not data.is_dir():
-        raise BadInput(f"{data} is not a folder. Give the one that holds {found.needs}.")
-    confirm_public(public, "reproducing an evaluation", found.why_public)
+    if found.needs:
+        if data is None:
+            raise BadInput(f"{paper} needs public data. Give with --data the folder that holds {found.needs}.")
+        if not data.is_dir():
+            raise BadInput(f"{data} is not a folder. Give the one that holds {found.needs}.")
+        confirm_public(public, "reproducing an evaluation", found.why_public)
+    elif data is not None:
+        raise BadInput(f"{paper} makes up its own instances. Leave out --data.")
     need_plots()
     kept = (cache or folder / "experiments.db") if found.keeps else None
-    given = Given(data=data, folder=folder, public=public, quick=quick, kept=kept)
+    given = Given(data=data or folder, folder=folder, public=public, quick=quick, kept=kept)
     make_folder(folder)
     with progress(f"reproduce {paper}", found.steps(given), quiet=quiet or as_json, kept=kept) as advance:
         records = found.run(given, advance)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adyton.cli.console import notes, out, print_json, printable, progress
 from adyton.cli.options import Quiet
 from adyton.exact import positive
+
+if TYPE_CHECKING:
+    from adyton.lab.corpus.labelled_tables import LabelledTable
 
 _Folder = Annotated[
     Path, typer.Option("--out", metavar="FOLDER", help="Where method_choice.json and public_results.json are written.")
@@ -23,6 +27,12 @@ _Cache = Annotated[
     Path | None,
     typer.Option(help="A file that keeps what was measured. After a change to a learner, begin a new one."),
 ]
+_Conditionals = Annotated[
+    bool,
+    typer.Option(
+        "--conditionals", help="Learn instead where the chosen tree stops and how it splits: tree_choices.json."
+    ),
+]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")]
 
 
@@ -32,6 +42,7 @@ def command(
     splits: _Splits = 3,
     epsilon: _Epsilons = None,
     cache: _Cache = None,
+    conditionals: _Conditionals = False,
     as_json: _AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,11 +52,15 @@ def command(
     hundred, in sample and on tables that were held out. No private data are touched.
     """
     from adyton.lab.classifying.accuracies import Accuracies
-    from adyton.lab.classifying.training import EPSILONS, steps, taught_by
+    from adyton.lab.classifying.training import EPSILONS, check_folder, steps, taught_by
     from adyton.lab.corpus.r_labelled import r_labelled_tables
 
     budgets = [positive(one, "--epsilon") for one in epsilon or EPSILONS]
+    check_folder(out_folder)
     found = r_labelled_tables(tables)
+    if conditionals:
+        _teach_conditionals(out_folder, found, budgets, splits, as_json=as_json, quiet=quiet)
+        return
     kept = Accuracies(cache)
     with progress("measuring", steps(len(found), len(budgets)), quiet=quiet or as_json) as advance:
         taught = taught_by(found, budgets, splits=splits, accuracies=kept, advance=advance)
@@ -62,3 +77,21 @@ def command(
         out().print(printable(line))
     if not quiet:
         notes().print(printable(f"Written: {', '.join(str(one) for one in files)}."))
+
+
+def _teach_conditionals(
+    folder: Path, tables: list[LabelledTable], budgets: list[Fraction], trials: int, *, as_json: bool, quiet: bool
+) -> None:
+    from adyton.lab.classifying.conditionals import taught_conditionals
+    from adyton.learning.tree_choices import FILE
+
+    with progress("growing trees", None, quiet=quiet or as_json) as advance:
+        learnt = taught_conditionals(tables, budgets, trials=trials, advance=advance)
+    learnt.save(folder / FILE)
+    if as_json:
+        print_json({"tables": len(tables), "files": [str(folder / FILE)], "learnt": learnt.explain()})
+        return
+    for line in learnt.explain().splitlines():
+        out().print(printable(line))
+    if not quiet:
+        notes().print(printable(f"Written: {folder / FILE}."))

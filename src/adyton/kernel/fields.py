@@ -18,7 +18,7 @@ import numpy as np
 
 from adyton import queries
 from adyton.errors import BadInput
-from adyton.kernel.shapes import TableShape, VectorShape
+from adyton.kernel.shapes import InstancesShape, TableShape, VectorShape
 from adyton.queries import Queries
 from adyton.queries.size import Size
 from adyton.schema import RowTree, Schema
@@ -43,7 +43,7 @@ QUERIES: tuple[type[Queries], ...] = (
     queries.OnGroups,
     queries.Explicit,
 )
-PARTS: tuple[type[Any], ...] = (*QUERIES, queries.Partition, RowTree, TableShape, VectorShape)
+PARTS: tuple[type[Any], ...] = (*QUERIES, queries.Partition, RowTree, TableShape, VectorShape, InstancesShape)
 """The classes whose values can be part of another value. Subclasses of them cannot: they could lie."""
 _PLAIN = (bool, int, float, str, Fraction, Schema, Size)
 _NOTHING = type(None)

@@ -11,17 +11,15 @@ import weakref
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Generic, Literal, TypeVar, cast
-
-import numpy as np
-import numpy.typing as npt
 
 from adyton.errors import BadInput, BudgetExceeded, LedgerError
 from adyton.exact import Rational, display, positive
 from adyton.grid import rounded_down
 from adyton.kernel.alone import alone, under_way
 from adyton.kernel.budget import ROOT, Budget
+from adyton.kernel.fields import is_one_of
+from adyton.kernel.handles import KINDS, handle
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.arguments import accepted
 from adyton.kernel.ledger.for_kernel import ledger_for
@@ -29,28 +27,27 @@ from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.ledger.terms import WORDS
 from adyton.kernel.limits import check_depth, check_request, check_stability, described
 from adyton.kernel.mechanisms import Declared, DeclaredFunction, Mechanism, trusted_functions
-from adyton.kernel.opening import checked_counts, checked_total, is_path, name_of, not_private
+from adyton.kernel.opening import checked_total, is_path, name_of
 from adyton.kernel.process import this_process
 from adyton.kernel.receipts import Debit, Receipts
+from adyton.kernel.roots import OtherRoots
 from adyton.kernel.running import Kept, run
 from adyton.kernel.sealed import Sealed
-from adyton.kernel.shapes import Facts, SourceShape, TableShape, VectorShape
-from adyton.kernel.sources import Source, TableSource, VectorSource, handle
+from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, VectorShape
+from adyton.kernel.sources import Source, TableSource
 from adyton.kernel.tables import open_table
-from adyton.kernel.tables.coded_table import CodedTable
 from adyton.kernel.transforms import Transform
-from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import admit
 from adyton.messages import shorten
 from adyton.noise import ExactNoise
 from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
-from adyton.whole import whole
 
 Root = TypeVar("Root", bound=Source)
+_WORDS = {TableShape: "a table", VectorShape: "a vector", InstancesShape: "instances of a problem"}
 
 
-class Kernel(Sealed, Budgeted, Generic[Root]):
+class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
     """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
 
     *unit* names what is protected; the words in *accept* let a ledger take on another unit, ``rows_per_unit`` or schema
@@ -65,8 +62,6 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     >>> kernel.remaining
     Fraction(3, 4)
     """
-
-    _trusted: dict[str, Declared]
 
     def __init__(
         self: Kernel[TableSource],
@@ -91,79 +86,6 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         self._open(total, ledger, dataset, name_of(data), noise, accept)
         self._trusted = functions
         self._start(TableShape(schema, table.from_text), table, schema.rows_per_unit)
-
-    @classmethod
-    def on_vector(
-        cls,
-        x: npt.ArrayLike,
-        *,
-        epsilon: Rational,
-        rows_per_unit: int = 1,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        unit: str | None = None,
-        accept: Collection[str] = (),
-        noise: NoiseSource | None = None,
-        trusted: Collection[Declared] = (),
-    ) -> Kernel[VectorSource]:
-        """A kernel over a vector of counts that somebody has made already; its root is a vector.
-
-        Its shape takes the place of a schema in the terms of the ledger.
-        """
-        counts, total = checked_counts(x), checked_total(epsilon)
-        stability, functions = whole(rows_per_unit, "rows_per_unit", 1), trusted_functions(trusted)
-        kernel = cast("Kernel[VectorSource]", cls.__new__(cls))
-        kernel._terms = Terms.of({"vector": counts.shape}, stability, unit)
-        kernel._open(total, ledger, dataset, "vector", noise, accept)
-        kernel._trusted = functions
-        kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), stability)
-        return kernel
-
-    @classmethod
-    def simulated(
-        cls,
-        x: npt.ArrayLike,
-        *,
-        epsilon: Rational,
-        seed: int | np.random.SeedSequence | None = None,
-        trials: int | None = None,
-        noise: NoiseSource | None = None,
-        trusted: Collection[Declared] = (),
-    ) -> Kernel[VectorSource]:
-        """A kernel over a *public* vector of counts, with fast seeded noise. Its answers are marked as not private.
-
-        With *trials*, each measurement yields that many independent answers, along a first axis. *noise* is a source of
-        your own that is not private, in place of the seed.
-        """
-        counts, total, drawn = checked_counts(x), checked_total(epsilon, simulated=True), not_private(noise, seed)
-        kernel = cast("Kernel[VectorSource]", cls.__new__(cls))
-        kernel._terms = _simulated_terms(counts.shape)
-        kernel._begin(Tally(total, "simulation"), drawn, None if trials is None else whole(trials, "trials", 1))
-        kernel._trusted = trusted_functions(trusted)
-        kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), 1)
-        return kernel
-
-    @classmethod
-    def simulated_table(
-        cls,
-        codes: npt.ArrayLike,
-        schema: Schema,
-        *,
-        epsilon: Rational,
-        seed: int | np.random.SeedSequence | None = None,
-        noise: NoiseSource | None = None,
-    ) -> Kernel[TableSource]:
-        """A kernel over *public* rows, given as the number of the cell for each attribute (−1: dropped).
-
-        Its noise is simulated, from *seed* or a source of your own that is not private; so are its answers.
-        """
-        table, total = CodedTable.checked(codes, schema), checked_total(epsilon, simulated=True)
-        drawn = not_private(noise, seed)
-        kernel = cast("Kernel[TableSource]", cls.__new__(cls))
-        kernel._terms = _simulated_terms(schema.shape)
-        kernel._begin(Tally(total, "simulation"), drawn)
-        kernel._start(TableShape(schema), table, 1)
-        return kernel
 
     def _open(
         self,
@@ -310,7 +232,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
 
     def _find(self, source: Source, operator: Any, kind: type) -> Kept:
         """The kept data of a source, once it is sure that this operator may be tried on it."""
-        known = type(source) is TableSource or type(source) is VectorSource
+        known = is_one_of(source, KINDS.values())
         if not known or source.kernel is not self:
             given = "a source of another kernel" if known else shorten(source)
             raise BadInput(f"an operator needs a source of this kernel, given {given}. Start from kernel.root.")
@@ -318,8 +240,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             raise BadInput(f"{type(operator).__name__} is not a {kind.__name__.lower()}.")
         kept = self._kept[source.node]
         if not isinstance(kept.facts.shape, operator.takes):
-            wanted = "table" if operator.takes is TableShape else "vector"
-            raise BadInput(f"{type(operator).__name__} works on a {wanted}, given {source!r}.")
+            raise BadInput(f"{type(operator).__name__} works on {_WORDS[operator.takes]}, given {source!r}.")
         return kept
 
     def _check_process(self) -> None:
@@ -360,9 +281,3 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             return f"<kernel: {self._ledger.dataset}; ε = {display(self.remaining)} of {display(self.total)} left>"
         except (AttributeError, LedgerError):
             return "<kernel: its ledger is not open>"
-
-
-@lru_cache(maxsize=256)
-def _simulated_terms(shape: tuple[int, ...]) -> Terms:
-    """The terms of a simulation on public counts of this shape."""
-    return Terms.of({"vector": shape}, 1)

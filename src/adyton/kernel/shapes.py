@@ -1,4 +1,4 @@
-"""What is public about a private source: its schema, or the shape of its vector."""
+"""What is public about a private source: its schema, the shape of its vector, or the parameters to choose from."""
 
 from __future__ import annotations
 
@@ -52,7 +52,22 @@ class VectorShape:
             raise BadInput(f"this vector has {self.cells} cells, given {what} over {given}.")
 
 
-SourceShape: TypeAlias = TableShape | VectorShape
+@dataclass(frozen=True)
+class InstancesShape:
+    """What is public about private instances: which parameters there are, and who counts as a neighbour.
+
+    Not how many instances there are, nor anything about their curves.
+    """
+
+    points: int
+    """How many parameters can be chosen."""
+    neighbours: str
+    """``add-remove`` or ``replace``."""
+    interval: tuple[float, ...] = ()
+    """Both ends, where the parameters are a lattice of an interval; nothing for a grid of any other kind."""
+
+
+SourceShape: TypeAlias = TableShape | VectorShape | InstancesShape
 
 
 @dataclass(frozen=True)

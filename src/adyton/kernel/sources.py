@@ -206,8 +206,3 @@ class VectorSource(Source):
 def _names(given: tuple[Any, ...]) -> tuple[str, ...]:
     """Names given one by one, or as one list."""
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given
-
-
-def handle(door: Door, facts: Facts) -> TableSource | VectorSource:
-    """A handle on what lies behind a door."""
-    return (TableSource if isinstance(facts.shape, TableShape) else VectorSource)(door, facts)

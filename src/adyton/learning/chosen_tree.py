@@ -16,6 +16,7 @@ from adyton.learning.frontier import Frontier
 from adyton.learning.learner import Learner
 from adyton.learning.public_randomness import PublicRandomness, Seed
 from adyton.learning.target import Target
+from adyton.learning.tree_choices import shipped_choices
 from adyton.learning.tree_counts import shrunk_shares, summed
 from adyton.learning.tree_growing import WAYS, Grown, Recipe, Way, grow, leaf_counts
 from adyton.learning.tree_limits import check_share, most_leaves
@@ -118,6 +119,7 @@ class ChosenTree(Learner):
         levels = sum(size > 1 for size in target.schema.shape)
         parts = [self.rows_share, self.split_share / (2 * max(levels, 1)), (1 - self.split_share) / 2]
         check_share(epsilon * min(parts), 1)
+        shipped_choices()  # read before anything is spent
 
     def learn(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
         """The number of rows, the splits, the leaves."""
@@ -125,7 +127,8 @@ class ChosenTree(Learner):
         counting = Fraction(0) if self.rows is not None else self.rows_share * epsilon
         rows = float(max(source.count(counting).value if self.rows is None else self.rows, 1))
         left = epsilon - counting
-        grown = self._grown(source, target, rows, left)
+        with shipped_choices().followed(yields=True):
+            grown = self._grown(source, target, rows, left)
         counts = summed(grown.tree, leaf_counts(source, target, grown.tree, left - grown.spent))
         shares = shrunk_shares(grown.tree, counts, 1 / float(left - grown.spent))
         return TreeModel(target=target, tree=grown.tree, counts=counts, shares=shares)

@@ -20,6 +20,7 @@ from adyton.kernel.sources import TableSource
 from adyton.learning.registry import learner_named
 
 METHODS = (
+    "profiled-tree",
     "chosen",
     "naive-bayes",
     "naive-bayes-tree",
@@ -82,7 +83,7 @@ def _cells(source: TableSource) -> int:
 
 
 def method_maker(**options: Any) -> ChoiceMaker:
-    """A choice maker over learners that was not taught anything yet; its default is the chosen tree."""
+    """A choice maker over learners that was not taught anything yet; its default is the first."""
     return ChoiceMaker(
         tuple(Option(name, _run(name)) for name in METHODS),
         informed_by=(classes, attributes, cells_each, budget, support),

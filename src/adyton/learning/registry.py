@@ -28,6 +28,7 @@ _LEARNERS: dict[str, tuple[str, str]] = {
     "naive-bayes": ("naive_bayes", "NaiveBayes"),
     "naive-bayes-tree": ("naive_bayes_tree", "NaiveBayesTree"),
     "patil-singh": ("scored_trees", "PatilSingh"),
+    "profiled-tree": ("profiled_tree", "ProfiledTree"),
     "select-ls": ("consistent_tables", "SelectLs"),
     "workload": ("consistent_tables", "Workload"),
     "workload-ls": ("consistent_tables", "WorkloadLs"),
@@ -38,6 +39,7 @@ _MODELS: dict[str, tuple[str, str]] = {
     "forest": ("forest_model", "ForestModel"),
     "naive-bayes": ("class_profiles", "ClassProfiles"),
     "naive-bayes-tree": ("leaf_profiles", "LeafProfiles"),
+    "profiled-tree": ("profiled_tree_model", "ProfiledTreeModel"),
     "tree": ("tree_model", "TreeModel"),
 }
 """The file and the class of every kind of model."""

@@ -31,6 +31,18 @@ class AtDepth:
 
 
 @dataclass(frozen=True)
+class BelowRoot:
+    """The root may split on anything; further leaves while their children are no finer than *finest*."""
+
+    finest: float
+    most_leaves: float
+
+    def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
+        """By how finely the rows are split."""
+        return frontier.within(min(self.finest, self.most_leaves) if frontier.depth else self.most_leaves)
+
+
+@dataclass(frozen=True)
 class BySize:
     """A leaf stops where its noisy size, divided by the classes and the levels of its largest attribute, is lost in
     noise: size/(t·C) < √2/ε.

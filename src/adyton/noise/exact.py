@@ -8,11 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Flags, Places
+from adyton.arrays import Flags, Integers, Places
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
 from adyton.noise.bits import WORD_BITS, fresh_tape
 from adyton.noise.coins import Bounds, Refine, toss
+from adyton.noise.exponential_choice import ExponentialWeights, exponential_choices
 from adyton.noise.laplace import WORDS_PER_DRAW, laplace_compiled, laplace_in_python
 from adyton.noise.loading import compiled_pays
 from adyton.noise.scales import read_scales
@@ -84,3 +85,8 @@ class ExactNoise:
         sharpness, count = positive(sharpness, "sharpness", computed=True), int(allowed.sum())
         tape = fresh_tape(WORDS_PER_DRAW * count)
         return permute_and_flip_rows(tape, scores, allowed, sharpness, fast=compiled_pays(count))
+
+    def exponential_choices(self, count: int, multiplicities: Integers, gaps: Integers, rate: Rational) -> Places:
+        """*count* independent choices of j with probability ∝ multiplicities[j]·exp(−rate·gaps[j])."""
+        weights = ExponentialWeights(multiplicities, gaps, positive(rate, "rate", computed=True))
+        return exponential_choices(fresh_tape(4 * count), count, weights)

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Flags, Places, Reals
+from adyton.arrays import Flags, Integers, Places, Reals
 from adyton.exact import Rational, positive
 from adyton.noise.arguments import read_bound, read_gamma, read_scores, read_size
 from adyton.noise.coins import COIN_BITS, Bounds, Refine
+from adyton.noise.exponential_choice import ExponentialWeights
 from adyton.noise.scales import Scales, read_scales
 from adyton.noise.selection import whole_gaps
 from adyton.noise.source import Scale, Size
@@ -117,6 +118,12 @@ class SimulatedNoise:
         ) * exact_sharpness
         races = np.where(allowed, self._exponentials(scores.shape) - losses.astype(np.float64), -np.inf)
         return np.where(allowed.any(axis=1), races.argmax(axis=1), -1)
+
+    def exponential_choices(self, count: int, multiplicities: Integers, gaps: Integers, rate: Rational) -> Places:
+        """*count* independent choices of j with probability ∝ multiplicities[j]·exp(−rate·gaps[j])."""
+        weights = ExponentialWeights(multiplicities, gaps, positive(rate, "rate", computed=True))
+        sums = np.cumsum(weights.probabilities())
+        return np.asarray(np.searchsorted(sums, self._generator.random(count) * sums[-1], "right"))
 
     def _exponentials(self, shape: tuple[int, ...]) -> Reals:
         return self._generator.standard_exponential(shape)

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from adyton.arrays import Flags, Places
+from adyton.arrays import Flags, Integers, Places
 from adyton.exact import Rational
 from adyton.noise.coins import Bounds, Refine
 from adyton.whole import IntegerArray
@@ -61,6 +61,12 @@ class NoiseSource(Protocol):
 
     def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
         """For every row of scores an independent choice among the columns that are allowed there; −1 if none is."""
+
+    def exponential_choices(self, count: int, multiplicities: Integers, gaps: Integers, rate: Rational) -> Places:
+        """*count* independent choices of j with probability ∝ multiplicities[j]·exp(−rate·gaps[j]).
+
+        Multiplicities are whole numbers from 1 that add up to less than 2⁶⁰, gaps are whole numbers from 0.
+        """
 
 
 class Draws(Protocol):

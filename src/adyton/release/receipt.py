@@ -48,9 +48,9 @@ class Receipt:
     @classmethod
     def opened(cls, kernel: Kernel[Any]) -> Receipt:
         """As far as it is known before anything is paid."""
-        assert isinstance(kernel.ledger, Ledger)
-        account = kernel.ledger.report()
-        path = account.path
+        ledger = kernel.ledger
+        account = ledger.report() if isinstance(ledger, Ledger) else ledger.budget
+        path = ledger.path
         return cls(
             dataset=account.dataset,
             unit=kernel.terms.named_unit,

@@ -29,7 +29,7 @@ class StepCurve:
 class SmoothCurve:
     """Like a step curve, with c₀ + c₁/s + c₂/s² at the lattice point s in place of a constant on each piece.
 
-    ``coefficients`` has one row (c₀, c₁, c₂) a piece. The lattice's interval must lie above 0.
+    ``coefficients`` has one row (c₀, c₁, c₂) a piece. All points of the lattice must lie above 0.
     """
 
     starts: Places

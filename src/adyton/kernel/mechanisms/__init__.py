@@ -4,6 +4,7 @@ from adyton.kernel.mechanisms.base import AuditCase as AuditCase
 from adyton.kernel.mechanisms.base import Mechanism as Mechanism
 from adyton.kernel.mechanisms.bisections import Bisections as Bisections
 from adyton.kernel.mechanisms.bucket_boundaries import BucketBoundaries as BucketBoundaries
+from adyton.kernel.mechanisms.chosen_point import ChosenPoint as ChosenPoint
 from adyton.kernel.mechanisms.coefficient_count import CoefficientCount as CoefficientCount
 from adyton.kernel.mechanisms.dawa_partition import DawaPartition as DawaPartition
 from adyton.kernel.mechanisms.declared_function import Declared as Declared
@@ -20,6 +21,7 @@ from adyton.kernel.mechanisms.split_choice import SplitChoice as SplitChoice
 from adyton.kernel.mechanisms.statistic import NoisyValue as NoisyValue
 from adyton.kernel.mechanisms.statistic import Statistic as Statistic
 from adyton.kernel.mechanisms.total_variation import TotalVariation as TotalVariation
+from adyton.kernel.mechanisms.tuned_parameter import TunedParameter as TunedParameter
 from adyton.kernel.mechanisms.vector_laplace import VectorLaplace as VectorLaplace
 from adyton.kernel.mechanisms.worst_approximated import WorstApproximated as WorstApproximated
 
@@ -39,4 +41,6 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Partitionality,
     DeclaredFunction,
     SplitChoice,
+    TunedParameter,
+    ChosenPoint,
 )

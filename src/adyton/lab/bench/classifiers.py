@@ -30,8 +30,8 @@ class ClassifierRecord:
     accuracies: tuple[float, ...]
     """In percent, at ε = 0.1, 0.5, 1 and 2: the means over splits of 70/30."""
     mean: float
-    error: float
-    """The standard error of that mean."""
+    error: float | None
+    """The standard error of that mean; None for a single split."""
     majority: float
 
 
@@ -57,7 +57,7 @@ def compare(
 
 def _record(table: str, method: str, found: Reals, baseline: float) -> ClassifierRecord:
     means = found.mean(axis=0)
-    error = float(means.std(ddof=1) / np.sqrt(means.size)) if means.size > 1 else float("nan")
+    error = float(means.std(ddof=1) / np.sqrt(means.size)) if means.size > 1 else None
     return ClassifierRecord(
         table=table,
         method=method,

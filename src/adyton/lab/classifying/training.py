@@ -74,8 +74,7 @@ class Taught:
 
     def save(self, folder: Path) -> list[Path]:
         """Write what comes with the package: the choice, and the results on public tables."""
-        if not folder.is_dir():
-            raise BadInput(f"{folder} is not a folder. Give one that exists.")
+        check_folder(folder)
         choice, results = folder / method_choice.FILE, folder / look_alikes.FILE
         self.maker.save(choice, self.provenance())
         results.write_text(json.dumps(self.results(), ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
@@ -121,6 +120,12 @@ class Taught:
             "date": datetime.now(UTC).date().isoformat(),
             "adyton": __version__,
         }
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a place where nothing can be written, before anything is measured."""
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is not a folder. Give one that exists.")
 
 
 def steps(tables: int, epsilons: int) -> int:

@@ -17,6 +17,7 @@ _PLACES = {
     "pythia": "adyton.lab.reproduce.pythia_evaluation",
     "jostle": "adyton.lab.reproduce.jostle_evaluation",
     "naive-bayes": "adyton.lab.reproduce.naive_bayes_evaluation",
+    "configuration": "adyton.lab.reproduce.configuration_evaluation",
 }
 """The module of every evaluation; it is imported when it is asked for."""
 
@@ -26,7 +27,7 @@ class Given:
     """What a user said."""
 
     data: Path
-    """The folder with the public data."""
+    """The folder with the public data; of no meaning to evaluations that need none."""
     folder: Path
     """The folder to write to."""
     public: bool
@@ -44,7 +45,7 @@ class Evaluation:
     title: str
     """Of the report."""
     needs: str
-    """What the folder with the data holds."""
+    """What the folder with the data holds; empty where nothing is needed."""
     why_public: str
     """A sentence: what it is made for, which is public."""
     about: tuple[str, ...]
@@ -64,13 +65,15 @@ class Evaluation:
     """Draws SVG files, each with a PNG file beside it, and returns their paths."""
     keeps: bool = False
     """Whether what was measured is kept in a file, from which a later run goes on."""
+    csv: bool = False
+    """Whether the records are also written as a table that spreadsheets read."""
 
 
 def evaluations() -> tuple[str, ...]:
     """The names of all.
 
     >>> evaluations()
-    ('pythia', 'jostle', 'naive-bayes')
+    ('pythia', 'jostle', 'naive-bayes', 'configuration')
     """
     return tuple(_PLACES)
 

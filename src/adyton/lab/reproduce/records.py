@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,3 +53,11 @@ def write_records(records: Iterable[DataclassInstance], path: str | os.PathLike[
     """Write one JSON object a line."""
     lines = (json.dumps(asdict(record), ensure_ascii=False, separators=(",", ":")) for record in records)
     Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def write_spreadsheet(records: Sequence[DataclassInstance], path: str | os.PathLike[str]) -> None:
+    """Write a CSV file: a column for each field of the records."""
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(records[0])], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(record) for record in records)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adyton.lab.reproduce.evaluation import Evaluation, Given
-from adyton.lab.reproduce.records import write_records
+from adyton.lab.reproduce.records import write_records, write_spreadsheet
 from adyton.lab.reproduce.report import write_report
 from adyton.lab.reproduce.tables import Sheet, as_rich
 
@@ -21,6 +21,8 @@ def write_all(evaluation: Evaluation, records: Sequence[Any], given: Given) -> l
 
     folder = given.folder
     write_records(records, folder / "records.jsonl")
+    if evaluation.csv:
+        write_spreadsheet(records, folder / "records.csv")
     sheets = evaluation.sheets(records)
     plain = [{"title": one.title, "chapter": one.chapter, "note": one.note, "figures": one.figures} for one in sheets]
     (folder / "tables.json").write_text(json.dumps(plain, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

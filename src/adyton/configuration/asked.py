@@ -1,0 +1,117 @@
+"""What is tuned, and where: a family on the lattice of an interval, or a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from adyton.configuration.family import Family
+from adyton.configuration.grid import Grid, Parameter, read_interval
+from adyton.errors import BadInput
+from adyton.kernel.instances.curves import Curve
+from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.survey import SummedUtility
+from adyton.kernel.instances.utility import UNIT, Utility
+from adyton.kernel.instances.votes import FLAT, vote_of
+from adyton.kernel.instances_source import InstancesSource
+from adyton.messages import shorten
+
+_DRAWN = 512
+"""At how many parameters the curve of public instances is told."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is tuned, and where: a family on a lattice, or a grid."""
+
+    family: Family[Any] | Grid
+    parameters: Lattice | int
+    intervals: tuple[tuple[float, float], ...]
+    default: float | None
+
+    @classmethod
+    def of(cls, family: object, interval: object, default: object) -> Asked:
+        """What was asked for, or an error."""
+        if isinstance(family, Grid):
+            if interval is not None or default is not None:
+                raise BadInput("a grid has its own interval and no default. Write Grid(run, interval=(0, 2)).")
+            return cls(family, family.size, family.intervals, None)
+        if not isinstance(family, Family):
+            hint = (
+                f" Write {family.__name__}()." if isinstance(family, type) and issubclass(family, Family | Grid) else ""
+            )
+            raise BadInput(
+                "family must be an algorithm with a parameter, such as ad.configuration.Auction() or Grid(run), given "
+                f"{shorten(family)}.{hint}"
+            )
+        name = getattr(family, "name", None)
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise BadInput(
+                f"a family must have a name, such as 'auction', given {shorten(name)}. Write it in its class."
+            )
+        ours = getattr(family, "interval", None)
+        low, high = read_interval(ours if interval is None else interval)
+        return cls(
+            family, Lattice(low, high), ((low, high),), None if default is None else _default(default, low, high)
+        )
+
+    @property
+    def name(self) -> str:
+        """The family's name."""
+        return self.family.name
+
+    @property
+    def curve(self) -> Callable[[Any], Curve]:
+        """From an instance to its curve."""
+        family, parameters = self.family, self.parameters
+        if isinstance(family, Grid):
+            return family.curve
+        assert isinstance(parameters, Lattice)
+        return lambda instance: family.curve(instance, parameters)
+
+    def try_examples(self, utility: Utility) -> None:
+        """Compute curves of made-up instances, where mistakes may be shown: on private ones they are not."""
+        problem: str | None = None
+        try:
+            for example in self.family.examples if isinstance(self.family, Grid) else self.family.examples():
+                if isinstance(self.family, Grid):
+                    self.family.run(example, self.family.parameter(0))
+                if vote_of(self.curve(example), self.parameters, utility) is FLAT:
+                    problem = "its curve does not begin at place 0, does not grow, or has values that are not finite"
+        except Exception as error:
+            problem = f"{type(error).__name__}: {' '.join(str(error).split()).rstrip('.')}"
+        if problem is not None:
+            raise BadInput(f"{self.name} fails on its own example: {problem}. Nothing was spent.")
+
+    def chosen(self, source: InstancesSource, epsilon: Fraction) -> Parameter:
+        """The parameter, privately."""
+        if isinstance(self.family, Grid):
+            return self.family.parameter(source.choose_point(epsilon))
+        return source.tune(epsilon, self.default)
+
+    def curve_of(self, sums: SummedUtility, votes: int) -> tuple[tuple[float, float], ...] | None:
+        """The mean utility of *public* instances at some parameters; nothing for several parameters at once."""
+        if len(self.intervals) > 1:
+            return None
+        if isinstance(self.family, Grid):
+            places, points = np.arange(self.family.size), np.array(self.family.parameters())
+        else:
+            places = (np.arange(_DRAWN) * 2 + 1) * (POINTS // (2 * _DRAWN))
+            points = Lattice(*self.intervals[0]).point(places)
+        means = sums.at(places) / (UNIT * max(1, votes))
+        return tuple(zip(points.tolist(), means.tolist(), strict=True))
+
+
+def _default(given: object, low: float, high: float) -> float:
+    value = given if isinstance(given, int | float) and not isinstance(given, bool) else math.nan
+    if not low <= value <= high:
+        raise BadInput(
+            f"default must be a number in the interval from {low:g} to {high:g}, given {shorten(given)}. Widen the "
+            "interval, or leave default out."
+        )
+    return float(value)

@@ -1,0 +1,167 @@
+"""One configuration: a parameter of an algorithm, tuned on private instances."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from adyton import odds
+from adyton.configuration.asked import Asked
+from adyton.configuration.family import Family
+from adyton.configuration.grid import Grid
+from adyton.configuration.result import Configuration
+from adyton.errors import BadInput
+from adyton.exact import Rational, budget
+from adyton.interrupts import deferred
+from adyton.kernel.instances.private_instances import ADD_REMOVE, spread
+from adyton.kernel.instances.survey import Progress, owned_by, survey
+from adyton.kernel.instances.utility import Utility
+from adyton.kernel.instances_source import InstancesSource
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.records import refusal
+from adyton.release.receipt import Receipt
+
+Keep: TypeAlias = Callable[[Configuration], None]
+
+
+def configure(
+    family: Family[Any] | Grid,
+    instances: Iterable[Any],
+    epsilon: Rational,
+    *,
+    interval: tuple[float, float] | None = None,
+    neighbours: str = ADD_REMOVE,
+    utility: str = "regret",
+    clip: Rational = "0.1",
+    bound: Rational | None = None,
+    default: float | None = None,
+    owner: Sequence[Hashable] | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+    total: Rational | None = None,
+    public: bool = False,
+    seed: int | None = None,
+    accept: Collection[str] = (),
+    progress: Progress | None = None,
+    keep: Keep | None = None,
+) -> Configuration:
+    """Tune the parameter of a *family* of algorithms on private *instances*, spending *epsilon*.
+
+    What is made small is the relative regret against the best parameter of every instance, cut off at *clip*; or, with
+    ``utility="value"``, what is made large is the value, up to the public *bound*. *default* is today's parameter: half
+    of the prior is put on it, which pays where there are few instances. What is protected is one instance, added or
+    removed, or with ``neighbours="replace"`` replaced by another; with *owner*, a list of who owns each instance, all
+    instances of an owner, who together have one vote.
+
+    A *ledger* remembers what was spent; *total* is what it may hold in all, *epsilon* if nobody says, and *dataset*
+    names the instances in it. It refuses another relation, unit, interval, utility or clip than it was used with; the
+    data owner's consent is said with *accept*, such as ``{"schema"}``. With ``public=True`` the instances are declared
+    public: the noise is simulated, from *seed*, the result says that it is not private, and the curve is told.
+    *progress* is told how many instances are done, and how many there are; *keep* is given what was paid for before any
+    interrupt takes effect.
+
+    >>> import adyton as ad
+    >>> def served(demand, price):  # an algorithm of one's own, as a black box
+    ...     return price * max(0, demand - price)
+    >>> grid = ad.configuration.Grid(served, interval=(0, 10))
+    >>> found = ad.configure(grid, [8.0, 9.0, 8.5] * 100, epsilon=1)
+    >>> 3 < found.parameter < 6, found.guarantee.instances_needed("0.01")
+    (True, 72)
+    """
+    amount, wanted = budget(epsilon, "epsilon"), Utility.named(utility, clip, bound)
+    spread(neighbours)
+    asked = Asked.of(family, interval, default)
+    given = _listed(instances)
+    owned_by(owner, len(given))
+    asked.try_examples(wanted)
+    if public:
+        if ledger is not None or total is not None:
+            raise BadInput("public instances need no ledger: nothing is spent on them. Leave ledger and total out.")
+        sums = survey(given, asked.curve, asked.parameters, wanted, owners=owner, progress=progress)
+        kernel = Kernel.simulated_instances(
+            sums,
+            asked.parameters,
+            epsilon=amount,
+            neighbours=neighbours,
+            seed=seed,
+            unit="instance" if owner is None else "owner",
+        )
+        return _told(kernel, asked, amount, wanted, keep, asked.curve_of(sums, len(owned_by(owner, len(given)))))
+    if seed is not None:
+        raise BadInput("seed belongs to public instances: private noise cannot be seeded. Leave it out.")
+    kernel = Kernel.on_instances(
+        given,
+        asked.curve,
+        asked.parameters,
+        wanted,
+        epsilon=_total(ledger, total, amount),
+        neighbours=neighbours,
+        owners=owner,
+        ledger=ledger,
+        dataset=dataset,
+        accept=accept,
+        progress=progress,
+    )
+    try:
+        odds.warn(amount, "a configuration", kernel.terms.named_unit)
+        return _told(kernel, asked, amount, wanted, keep)
+    finally:
+        if isinstance(kernel.ledger, Ledger) and kernel.ledger is not ledger:
+            kernel.ledger.close()
+
+
+def _told(
+    kernel: Kernel[InstancesSource],
+    asked: Asked,
+    amount: Fraction,
+    utility: Utility,
+    keep: Keep | None,
+    curve: tuple[tuple[float, float], ...] | None = None,
+) -> Configuration:
+    source = kernel.root
+    kernel.afford(source, amount)
+    receipt = Receipt.opened(kernel)
+    with kernel.receipts() as debits, deferred():
+        parameter = asked.chosen(source, amount)
+        found = Configuration(
+            asked.name,
+            parameter,
+            amount,
+            asked.intervals,
+            source.neighbours,
+            utility,
+            receipt.paid(kernel.ledger, debits),
+            asked.parameters if isinstance(asked.parameters, int) else None,
+            asked.default,
+            curve,
+        )
+        if keep is not None:
+            keep(found)
+    return found
+
+
+def _listed(instances: Iterable[Any]) -> list[Any]:
+    if isinstance(instances, str | bytes | dict) or not isinstance(instances, Iterable):
+        raise BadInput(
+            f"instances must be a list, with one entry for each instance, given a {type(instances).__name__}."
+        )
+    return list(instances)
+
+
+def _total(ledger: Ledger | str | os.PathLike[str] | None, total: Rational | None, amount: Fraction) -> Fraction:
+    """What may be spent in all; a ledger that has not enough left refuses before the long work begins."""
+    held = None
+    if isinstance(ledger, Ledger):
+        held = ledger.budget
+    elif ledger is not None and os.path.exists(ledger):
+        held = Ledger.read(ledger)
+    if held is None:
+        return amount if total is None else budget(total, "total")
+    if amount > held.remaining:
+        raise refusal(
+            amount, held.remaining, held.total, os.fspath(ledger) if not isinstance(ledger, Ledger) and ledger else None
+        )
+    return held.total if total is None else budget(total, "total")

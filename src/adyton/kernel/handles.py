@@ -1,0 +1,24 @@
+"""A handle for every kind of private data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adyton.kernel.instances_source import InstancesSource
+from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, VectorShape
+from adyton.kernel.sources import TableSource, VectorSource
+
+if TYPE_CHECKING:
+    from adyton.kernel.door import Door
+
+KINDS: dict[type[SourceShape], type[TableSource] | type[VectorSource] | type[InstancesSource]] = {
+    TableShape: TableSource,
+    VectorShape: VectorSource,
+    InstancesShape: InstancesSource,
+}
+"""The handle on each kind of private data, by what is public about them."""
+
+
+def handle(door: Door, facts: Facts) -> TableSource | VectorSource | InstancesSource:
+    """A handle on what lies behind a door."""
+    return KINDS[type(facts.shape)](door, facts)

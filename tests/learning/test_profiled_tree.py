@@ -1,0 +1,109 @@
+"""Profiled trees: when there are profiles, which attributes get one, what noise takes from them, and strangers."""
+
+import copy
+
+import numpy as np
+import pytest
+from learning_tables import fitted, kernel, rows
+
+import adyton as ad
+from adyton.errors import BadInput
+from adyton.learning import Model
+from adyton.learning.profiled_tree_model import weighed_profile
+from adyton.learning.registry import learner_named
+
+CODES = rows()
+NAMES = tuple(f"x{place}" for place in range(10))
+WIDE = ad.Schema({**{name: ad.Integer(0, 9) for name in NAMES}, "ill": ad.Boolean()})
+
+
+def weakly_told(number=20_000, seed=0):
+    """Ten attributes, each of which tells a little by itself; the last two tell nothing."""
+    random = np.random.default_rng(seed)
+    ill = random.integers(0, 2, number)
+    shift = np.where(np.arange(10) < 8, 1.5, 0.0)
+    codes = np.clip(random.normal(4.5 + (ill[:, None] - 0.5) * shift, 2), 0, 9.9).astype(int)
+    return np.column_stack([codes, ill])
+
+
+def learnt(codes, epsilon=1, seed=0, **options):
+    opened = kernel(codes, epsilon, seed, WIDE)
+    with opened.receipts() as debits:
+        model = learner_named("profiled-tree", **options).fit(opened.root, "ill", epsilon)
+    return model, debits
+
+
+def told(model):
+    return {name for name, one in zip(NAMES, model.profiles, strict=True) if (one != 1).any()}
+
+
+def test_many_attributes_that_each_tell_a_little_are_all_heard():
+    codes, new = weakly_told(), weakly_told(5_000, seed=1)
+    model, _ = learnt(codes)
+    right = (model.places(new[:, :10]) == new[:, 10]).mean()
+    tree, _ = learnt(codes, profile_support=10**6)
+    alone = (tree.places(new[:, :10]) == new[:, 10]).mean()
+    assert not told(tree)
+    assert right > alone + 0.03  # about 0.85 against 0.78
+    speaks = [np.abs(np.diff(np.log(one), axis=1)).max() for one in model.profiles]
+    assert max(speaks[8:]) < 0.1  # what tells nothing has next to no weight
+    assert sum(one > 0.3 for one in speaks[:8]) >= 6
+    assert "Profiles of" in model.explain()
+    assert "No attribute has a profile." in tree.explain()
+
+
+def test_few_rows_leave_all_to_the_tree():
+    model, debits = learnt(weakly_told(100), rows=100)  # 100·0.3·¾/(2·20) < 1
+    assert not told(model)
+    assert sum("leaves(ill)" in debit.lineage[-1] for debit in debits) == 1
+
+
+def test_as_many_as_have_room_are_chosen():
+    model, debits = learnt(weakly_told(), rows=20_000, depth=1, profile_support=75)  # 20,000·0.3·¾/(75·20) = 3
+    assert len(told(model)) == 3
+    assert len(debits) == 1 + 1 + 3 + 3  # the root's split, its leaves, three choices, three tables
+    used = model.tree.attributes[model.tree.split[0]]
+    assert used not in told(model)
+
+
+def test_what_noise_explains_has_no_weight():
+    random, prior = np.random.default_rng(0), np.array([0.7, 0.3])
+    noise = [weighed_profile(random.laplace(0, 50, (8, 2)), prior, 50.0, 1.0) for _ in range(40)]
+    assert np.mean([(one == 1).all() for one in noise]) > 0.4
+    clear = np.array([[9000.0, 100.0], [100.0, 9000.0]])
+    even = np.array([0.5, 0.5])
+    profile = weighed_profile(clear, even, 1.0, 1.0)
+    assert profile[0, 0] == pytest.approx(9000 / 9100, abs=0.01)
+    half = weighed_profile(clear, even, 1.0, 0.5)
+    assert np.allclose(half, np.sqrt(profile), atol=1e-3)
+    assert (profile <= 1).all()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("profiles", [], "a profile for each"),
+        ("profiles", [[[2.0] * 3]] * 3, "shape"),
+        ("split", [0.5], "whole numbers"),
+        ("more", 1, "has the keys"),
+    ],
+)
+def test_strangers_are_refused(key, value, words):
+    plain = copy.deepcopy(fitted(CODES, "profiled-tree", {}).to_plain())
+    plain["learnt"][key] = value
+    with pytest.raises(BadInput, match=words):
+        Model.from_plain(plain)
+
+
+def test_profiles_are_no_more_than_one():
+    plain = fitted(CODES, "profiled-tree", {}).to_plain()
+    plain["learnt"]["profiles"][1] = [[1.5] * 3] * 2
+    with pytest.raises(BadInput, match="from 0 to 1"):
+        Model.from_plain(plain)
+
+
+def test_too_little_budget_is_refused_before_anything_is_spent():
+    opened = kernel(CODES, "0.000001")
+    with pytest.raises(BadInput, match="noise of more than a million rows"):
+        learner_named("profiled-tree").fit(opened.root, "ill", "0.000001")
+    assert opened.budget.spent == 0
