@@ -18,6 +18,7 @@ _PLACES = {
     "jostle": "adyton.lab.reproduce.jostle_evaluation",
     "naive-bayes": "adyton.lab.reproduce.naive_bayes_evaluation",
     "configuration": "adyton.lab.reproduce.configuration_evaluation",
+    "census": "adyton.lab.reproduce.census_evaluation",
 }
 """The module of every evaluation; it is imported when it is asked for."""
 
@@ -73,7 +74,7 @@ def evaluations() -> tuple[str, ...]:
     """The names of all.
 
     >>> evaluations()
-    ('pythia', 'jostle', 'naive-bayes', 'configuration')
+    ('pythia', 'jostle', 'naive-bayes', 'configuration', 'census')
     """
     return tuple(_PLACES)
 
