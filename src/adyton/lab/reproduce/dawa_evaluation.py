@@ -67,8 +67,8 @@ EVALUATION = Evaluation(
         "PVLDB 2014, Section 5: seven lines of 4,096 cells, four workloads, four budgets. The error is the mean of "
         "|answer − truth| over the queries.",
         "DAWA here has as much noise in the choice of its intervals as the proof of the paper's Theorem 2 needs, and "
-        "an allowance for it. The published DAWA has half of the noise on intervals and none on single cells, and is not "
-        "private; it runs on these public counts to be compared with.",
+        "an allowance for it. The published DAWA has half of the noise on intervals and none on single cells, and is "
+        "not private; it runs on these public counts to be compared with.",
         "Figures of the paper are pictures without numbers; its Tables 1 and 2 stand beside ours.",
         "The map has 21,048 intersections in California; the paper's had 1.6 million in the western United States, so "
         "that only the order of the methods can be compared.",

@@ -36,7 +36,7 @@ LARGEST = {
 WHY = {
     "identity": "Same algorithm; workloads and runs are others, and DAWA's second step is ours.",
     "privelet": "Same algorithm; workloads and runs are others, and DAWA's second step is ours.",
-    "mwem*": "The paper takes the best number of rounds for each set, which is not private; ours follows a noisy total.",
+    "mwem*": "The paper takes the best number of rounds on each set, which is not private; ours asks a noisy total.",
     "efpa": "Ours spends an eighth on the choice of waves, and noises every real coefficient, not magnitudes alone.",
     "php": "Ours cuts fewer levels privately, and measures clusters by a tree that is weighted for the workload.",
     "structure-first": "Ours draws all boundaries at once and pays for one draw.",

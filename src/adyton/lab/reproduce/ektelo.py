@@ -16,7 +16,7 @@ from adyton.lab.bench.shapes import shapes
 from adyton.lab.engine import distances
 from adyton.lab.reproduce.outcomes import Job
 from adyton.plans import simulate
-from adyton.queries import Hierarchy, Queries, RandomRanges
+from adyton.queries import Hierarchy, Queries, RandomRanges, Ranges
 from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
 from adyton.solving.trees import TreeSolver
 
@@ -27,7 +27,6 @@ EPSILON, CELLS, RANGES = "0.1", 4096, 1000
 SOLVERS = ("tree", "tree, non-negative", "sparse iterative", "dense direct")
 _LARGEST = {"tree": 22, "tree, non-negative": 20, "sparse iterative": 20, "dense direct": 12}
 """Up to which power of two each way to solve is timed."""
-ERROR, SECONDS = "error", "seconds"
 
 
 def trials(*, quick: bool) -> int:
@@ -75,8 +74,6 @@ def _ranges(domain: tuple[int, ...], kind: str) -> Queries:
         random = np.random.default_rng(1)
         lower = random.integers(0, domain[0], RANGES)
         upper = np.minimum(domain[0] - 1, lower + random.integers(0, domain[0] // 16, RANGES))
-        from adyton.queries import Ranges
-
         return Ranges(domain, lower[:, None], upper[:, None])
     return RandomRanges(domain, RANGES, seed=1, kind=kind) if kind == "short" else RandomRanges(domain, RANGES, seed=1)
 
