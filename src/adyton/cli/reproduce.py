@@ -13,8 +13,8 @@ from adyton.errors import BadInput
 
 _PAPERS = (
     "pythia (choosing algorithms; SIGMOD 2017, Section 8), jostle (private decision trees; Fig. 4.2), naive-bayes "
-    "(Pythia, Figs. 5 and 6; εKTELO, SIGMOD 2018, Fig. 3), configuration (tuning parameters; made-up instances), census "
-    "(εKTELO, Table 1), ektelo (εKTELO, Tables 2 and 3, Fig. 4) or dawa (PVLDB 2014, Figs. 3 to 7)."
+    "(Pythia, Figs. 5 and 6; εKTELO, SIGMOD 2018, Fig. 3), configuration (tuning parameters; made-up instances), "
+    "census (εKTELO, Table 1), ektelo (εKTELO, Tables 2 and 3, Fig. 4) or dawa (PVLDB 2014, Figs. 3 to 7)."
 )
 
 
