@@ -48,8 +48,9 @@ def data_sets(domain):
 
 def workloads(name, domain):
     yield Identity(domain)
-    yield Total(domain)
-    yield RandomRanges(domain, 1, seed=3)
+    if np.prod(domain) < 1000:  # what is special about few queries is special on few cells
+        yield Total(domain)
+        yield RandomRanges(domain, 1, seed=3)
     if len(domain) == 1 and (name, domain) != ("hdmm", (4097,)):  # half a minute: among the long tests
         yield Prefix(domain)
 
@@ -115,8 +116,12 @@ def test_huge_counts_keep_their_size(name):
         assert estimate.max() == pytest.approx(1e12, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.full] if name in ("mwem-b", "mwem-c") else []) for name in NAMES],
+)
 def test_the_real_kernel_agrees_with_the_simulated_one(name):
+    """Variants of MWEM are made of the same steps as MWEM and MWEM-D."""
     plan = plan_named(name)
     ndim = next(ndim for ndim in (1, 2) if plan.serves.serves(ndim))
     domain = (6,) if ndim == 1 else (2, 3)

@@ -39,6 +39,7 @@ class Profile:
     sequences: int
     kills: int
     plan_pairs: int
+    """Of neighbours, for each whole plan and learner; with 0, only what they are charged is looked at."""
     plan_draws: int
     toys: int = 2
     """How many made-up instances the sets have, at most, on which the law of a tuned parameter is enumerated."""
@@ -57,8 +58,8 @@ PROFILES = {
         noise_draws=100_000,
         sequences=50,
         kills=6,
-        plan_pairs=1,
-        plan_draws=100,
+        plan_pairs=0,
+        plan_draws=0,
         toys=1,
         reach=0.9,
         budgets=BUDGETS[-1:],
@@ -160,14 +161,15 @@ def checks(profile: str) -> list[Check]:
     ]
     recompute = partial(audit_certificates, epsilons=size.budgets)
     plans = [Check("certificates", sum(1 for _ in cases()), recompute)]
-    plans += [Check(name, size.plan_pairs, partial(_attack_plan, name, size)) for name in algorithms()]
-    plans += [Check(name, size.plan_pairs, partial(_attack_learner, name, size)) for name in LEARNERS]
+    wholes = [Check(name, size.plan_pairs, partial(_attack_plan, name, size)) for name in algorithms()]
+    wholes += [Check(name, size.plan_pairs, partial(_attack_learner, name, size)) for name in LEARNERS]
+    wholes.append(Check("configure", size.plan_pairs, partial(_attack_configure, size)))
+    plans += wholes if size.plan_pairs else []
     tuning = [
         Check(f"tuned, {relation}", len(EPSILONS), partial(_enumerate_tuning, relation, default, size))
         for relation in RELATIONS
         for default in (None, 0.25)
     ]
-    tuning.append(Check("configure", size.plan_pairs, partial(_attack_configure, size)))
     records = [
         Check("accounting", size.sequences, lambda advance: audit_accounting(size.sequences, advance=advance)),
         Check("group-by", 1, lambda _: audit_group_by()),

@@ -74,7 +74,7 @@ class Protocol:
 
 
 FULL = Protocol((10, 20, 50, 100, 200, 500, 1000), ("0.1", "0.3", "1", "3"), 20, 2000, 1000)
-QUICK = Protocol((10, 50, 200), ("0.1", "1"), 10, 500, 500)
+QUICK = Protocol((10, 50, 200), ("0.1", "1"), 10, 400, 300)
 
 
 def protocol(*, quick: bool) -> Protocol:

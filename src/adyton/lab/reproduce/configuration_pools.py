@@ -18,6 +18,7 @@ from adyton.configuration.independent_set import IndependentSet
 from adyton.configuration.knapsack import Knapsack
 from adyton.configuration.made_up_cuts import cut_graph
 from adyton.configuration.max_cut import MaxCut
+from adyton.configuration.problems import WeightedGraph
 from adyton.configuration.routing import Routing
 from adyton.kernel.instances.curves import Curve, StepCurve
 from adyton.kernel.instances.lattice import POINTS, Lattice
@@ -59,7 +60,21 @@ def kinds() -> list[Kind]:
         found.append(Kind(MaxCut(), f"{name}, rotation", partial(cut_graph, name, vertices=50)))
         found.append(Kind(MaxCut("threshold"), f"{name}, threshold", partial(cut_graph, name, vertices=50)))
     found.append(Kind(MaxCut("expected"), "gnp, expected", partial(cut_graph, "gnp", vertices=50)))
+    return found + variants()
+
+
+def variants() -> list[Kind]:
+    """Kinds whose numbers are others, to show how much a gain depends on them: half the bids, and even weights."""
+    found = [Kind(IndependentSet(), "gnp, even weights", partial(even_graph, "gnp", vertices=100))]
+    for name in ("regions", "decay"):
+        found.append(Kind(Auction(), f"{name}, half the bids", partial(made_up.bids, name, goods=40, count=100)))
     return found
+
+
+def even_graph(kind: str, vertices: int, seed: Sequence[int]) -> WeightedGraph:
+    """A graph whose vertices weigh 1 to 100, all equally often."""
+    edges = made_up.graph(kind, vertices=vertices, seed=seed).edges
+    return WeightedGraph(np.random.default_rng([*seed, 1]).integers(1, 101, vertices), edges)
 
 
 class Pool:

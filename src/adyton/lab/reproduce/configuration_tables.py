@@ -84,7 +84,7 @@ def all_sheets(records: Iterable[Tuned]) -> list[Sheet]:
     found = means(records)
     families = dict.fromkeys(one.family for one in found)
     parts = [[one for one in found if one.family == name] for name in families]
-    return [_claims(found), *_worth(found), *map(_regrets, parts), *map(_bounds, parts)]
+    return [_claims(found), *_worth(found), _gains(found), *map(_regrets, parts), *map(_bounds, parts)]
 
 
 def main_sheets(records: Iterable[Tuned]) -> list[Sheet]:
@@ -128,6 +128,21 @@ def _worth(found: Sequence[MeanTuned]) -> list[Sheet]:
         if rows:
             sheets.append(Sheet("worth", title, columns, tuple(rows), behind, note))
     return sheets
+
+
+def _gains(found: Sequence[MeanTuned]) -> Sheet:
+    """The mean gain over all kinds: how many instances it takes until tuning pays at all."""
+    sizes = sorted({one.instances for one in found})
+    gains: dict[tuple[str, str], dict[int, list[float]]] = {}
+    shown = [one for one in found if one.utility != PAPER]
+    for one in shown:
+        gains.setdefault((one.utility, one.epsilon), {}).setdefault(one.instances, []).append(one.gain)
+    rows = tuple(
+        (f"{utility}, ε = {epsilon}", *(f"{np.mean(by[size]):+.2f}" for size in sizes))
+        for (utility, epsilon), by in sorted(gains.items(), key=lambda item: (float(item[0][1]), item[0][0]))
+    )
+    title = "Gain against today's value in points, mean of all kinds, by instances tuned on"
+    return Sheet("worth", title, ("", *(f"{size:,}" for size in sizes)), rows, shown)
 
 
 def _regrets(found: Sequence[MeanTuned]) -> Sheet:
