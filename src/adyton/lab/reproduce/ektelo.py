@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -134,5 +135,5 @@ def _solution(tree: Hierarchy, way: str) -> Callable[[Reals], object]:
         sparse.csr_array((np.ones(tree.cells), np.arange(tree.cells), level), shape=(level.size - 1, tree.cells))
         for level in tree.boundaries
     ]
-    stacked = sparse.vstack(levels, format="csr")
+    stacked: Any = sparse.vstack(levels, format="csr")
     return lambda answers: lsmr(stacked, answers)[0]
