@@ -19,6 +19,8 @@ from adyton.queries import (
     Total,
 )
 from adyton.queries.stripes import stripe_parts, stripe_workload, stripes_of, whole_of
+from adyton.selection.closed_form import ClosedForm
+from adyton.selection.closed_form import _striped as striped_choice
 from adyton.solving.general_solvers import DenseSolver
 from adyton.solving.solvers import solver
 from adyton.solving.striped_solver import StripedSolver
@@ -155,3 +157,12 @@ def test_too_many_stripes_are_refused_before_anything_is_spent():
     with pytest.raises(BadInput, match="axes are numbered 0 … 1"):
         plan_named("dawa-striped", axis=2).estimate(kernel.root, Identity((5000, 4)), 1)
     assert kernel.spent == 0
+
+
+def test_auto_takes_stripes_on_large_domains_with_one_long_axis():
+    selector, domain = ClosedForm.of(3), (2048, 8, 8)
+    assert selector.candidates(Identity(domain)) == ["change-points-striped"]
+    assert selector.candidates(Marginals(domain, way=2)) == ["staged-hierarchy-striped"]
+    assert striped_choice(Marginals(domain, [(1, 2)])) is None  # only totals of stripes are asked for
+    assert striped_choice(Identity((512, 16, 16))) is None
+    assert striped_choice(Identity((2048, 8, 2))) is None

@@ -27,7 +27,8 @@ _PLAIN, _DENOISED = "identity", "denoised-cells"
 cells that is not worth the exact errors."""
 _LONG, _LARGE = 1 << 10, 1 << 17
 """On domains of so many cells, with an axis of so many, plans along that axis are taken: most stripes have few rows,
-and what adapts to that errs less than what is fixed beforehand, by factors of 3 to 10 on the Census table."""
+and what adapts to that errs less than what is fixed beforehand, by factors of 3 to 10 on the Census table.
+The bounds were set by hand with that one table in view."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ FAR = 1.25
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """One figure of a paper, ours, and why they differ."""
+    """One figure of a paper, ours, and what is known to differ."""
 
     part: str
     place: str
@@ -39,7 +39,7 @@ def beside(part: str, title: str, found: Sequence[Compared], note: str = "") -> 
         (one.place, one.method, f"{one.paper:.4g}", f"{one.here:.4g}", f"{one.here / one.paper:.2f}", one.why)
         for one in found
     )
-    return Sheet(part, title, ("where", "method", "paper", "here", "ratio", "why"), rows, list(found), note)
+    return Sheet(part, title, ("where", "method", "paper", "here", "ratio", "what differs"), rows, list(found), note)
 
 
 def grid_sheet(
