@@ -1,0 +1,96 @@
+"""From measured tables to a model of pairs: least squares, then empirical Bayes around what simpler models predict."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.denoising.pairs import denoised_tables, raked
+from adyton.errors import BadInput
+from adyton.marginals.forest import Pair
+from adyton.marginals.pair_model import PairModel
+from adyton.marginals.singles import denoised_single
+from adyton.messages import listing
+from adyton.solving.residuals import Group, MeasuredTable, Residuals, in_order, residual, residuals
+from adyton.strategies.table_shares import mean_absolute
+
+PASSES = 2
+"""Once around independence, then, for pairs off the forest, around what the forest says."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """What measured tables say: without bias, by least squares, and with the least error known, by the model."""
+
+    squares: Residuals
+    model: PairModel
+
+
+def estimated(
+    sides: Mapping[str, int],
+    measured: Iterable[MeasuredTable],
+    *,
+    ordered: Collection[str] = (),
+    passes: int = PASSES,
+) -> Estimated:
+    """Least squares of everything that was measured, and the model of the pairs among it.
+
+    Every attribute must be in a measured table. *ordered* are those whose neighbouring cells are alike.
+
+    >>> noisy = [MeasuredTable(("a",), [61, 39], 2.0), MeasuredTable(("a", "b"), [[50, 9], [3, 41]], 8.0)]
+    >>> found = estimated({"a": 2, "b": 2}, noisy)
+    >>> found.model.table("b").counts.round().tolist(), found.model.table("a", "b").how
+    ([52.0, 49.0], 'measured')
+    """
+    tables = list(measured)
+    squares = residuals(sides, tables)
+    lacking = [name for name in sides if squares.missing(name)]
+    if lacking:
+        raise BadInput(f"no measured table has {listing(lacking)}. Measure each attribute in at least one table.")
+    total = max(1.0, float(squares.table()))
+    singles = {name: _single(squares, name, total, name in ordered) for name in sides}
+    own: dict[Pair, float] = {}
+    for one in tables:
+        if len(one.group) == 2:
+            first, second = in_order(one.group, sides)
+            own[first, second] = 1 / (1 / own.get((first, second), np.inf) + 1 / one.variance)
+    pairs = [pair for pair in own if min(sides[name] for name in pair) > 1]
+    errors: dict[Group, float] = {pair: mean_absolute(squares.variance(*pair), own[pair]) for pair in pairs}
+    errors |= {(name,): mean_absolute(squares.variance(name)) for name in sides}
+    model = PairModel.of(singles, {}, {})
+    if not pairs:
+        return Estimated(squares, PairModel.of(singles, {}, errors))
+    for number in range(passes):
+        loose = [pair for pair in pairs if pair not in model.forest.pairs]
+        if number and not loose:
+            break
+        model = PairModel.of(singles, _denoised(squares, pairs, model), errors)
+    return Estimated(squares, model)
+
+
+def _single(squares: Residuals, name: str, total: float, ordered: bool) -> Reals:
+    shrunk = denoised_single(squares.table(name), squares.variance(name), ordered=ordered)
+    return np.asarray(shrunk * (total / shrunk.sum()))
+
+
+def _denoised(squares: Residuals, pairs: Sequence[Pair], model: PairModel) -> dict[Pair, Reals]:
+    """The measured pairs, each shrunk towards its prediction, and raked to the 1-way tables.
+
+    A pair of the forest is predicted by independence: the forest's own word for it is the pair itself. Of the
+    measurement only the pair's own part is used, the part that the 1-way tables say nothing about.
+    """
+    independent = PairModel.of(model.singles, {}, {})
+    predicted = [(independent if pair in model.forest.pairs else model).predicted(pair) for pair in pairs]
+    noisy, variances = [], []
+    for pair, prediction in zip(pairs, predicted, strict=True):
+        first, second = prediction.shape
+        noisy.append(prediction + squares.parts[pair] - residual(prediction))
+        variances.append(squares.variances[pair] * (1 - 1 / first) * (1 - 1 / second))
+    shrunk = denoised_tables(noisy, predicted, variances)
+    return {
+        pair: raked(table, model.singles[pair[0]], model.singles[pair[1]])
+        for pair, table in zip(pairs, shrunk, strict=True)
+    }

@@ -1,0 +1,234 @@
+"""Least squares from measured tables to every table, part by part, never over the whole domain.
+
+The counts of a table over the attributes S fall apart into one part r_T for every subset T ⊆ S: sum over S∖T, then
+subtract the mean along each axis of T. The parts of different subsets are orthogonal, whatever table they come from, so
+that generalised least squares on all measured tables separates: of every part it takes the average of what the tables
+say about it, weighted by the inverse of their variances. A table over S with cell variance v says the part T with a
+variance of v·Π_{S∖T} n_i in the units of r_T, times the projection that takes out the means. With V_T = 1/Σ weights,
+
+    the table over Q is Σ_{T ⊆ Q} r_T / Π_{Q∖T} n_i, and each of its cells has the variance
+    Σ_{T ⊆ Q} V_T · Π_T (1 − 1/n_i) · Π_{Q∖T} n_i⁻².
+
+After Xiao, He, Zhang and Kifer, "An optimal and scalable matrix mechanism for noisy marginals under convex loss
+functions", NeurIPS 2023, who measure the parts. Here whole tables are measured: a row is in one cell of each.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.arrays import Reals
+from adyton.errors import BadInput
+from adyton.messages import listing, no_such, shorten
+
+Group: TypeAlias = tuple[str, ...]
+"""Names of attributes; its table counts the rows of every combination of their cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredTable:
+    """A noisy table: the counts, an axis for each attribute of the group, and the variance of the noise of each."""
+
+    group: Group
+    counts: npt.ArrayLike
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """All that measured tables say, in parts: any table that they determine can be rebuilt from it.
+
+    >>> pair = MeasuredTable(("age", "sex"), [[4, 2], [1, 3], [0, 2]], 2.0)
+    >>> fit = residuals({"age": 3, "sex": 2, "city": 4}, [pair, MeasuredTable(("age",), [5, 5, 2], 2.0)])
+    >>> fit.table("age").round(3).tolist(), round(fit.variance("age"), 3)
+    ([5.333, 4.667, 2.0], 1.333)
+    >>> fit.missing("age", "city")
+    (('city',), ('age', 'city'))
+    """
+
+    sides: Mapping[str, int]
+    parts: Mapping[Group, Reals]
+    """For every set of attributes of which something was measured, in the order of *sides*: r_T. Axes in front are
+    independent trials."""
+    variances: Mapping[Group, float]
+    """V_T for each of them."""
+
+    def table(self, *group: str, fill: bool = False) -> Reals:
+        """The counts over a group, its axes in the order given, by least squares.
+
+        Parts that nothing was measured of are refused; with *fill* they count as 0, so that what is not known is even.
+        """
+        sorted_group = in_order(group, self.sides)
+        lacking = self.missing(*group)
+        if lacking and (not fill or () in lacking):
+            raise BadInput(_undetermined(sorted_group, lacking))
+        shape = tuple(self.sides[name] for name in sorted_group)
+        leading = np.shape(self.parts[()])
+        counts = np.zeros((*leading, *shape))
+        for subset in _subsets(sorted_group):
+            if subset in self.parts:
+                kept = tuple(self.sides[name] if name in subset else 1 for name in sorted_group)
+                spread = math.prod(shape) / math.prod(kept)
+                counts += self.parts[subset].reshape((*leading, *kept)) / spread
+        order = [len(leading) + sorted_group.index(name) for name in group]
+        return counts.transpose((*range(len(leading)), *order))
+
+    def variance(self, *group: str) -> float:
+        """The variance of each cell of the table of a group; infinite where the table is not determined."""
+        names = in_order(group, self.sides)
+        total = 0.0
+        for subset in _subsets(names):
+            inside = math.prod(1 - 1 / self.sides[name] for name in subset)
+            if inside:
+                outside = math.prod(self.sides[name] for name in names if name not in subset)
+                total += self.variances.get(subset, math.inf) * inside / outside**2
+        return total
+
+    def variance_of(self, weights: Mapping[str, npt.ArrayLike]) -> float:
+        """The variance of one sum over a table: a weight for each cell of each attribute, multiplied.
+
+        So for ranges, prefixes and other sums: Σ_T V_T · Π_T Σ(w_i − mean)² · Π_{Q∖T} (Σ w_i / n_i)².
+
+        >>> cells = MeasuredTable(("age",), [5, 3, 2], 2.0)
+        >>> round(residuals({"age": 3}, [cells]).variance_of({"age": [1, 1, 0]}), 9)
+        4.0
+        """
+        names = in_order(tuple(weights), self.sides)
+        spread: dict[str, float] = {}
+        mean: dict[str, float] = {}
+        for name in names:
+            own = np.asarray(weights[name], dtype=np.float64)
+            if own.shape != (self.sides[name],):
+                raise BadInput(
+                    f"{name!r} needs {self.sides[name]} weights, one for each cell, given an array of {own.shape}."
+                )
+            mean[name] = float(own.mean())
+            spread[name] = float(((own - own.mean()) ** 2).sum())
+        total = 0.0
+        for subset in _subsets(names):
+            part = math.prod(spread[name] if name in subset else mean[name] ** 2 for name in names)
+            if part > 1e-300:
+                total += part * self.variances.get(subset, math.inf)
+        return total
+
+    def missing(self, *group: str) -> tuple[Group, ...]:
+        """The parts of a table of which nothing was measured; none if the table is determined."""
+        names = in_order(group, self.sides)
+        trivial = {name for name in names if self.sides[name] == 1}  # an axis of one cell has no part of its own
+        return tuple(one for one in _subsets(names) if one not in self.variances and not trivial & set(one))
+
+
+def residuals(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> Residuals:
+    """What measured tables of any order say together; a group may be measured several times.
+
+    *sides* are the numbers of cells of all attributes, in the order that groups are sorted by. Counts may have axes in
+    front for independent trials, the same ones in every table.
+    """
+    weights: dict[Group, float] = {}
+    sums: dict[Group, Reals] = {}
+    for one in measured:
+        group, counts = _read(sides, one)
+        for subset, part, cells in _split(group, counts, sides):
+            weight = 1 / (one.variance * cells)
+            weights[subset] = weights.get(subset, 0.0) + weight
+            sums[subset] = sums[subset] + weight * part if subset in sums else weight * part
+    if not weights:
+        raise BadInput("least squares needs at least one measured table, given none.")
+    return Residuals(
+        MappingProxyType(dict(sides)),
+        MappingProxyType({subset: sums[subset] / weights[subset] for subset in sums}),
+        MappingProxyType({subset: 1 / weight for subset, weight in weights.items()}),
+    )
+
+
+def part_variances(sides: Mapping[str, int], variances: Iterable[tuple[Group, float]]) -> Residuals:
+    """The same without counts: what the variances will be if groups are measured with these cell variances.
+
+    >>> part_variances({"age": 3, "sex": 2}, [(("age", "sex"), 2.0)]).variance("age")
+    4.0
+    """
+    weights: dict[Group, float] = {}
+    for given, variance in variances:
+        group = in_order(given, sides)
+        for subset in _subsets(group):
+            cells = math.prod(sides[name] for name in group if name not in subset)
+            weights[subset] = weights.get(subset, 0.0) + 1 / (variance * cells)
+    return Residuals(dict(sides), {}, {subset: 1 / weight for subset, weight in weights.items()})
+
+
+def residual(table: npt.ArrayLike) -> Reals:
+    """The part of a table that its smaller tables say nothing about: the mean along each axis is taken out.
+
+    >>> residual([[4.0, 0.0], [1.0, 3.0]]).tolist()
+    [[1.5, -1.5], [-1.5, 1.5]]
+    """
+    left = np.asarray(table, dtype=np.float64)
+    for axis in range(left.ndim):
+        left = left - left.mean(axis=axis, keepdims=True)
+    return left
+
+
+def in_order(group: Sequence[str], sides: Mapping[str, int]) -> Group:
+    """The names of a group in the order of *sides*; an error if one is unknown or given twice."""
+    for name in group:
+        if name not in sides:
+            raise BadInput(no_such("attribute", name, sides))
+    if len(set(group)) < len(group):
+        raise BadInput(f"an attribute is given twice in {listing(group)}. Name each once.")
+    return tuple(sorted(group, key=list(sides).index)) if len(group) > 1 else tuple(group)
+
+
+def _read(sides: Mapping[str, int], one: MeasuredTable) -> tuple[Group, Reals]:
+    """The group in order, and its counts with the axes in that order."""
+    group = in_order(one.group, sides)
+    counts = np.asarray(one.counts, dtype=np.float64)
+    leading = counts.ndim - len(group)
+    shape = tuple(sides[name] for name in one.group)
+    if leading < 0 or counts.shape[leading:] != shape:
+        raise BadInput(f"the table of {listing(one.group)} has the shape {shape}, given counts of {counts.shape}.")
+    if not (math.isfinite(one.variance) and one.variance > 0 and np.isfinite(counts).all()):
+        raise BadInput(
+            f"the table of {listing(one.group)} needs finite counts and a variance above 0, given the variance "
+            f"{shorten(one.variance)}."
+        )
+    order = [leading + one.group.index(name) for name in group]
+    return group, counts.transpose((*range(leading), *order))
+
+
+def _split(group: Group, counts: Reals, sides: Mapping[str, int]) -> Iterator[tuple[Group, Reals, int]]:
+    """Every subset of a group, its part, and how many cells were added up for each number of it."""
+    leading = counts.ndim - len(group)
+    found: list[tuple[Group, Reals, int]] = [((), counts, 1)]
+    for place, name in enumerate(group):
+        axis, side = leading + place, sides[name]
+        wider = []
+        for subset, part, cells in found:
+            total = part.sum(axis=axis, keepdims=True)
+            wider.append((subset, total, cells * side))
+            wider.append(((*subset, name), part - total / side, cells))
+        found = wider
+    for subset, part, cells in found:
+        kept = tuple(sides[name] for name in subset)
+        yield subset, part.reshape((*counts.shape[:leading], *kept)), cells
+
+
+def _subsets(group: Group) -> Iterator[Group]:
+    return itertools.chain.from_iterable(itertools.combinations(group, size) for size in range(len(group) + 1))
+
+
+def _undetermined(group: Group, lacking: tuple[Group, ...]) -> str:
+    if () in lacking:
+        return "nothing was measured that tells the number of rows. Measure a table first."
+    largest = max(lacking, key=len)
+    return (
+        f"the table of {listing(group)} is not determined: no measured table has {listing(largest)}"
+        f"{' together' if len(largest) > 1 else ''}. Measure one that has, or ask for fewer attributes."
+    )

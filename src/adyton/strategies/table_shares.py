@@ -1,0 +1,175 @@
+"""Which part of a budget to spend on each table, when several are measured and others are asked for.
+
+A row is in one cell of each table, so that tables measured with ε·θ_S cost ε·Σθ. With the cell variances 2/θ_S² (in
+units of 1/ε²) everything else follows from :mod:`adyton.solving.residuals`: what is measured of the part T has the
+precision D_T = Σ_{S ⊇ T} ½θ_S²/Π_{S∖T} n_i, and a cell of the table Q the variance Var_Q = Σ_{T ⊆ Q} c_QT/D_T. The
+shares here make Σ_Q w_Q·n_Q·√Var_Q least, the sum of all expected errors up to a factor: by L-BFGS in log θ.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.errors import BadInput
+from adyton.messages import listing
+
+Group = tuple[str, ...]
+
+STEPS = 1 << 40
+"""Shares are whole numbers of this part of a budget."""
+_NEGLIGIBLE = 1e-5
+"""A share below this part of the largest is left out where nothing asked for depends on it alone."""
+_START = 0.33
+"""Before anything is optimised, a share grows with this power of the number of cells."""
+
+
+def table_shares(
+    sides: Mapping[str, int],
+    groups: Sequence[Group],
+    asked: Sequence[Group] | None = None,
+    weights: Sequence[float] | None = None,
+) -> dict[Group, Fraction]:
+    """For each of the *groups* that may be measured its share of the budget; what is not worth measuring is left out.
+
+    *asked* are the tables that matter, the same ones where nothing is said, *weights* how much each does. The shares
+    are fractions on a public grid and sum to at most 1. They are found once and then kept.
+
+    >>> shares = table_shares({"a": 2, "b": 8, "c": 8}, [("a", "b"), ("a", "c"), ("b", "c")])
+    >>> {group: round(float(share), 3) for group, share in shares.items()}
+    {('a', 'b'): 0.227, ('a', 'c'): 0.227, ('b', 'c'): 0.547}
+    """
+    wanted = tuple(groups) if asked is None else tuple(asked)
+    importance = (1.0,) * len(wanted) if weights is None else tuple(map(float, weights))
+    if len(importance) != len(wanted) or not all(math.isfinite(one) and one > 0 for one in importance):
+        raise BadInput(f"each of the {len(wanted)} tables needs a weight above 0, given {listing(importance)}.")
+    return dict(_found(tuple(sides.items()), tuple(groups), wanted, importance))
+
+
+@lru_cache(maxsize=64)
+def _found(
+    sides: tuple[tuple[str, int], ...], groups: tuple[Group, ...], asked: tuple[Group, ...], weights: tuple[float, ...]
+) -> tuple[tuple[Group, Fraction], ...]:
+    problem = _Problem.of(dict(sides), groups, asked, weights)
+    return tuple((group, share) for group, share in zip(groups, on_grid(problem.solved()), strict=True) if share)
+
+
+def on_grid(parts: Reals) -> list[Fraction]:
+    """Fractions in proportion to *parts*, rounded down to the public grid: they sum to at most 1, exactly.
+
+    >>> on_grid(np.array([1.0, 3.0]))
+    [Fraction(1, 4), Fraction(3, 4)]
+    """
+    total = math.fsum(parts)
+    steps = [math.floor(Fraction(part) / Fraction(total) * STEPS) for part in parts.tolist()]
+    excess = sum(steps) - STEPS  # the float total may be a rounding below the sum
+    if excess > 0:
+        steps[int(np.argmax(parts))] -= excess
+    return [Fraction(step, STEPS) for step in steps]
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Precisions are ``said @ θ²``, variances ``needed @ (1 / precisions)``."""
+
+    said: Any
+    needed: Any
+    importance: Reals
+    start: Reals
+
+    @classmethod
+    def of(
+        cls, sides: Mapping[str, int], groups: Sequence[Group], asked: Sequence[Group], weights: Sequence[float]
+    ) -> _Problem:
+        from scipy.sparse import csr_array
+
+        parts = {part: number for number, part in enumerate(dict.fromkeys(_parts(asked)))}
+        said, needed = [], []
+        for column, group in enumerate(groups):
+            for part in set(_parts([group])) & parts.keys():
+                cells = math.prod(sides[name] for name in group if name not in part)
+                said.append((0.5 / cells, parts[part], column))
+        for row, group in enumerate(asked):
+            for part in _parts([group]):
+                inside = math.prod(1 - 1 / sides[name] for name in part)
+                outside = math.prod(sides[name] for name in group if name not in part)
+                if inside:
+                    needed.append((inside / outside**2, row, parts[part]))
+        missing = {number for _, _, number in needed} - {number for _, number, _ in said}
+        if missing:
+            (lacking,) = [part for part, number in parts.items() if number == min(missing)]
+            raise BadInput(f"no table that may be measured has {listing(sorted(lacking))}. Add one that has.")
+        sizes = np.array([math.prod(sides[name] for name in group) for group in asked], dtype=np.float64)
+        start = np.array([math.prod(sides[name] for name in group) ** _START for group in groups])
+        return cls(
+            _matrix(csr_array, said, (len(parts), len(groups))),
+            _matrix(csr_array, needed, (len(asked), len(parts))),
+            sizes * np.asarray(weights),
+            start / start.sum(),
+        )
+
+    def error(self, shares: Reals) -> float:
+        """What is to be made least."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            precisions = self.said @ shares**2
+            variances = self.needed @ (1 / np.where(precisions > 0, precisions, 1e-300))
+        return float(self.importance @ np.sqrt(variances))
+
+    def logarithm(self, logs: Reals) -> tuple[float, Reals]:
+        """The logarithm of the error, and its gradient, where the shares are the softmax of *logs*."""
+        shares = np.exp(logs - logs.max())
+        shares /= shares.sum()
+        precisions = np.maximum(self.said @ shares**2, 1e-300)
+        deviations = np.sqrt(self.needed @ (1 / precisions))
+        error = float(self.importance @ deviations)
+        slope = -(self.needed.T @ (self.importance / (2 * deviations))) / precisions**2
+        by_share = 2 * shares * (self.said.T @ slope)
+        return math.log(error), shares * (by_share - shares @ by_share) / error
+
+    def solved(self) -> Reals:
+        """The best shares; those that hardly matter are 0."""
+        from scipy.optimize import minimize
+
+        options: Any = {"maxiter": 500, "ftol": 1e-11, "gtol": 1e-7}
+        found = minimize(self.logarithm, np.log(self.start), jac=True, method="L-BFGS-B", options=options)
+        shares = np.exp(found.x - found.x.max())
+        shares /= shares.sum()
+        kept = np.where(shares > _NEGLIGIBLE * shares.max(), shares, 0.0)
+        return kept if self.error(kept / kept.sum()) <= self.error(shares) * 1.0001 else shares
+
+
+def _parts(groups: Sequence[Group]) -> list[Group]:
+    """The subsets of all groups, their names sorted."""
+    return [
+        part
+        for group in groups
+        for size in range(len(group) + 1)
+        for part in itertools.combinations(sorted(group), size)
+    ]
+
+
+def _matrix(make: Any, entries: list[tuple[float, int, int]], shape: tuple[int, int]) -> Any:
+    values, rows, columns = zip(*entries, strict=True)
+    return make((values, (rows, columns)), shape=shape)
+
+
+def mean_absolute(variance: float, measured: float = math.inf) -> float:
+    """The mean of |error| of a cell with this variance, if its own measurement had the variance *measured*.
+
+    Laplace noise alone has √(Var/2), a sum of many noises √(2Var/π). Least squares takes a part Var/measured of a
+    cell's variance from the cell's own noise: the excess kurtosis is about 3·(Var/measured)², and the mean falls in
+    proportion to it from the one to the other.
+
+    >>> round(mean_absolute(2.0, 2.0), 3), round(mean_absolute(2.0), 3)
+    (1.0, 1.128)
+    """
+    own = min(1.0, variance / measured) ** 2
+    return math.sqrt(2 * variance / math.pi) * (1 - own * (1 - math.sqrt(math.pi) / 2))

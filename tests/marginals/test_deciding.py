@@ -1,0 +1,69 @@
+"""Which way to go: pure functions of public numbers, whose shares never exceed the budget."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from rough_tables import PAIRS, SIDES, measured, rows, table
+
+from adyton.marginals import deciding
+from adyton.marginals.deciding import Outlook, decide, outlook, pair_shares, penalties, single_shares, stages
+from adyton.marginals.estimating import estimated
+
+
+@pytest.mark.parametrize("signal", [0.01, 0.2, 3.0])
+@pytest.mark.parametrize("noise", [0.01, 0.5])
+@pytest.mark.parametrize("attributes", [2, 5, 24])
+def test_every_way_spends_the_budget_exactly(signal, noise, attributes):
+    decision = decide(Outlook(attributes, signal, noise, dependence=0.2))
+    steps = stages(decision, attributes)
+    pairs = decision.rest if decision.every_pair else sum(stage.choosing + stage.measuring for stage in steps)
+    assert deciding.FIRST + deciding.DISTANCE + decision.top_up + pairs == 1
+    assert all(isinstance(stage.measuring, Fraction) for stage in steps)
+    if not decision.every_pair:
+        assert sum(stage.pairs for stage in steps) == decision.pairs <= attributes * (attributes - 1) // 2
+        assert [stage.forest for stage in steps] == [True, False][: len(steps)]
+        assert all(stage.pairs < attributes for stage in steps if stage.forest)
+
+
+def test_noise_and_signal_decide():
+    assert decide(Outlook(10, 3.0, 0.01, 0.2)).every_pair
+    assert decide(Outlook(10, 3.0, 0.15, 0.2)).pairs == 20
+    assert decide(Outlook(10, 0.3, 0.01, 0.2)).pairs == 5
+    assert decide(Outlook(10, 0.01, 0.01, 0.2)).pairs == 0
+
+
+def test_outlook_tells_noise_and_dependence():
+    data, epsilon = rows(), 0.5
+    singles = measured(data, [(name,) for name in SIDES], epsilon=0.025)
+    model = estimated(SIDES, singles).model
+    exactly = np.mean([np.abs(table(data, pair) - model.predicted(pair)).sum() for pair in PAIRS])
+    seen = outlook(model, [(one.group, one.variance) for one in singles], float(exactly), epsilon, 0.93 * epsilon)
+    assert seen.attributes == 6
+    assert seen.dependence == pytest.approx(exactly / (2 * model.total))
+    assert seen.signal == pytest.approx(model.total * epsilon / sum(SIDES[a] * SIDES[b] for a, b in PAIRS))
+    shares = deciding.all_pair_shares(SIDES)
+    noisy = measured_with(data, shares, 0.93 * epsilon)
+    squares = estimated(SIDES, [*singles, *noisy]).squares
+    off = np.mean([np.abs(squares.table(*pair) - table(data, pair)).sum() / (2 * len(data)) for pair in PAIRS])
+    assert 0.5 * off < seen.noise < 1.1 * off  # cells that are expected to be empty count less
+
+
+def measured_with(data, shares, epsilon):
+    random = np.random.default_rng(5)
+    return [
+        type(one)(
+            one.group, table(data, one.group) + random.laplace(scale=scale, size=np.shape(one.counts)), 2 * scale**2
+        )
+        for one in measured(data, list(shares), epsilon)
+        for scale in [1 / (epsilon * float(shares[one.group]))]
+    ]
+
+
+def test_shares_sum_to_at_most_one():
+    assert sum(single_shares(SIDES).values()) <= 1
+    tables = [np.full((4, 4), 100.0), np.zeros((9, 9)), np.full((9, 9), 100.0)]
+    shares = pair_shares(tables, 10.0)
+    assert sum(shares) <= 1
+    assert shares[1] < shares[0] < shares[2]
+    assert penalties({("a", "b"): np.array([[3.0, 30.0]])}, 10.0) == {("a", "b"): 13.0}
