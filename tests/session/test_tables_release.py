@@ -203,3 +203,30 @@ def test_tasks_of_sets_are_read_and_written():
     ):
         with pytest.raises(BadInput):
             ad.Marginals(**wrong)
+
+
+def test_previews_never_look_at_the_domain():
+    names = [f"x{number}" for number in range(40)]
+    schema = ad.Schema({name: ad.Integer(0, 9) for name in names})
+    session = ad.Session(pd.DataFrame({name: [0, 1] for name in names}), schema=schema, epsilon=1)
+    preview = session.preview(ad.Marginals(way=2), epsilon=1)
+    assert preview.cells == preview.queries == 780 * 100
+    assert preview.chosen
+    assert preview.candidates["select-pairs"] is None
+    assert "Every pair of attributes" in str(preview)
+    needed = session.epsilon_for(ad.Marginals(way=2), error=2 * preview.expected_error.per_query)
+    assert needed == pytest.approx(0.5, rel=0.01)
+    with pytest.raises(BadInput, match="depends on the data"):
+        session.epsilon_for(ad.Marginals(way=2), error=5, algorithm="select-pairs")
+    assert session.spent == 0
+
+
+def test_predicted_errors_of_least_squares_are_met(released, frame):
+    predicted = released.expected_error
+    off = 0.0
+    for one, other in released.groups:
+        values = [frame[name] for name in (one, other)]
+        if "e" in (one, other) or "f" in (one, other):
+            continue
+        off += float(np.square(released.unbiased(one, other).counts - pd.crosstab(*values).to_numpy()).sum())
+    assert off < 4 * predicted.total**2  # a sum over some of the tables

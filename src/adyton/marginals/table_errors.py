@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adyton.marginals.pair_model import PairModel
+from adyton.marginals.wanted import Wanted
 from adyton.plans.expected_error import ErrorKind, ExpectedError
 from adyton.solving.residuals import Group, Residuals, in_order
 
@@ -71,6 +72,12 @@ def expected_error(release: TablesRelease) -> ExpectedError:
             kind, variance = "noise only", _noise(squares, model, group) / cells
         total, queries = total + cells * variance, queries + cells
     return ExpectedError(math.sqrt(total), queries, kind)
+
+
+def least_squares_error(squares: Residuals, wanted: Wanted) -> ExpectedError | None:
+    """Of all cells of the wanted tables, by least squares; None if not all of them are determined."""
+    total = sum(_cells(wanted.sides, group) * squares.variance(*group) for group in wanted.groups)
+    return ExpectedError(math.sqrt(total), wanted.cells, "upper mark") if math.isfinite(total) else None
 
 
 def _noise(squares: Residuals, model: PairModel, group: Group) -> float:

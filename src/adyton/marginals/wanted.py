@@ -88,6 +88,11 @@ class Wanted:
         """How many cells all pairs have."""
         return sum(self.sides[one] * self.sides[other] for one, other in self.pairs)
 
+    @property
+    def cells(self) -> int:
+        """How many cells all tables have that are asked for."""
+        return sum(math.prod(self.sides[name] for name in group) for group in self.groups)
+
     def shares(self) -> Mapping[Group, Fraction]:
         """The shares of a budget for measuring every pair, and what is in none, so that the sum of all errors, each
         times its weight, is least. They sum to at most 1."""

@@ -31,6 +31,7 @@ from adyton.session.opening import declared_schema, total_budget
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
 from adyton.session.releasing_tables import measures_tables, release_tables
+from adyton.session.tables_outlook import TablesOutlook, outlook_of
 from adyton.tasks import Task, as_task
 
 
@@ -116,8 +117,8 @@ class Session(Budgeted):
         outlook, amount = self._outlook(task, algorithm, where, misfits, options), budget(epsilon, "epsilon")
         return Preview(
             task=str(task),
-            cells=outlook.schema.cells,
-            queries=outlook.workload.count,
+            cells=outlook.cells,
+            queries=outlook.queries,
             epsilon=amount,
             remaining=self.remaining,
             candidates=outlook.errors(amount),
@@ -248,11 +249,11 @@ class Session(Budgeted):
         where: str | None,
         misfits: Rational | bool | None,
         options: Mapping[str, Any],
-    ) -> Outlook:
+    ) -> Outlook | TablesOutlook:
         """It refuses a predicate that could not be released either."""
         names = as_task(task).select(self.schema).names
         planned = MisfitCount.planned(self._kernel.root, names, where, misfits)
-        return Outlook.of(task, self.schema, algorithm, options, planned.share)
+        return outlook_of(task, self.schema, algorithm, options, planned.share)
 
     def __repr__(self) -> str:
         try:
