@@ -11,7 +11,7 @@ from adyton.marginals.deciding import Outlook, decide, outlook, pair_shares, pen
 from adyton.marginals.estimating import estimated
 
 
-@pytest.mark.parametrize("signal", [0.01, 0.2, 3.0])
+@pytest.mark.parametrize("signal", [0.01, 0.2, 1.0, 3.0])
 @pytest.mark.parametrize("noise", [0.01, 0.5])
 @pytest.mark.parametrize("attributes", [2, 5, 24])
 def test_every_way_spends_the_budget_exactly(signal, noise, attributes):
@@ -29,6 +29,7 @@ def test_every_way_spends_the_budget_exactly(signal, noise, attributes):
 def test_noise_and_signal_decide():
     assert decide(Outlook(10, 3.0, 0.01, 0.2)).every_pair
     assert decide(Outlook(10, 3.0, 0.15, 0.2)).pairs == 20
+    assert decide(Outlook(10, 1.0, 0.15, 0.2)).pairs == 10
     assert decide(Outlook(10, 0.3, 0.01, 0.2)).pairs == 5
     assert decide(Outlook(10, 0.01, 0.01, 0.2)).pairs == 0
 

@@ -30,8 +30,9 @@ FIRST, DISTANCE = Fraction(5, 100), Fraction(2, 100)
 REST = 1 - FIRST - DISTANCE
 CHOOSING = Fraction(15, 100)
 """The part of a stage's budget that its choices cost."""
-ENOUGH, SOME = 0.5, 0.08
-"""Rows times ε for each cell of the pairs: from ENOUGH on all pairs may be measured, below SOME none is."""
+PLENTY, ENOUGH, SOME = 2.0, 0.5, 0.08
+"""Rows times ε for each cell of the pairs: from ENOUGH on all pairs may be measured, below SOME none is. From PLENTY on
+two pairs are chosen for each attribute, from ENOUGH on one, from SOME on half of one."""
 WORTH = 0.45
 """All pairs are measured if their noise is less than this part of what independence gets wrong."""
 
@@ -117,8 +118,10 @@ def decide(seen: Outlook) -> Decision:
     beside = f"noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}"
     if seen.signal >= ENOUGH and seen.noise < WORTH * seen.dependence:
         return Decision(True, Fraction(0), possible, REST, f"all pairs: {beside}")
-    if seen.signal >= ENOUGH:
+    if seen.signal >= PLENTY:
         top_up, pairs = Fraction(25, 100), 2 * seen.attributes
+    elif seen.signal >= ENOUGH:
+        top_up, pairs = Fraction(40, 100), seen.attributes
     elif seen.signal >= SOME:
         top_up, pairs = Fraction(70, 100), max(1, seen.attributes // 2)
     else:
