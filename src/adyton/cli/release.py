@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -113,7 +113,9 @@ def command(
         if task is None:
             print_count(session, amount, where, ledger, as_json=as_json, quiet=quiet)
             return
-        ask = partial(session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options)
+        ask: Callable[[], Any] = partial(
+            session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
+        )
         if many:
             tables, came = answered(session, ask, TablesRelease, "releasing", quiet=quiet or as_json)
             asked_rows = None if rows is None else (rows, rows_count)
