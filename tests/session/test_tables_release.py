@@ -116,6 +116,8 @@ def test_saved_and_read_back(released, tmp_path):
     assert str(again.explain()) == str(released.explain())
     assert len(list((tmp_path / "out" / "tables").glob("*.csv"))) == 15
     again.save(tmp_path / "out", overwrite=True)
+    with pytest.raises(BadInput, match=r"ad\.TablesRelease\.load"):
+        Release.load(tmp_path / "out")
     with pytest.raises(BadInput, match="holds files already"):
         released.save(tmp_path / "out")
 

@@ -17,7 +17,7 @@ from adyton.marginals.pair_model import PairModel
 from adyton.marginals.registry import program_named
 from adyton.marginals.wanted import Wanted
 from adyton.messages import shorten
-from adyton.release.files import named_format
+from adyton.release.files import MANY, named_format
 from adyton.release.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
 from adyton.release.reading import read_misfits
 from adyton.release.receipt_reading import read_bought, read_receipt
@@ -29,7 +29,7 @@ from adyton.whole import SAFE
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
 
-JSON = "tables.json"
+JSON = MANY
 KIND = FileKind(
     "adyton tables",
     1,

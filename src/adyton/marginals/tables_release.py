@@ -48,11 +48,11 @@ class TablesRelease:
     back by :meth:`load`. All of it follows from what was measured: asking for more tables, or for rows, costs nothing.
 
     >>> import pandas, adyton as ad
-    >>> rows = pandas.DataFrame({name: [0, 1, 1, 1] * 500 for name in "abcdef"})
+    >>> rows = pandas.DataFrame({name: [0, 1, 1, 1] * 1000 for name in "abcdef"})
     >>> schema = ad.Schema({name: ad.Integer(0, 1) for name in "abcdef"})
     >>> release = ad.Session(rows, schema=schema, epsilon=1).release(ad.Marginals(way=2), epsilon=1)
     >>> release.table("a", "b").counts.round(-3).tolist(), release.sample(100).shape
-    ([[0.0, 0.0], [0.0, 2000.0]], (100, 6))
+    ([[1000.0, 0.0], [0.0, 3000.0]], (100, 6))
     """
 
     schema: Schema
