@@ -114,6 +114,9 @@ def test_saved_and_read_back(released, tmp_path):
     assert np.array_equal(again.table("a", "f").counts, released.table("a", "f").counts)
     assert np.array_equal(again.unbiased("a").counts, released.unbiased("a").counts)
     assert str(again.explain()) == str(released.explain())
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "a × b: measured" in page
+    assert "The budget" in page
     assert len(list((tmp_path / "out" / "tables").glob("*.csv"))) == 15
     again.save(tmp_path / "out", overwrite=True)
     with pytest.raises(BadInput, match=r"ad\.TablesRelease\.load"):

@@ -191,7 +191,7 @@ class TablesRelease:
         return explanation(self)
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write ``tables.json`` (complete), ``errors.csv`` and the tables that were asked for, into a new folder.
+        """Write ``tables.json`` (complete), ``report.html``, ``errors.csv`` and the tables, into a new folder.
 
         What was measured is put in place at once; all else is added to it, and a warning says what failed. With
         *overwrite* the folder may hold another release of tables, which is replaced.

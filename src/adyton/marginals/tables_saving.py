@@ -38,6 +38,7 @@ class SavedTables:
         attempt("The model", problems, lambda: _write_json(self.release, self.place.folder, self.release.model))
         attempt("The tables", problems, self._write_tables)
         attempt("The expected errors", problems, self._write_errors)
+        attempt("The report", problems, self._write_report)
         left = len(self.release.groups) - MOST_TABLES
         if left > 0:
             problems.append(f"{left:,} more tables have no file: release.table(…) makes each.")
@@ -50,6 +51,12 @@ class SavedTables:
             file.parent.mkdir(exist_ok=True)
             with replaced(file) as draft:
                 write_table(self.release.table(*group).to_arrow(), draft)
+
+    def _write_report(self) -> None:
+        from adyton.report.tables_page import render
+
+        with replaced(self.place.folder / REPORT) as draft:
+            draft.write_text(render(self.release), encoding="utf-8")
 
     def _write_errors(self) -> None:
         with replaced(self.place.folder / ERRORS) as draft:
