@@ -176,7 +176,7 @@ def test_a_seed_repeats_a_simulation(name):
 
 
 PREDICTED = [
-    (name, domain)
+    pytest.param(name, domain, marks=[pytest.mark.full] if name in RELATIVES else [])
     for name in INDEPENDENT
     for domain in ((64,), (37,), (8, 8), (5, 6))
     if plan_named(name).serves.serves(len(domain))
