@@ -33,6 +33,7 @@ from adyton.plans.limits import (
 from adyton.plans.merging import Merging
 from adyton.plans.options import Within, read_options, whole_number
 from adyton.queries import Measurement, Partition, Queries, Total
+from adyton.solving.noise_moments import Moments
 from adyton.solving.projections import project_to_simplex, project_to_total
 from adyton.whole import SAFE
 
@@ -203,6 +204,10 @@ class Plan(ABC):
     def one_law(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Whether the noise in the answers to *queries* has one law on all data, if the plan runs for *workload*."""
         return False
+
+    def moments(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
+        """How the noise in the answers to *queries* is spread, where it has one law on all data and a closed form."""
+        return None
 
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Whether the answers to *queries* could follow from what is measured for *workload*: not those that tell

@@ -17,6 +17,7 @@ from adyton.plans.base import Plan
 from adyton.plans.expected_error import ErrorKind, ExpectedError
 from adyton.plans.limits import MOST_PLAIN_CELLS
 from adyton.queries import Queries
+from adyton.solving.noise_moments import Moments, noise_moments
 from adyton.strategies.base import Strategy
 
 
@@ -52,6 +53,14 @@ class StrategyPlan(Plan):
     def one_law(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Where they follow from what was measured, and least squares are all that is done."""
         return self.linear and self.determines(workload, epsilon, queries)
+
+    def moments(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
+        """From the coefficients of least squares."""
+        asked = self.merging(workload).on_groups(queries) if self.linear else None
+        if asked is None:
+            return None
+        strategy = self.strategy(self.merging(workload).workload)
+        return noise_moments(strategy.solver(epsilon), asked) if strategy.determines(asked, epsilon) else None
 
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Whether they are sums of multiples of what is measured."""

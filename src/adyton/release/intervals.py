@@ -1,8 +1,8 @@
-"""Confidence intervals for the answers of a release, from simulated runs of the algorithm. They cost no budget.
+"""Confidence intervals for the answers of a release. They cost no budget.
 
 Where the noise does not depend on the data (queries fixed beforehand, then least squares, and the answer follows from
-what was measured), its law is the same on any data, so it is simulated on an empty table and the interval covers the
-true count at the stated rate. Everywhere else the algorithm is run again on the published estimate, as if that were the
+what was measured), its law is the same on any data. It comes from a closed form, or else is simulated on an empty table,
+and the interval covers the true count at the stated rate. Everywhere else the algorithm is run again on the published estimate, as if that were the
 data: an approximation, that no theorem backs.
 """
 
@@ -22,8 +22,10 @@ from adyton.exact import share
 from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
 from adyton.queries import Queries
+from adyton.release.noise_bounds import radius
 from adyton.release.simulated_runs import SimulatedRuns
 from adyton.remembered import cached_property
+from adyton.solving.noise_moments import Moments
 
 Kind: TypeAlias = Literal["exact", "approximate"]
 
@@ -134,18 +136,34 @@ class NoiseModel:
         asked = self.workload if queries is None else queries
         return "exact" if _one_law(self.plan, self.workload, self.epsilon, asked) else "approximate"
 
+    def moments(self, queries: Queries) -> Moments | None:
+        """How the noise in these answers is spread, where it has one law on all data and a closed form."""
+        return _moments(self.plan, self.workload, self.epsilon, queries)
+
     def determines(self, queries: Queries) -> bool:
         """Whether the answers follow from what was measured, as far as can be known without the data."""
         return _determines(self.plan, self.workload, self.epsilon, queries)
 
     def interval(self, queries: Queries, confidence: float) -> Interval:
-        """Bounds on the true answers, as wide as |error| is in that part of the simulated runs."""
+        """Bounds on the true answers: from a closed form, or as wide as |error| is in that part of simulated runs."""
         rate = float(share(confidence, "confidence"))
         if queries.count > MOST_QUERIES:
             raise BadInput(
                 f"intervals are computed for at most {MOST_QUERIES:,} queries at a time, given {queries.count:,}. Ask "
                 "for some of them."
             )
+        moments = self.moments(queries)
+        if moments is not None:
+            answers = np.asarray(queries @ self.estimate, dtype=np.float64)
+            far = radius(moments, rate)
+            return Interval(answers, answers - far, answers + far, rate, "exact")
+        return self._simulated(queries, rate)
+
+    def beyond(self, queries: Queries) -> bool:
+        """Whether some of the answers do not follow from what was measured, although the task's own do."""
+        return self.kind(queries) != "exact" and not self.determines(queries) and self.determines(self.workload)
+
+    def _simulated(self, queries: Queries, rate: float) -> Interval:
         kind = self.kind(queries)
         exact = kind == "exact"
         planned = self._number(queries, exact)
@@ -155,7 +173,7 @@ class NoiseModel:
                 f"{planned:,} simulated runs, which do not tell more."
             )
         answers = np.asarray(queries @ self.estimate, dtype=np.float64)
-        beyond = not exact and not self.determines(queries) and self.determines(self.workload)
+        beyond = self.beyond(queries)
         floor = min(rate, _LEAST_CONFIDENCE)
         least = math.ceil(_BEYOND[exact] / (1 - floor) - 1e-9)
         batches = self.runs.errors(queries, planned, exact=exact, least=least)
@@ -191,6 +209,11 @@ class NoiseModel:
 @lru_cache(maxsize=16)
 def _one_law(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
     return plan.one_law(workload, epsilon, queries)
+
+
+@lru_cache(maxsize=16)
+def _moments(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
+    return plan.moments(workload, epsilon, queries)
 
 
 @lru_cache(maxsize=16)

@@ -15,7 +15,7 @@ from adyton.kernel.tables.arrow_columns import arrow_column
 from adyton.queries import Identity, Queries
 from adyton.queries import Marginals as MarginalQueries
 from adyton.release import frames
-from adyton.release.intervals import MOST_QUERIES, Interval
+from adyton.release.intervals import MOST_QUERIES, NOT_MEASURED, Interval
 from adyton.release.presentation import Look
 from adyton.tasks import Cdf, Marginals, QueryList
 from adyton.tasks.words import question_in_words
@@ -91,6 +91,8 @@ class TableSet:
         """The same with bounds, as far as there are any: notes say what is missing, and why."""
         if self.queries.count > MOST_QUERIES:
             return self._noted(TOO_MANY_LINES)
+        if release.noise.beyond(self.queries):
+            return self._noted(NOT_MEASURED)
         found = release.interval(self.queries, confidence)  # all at once: the algorithm is run again for it
         return self._noted(found.missing) if found.missing else self.within(found)
 

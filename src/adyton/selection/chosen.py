@@ -15,6 +15,7 @@ from adyton.plans.base import Plan, Tasks
 from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
+from adyton.solving.noise_moments import Moments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +81,12 @@ class Chosen(Plan):
         merging = self.merging(workload)
         asked = merging.on_groups(queries) if self.linear else None
         return asked is not None and self.inner.one_law(merging.workload, epsilon, asked)
+
+    def moments(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
+        """Those of the algorithm, if nothing follows."""
+        merging = self.merging(workload)
+        asked = merging.on_groups(queries) if self.linear else None
+        return None if asked is None else self.inner.moments(merging.workload, epsilon, asked)
 
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Where the algorithm does, on the merged cells."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Collection
 
 import numpy as np
 
 from adyton.arrays import Array, Reals
-from adyton.queries import Haar, Identity, Kronecker, Queries, Ranges
+from adyton.queries import Haar, Identity, Kronecker, Marginals, Queries, Ranges
 from adyton.remembered import cached_property
 
 LARGEST_FACTOR = 4096
@@ -44,6 +45,7 @@ class KroneckerSolver:
         pairs = zip(self._inverses, noise, strict=True)
         self._spreads = [inverse * np.sqrt(own) for inverse, own in pairs]  # times its transpose: the covariance
         self._sides = [factor.cells for factor in queries.factors]
+        self.least_noise = math.prod(float(own.min()) for own in noise)
 
     @cached_property
     def complete(self) -> bool:
@@ -69,11 +71,24 @@ class KroneckerSolver:
         axes = tuple(range(rows.ndim - 1, table.ndim))
         return np.asarray(np.square(table).sum(axis=axes))
 
+    def table_moments(self, axes: Collection[int]) -> tuple[Reals, Reals]:
+        """For every cell of a marginal over some axes Σ (a_j·σ_j)² and Σ (a_j·σ_j)⁴ over the noises: products, too."""
+        rows = [
+            spread if axis in axes else spread.sum(axis=0, keepdims=True) for axis, spread in enumerate(self._spreads)
+        ]
+        two, four = (
+            functools.reduce(np.multiply.outer, [(row**power).sum(axis=1) for row in rows]).reshape(-1)
+            for power in (2, 4)
+        )
+        return two, four
+
     def total_variance(self, workload: Queries) -> float:
         """A query that is a product of axes has a variance that is one too."""
         match workload:
             case Identity():
                 return math.prod(float(np.square(spread).sum()) for spread in self._spreads)
+            case Marginals() if list(workload.domain) == self._sides:
+                return math.fsum(float(self.table_moments(axes)[0].sum()) for axes in workload.axes)
             case Ranges() if list(workload.domain) == self._sides:
                 sides = [workload.side(axis) for axis in range(len(self._sides))]
             case Kronecker() if [factor.cells for factor in workload.factors] == self._sides:

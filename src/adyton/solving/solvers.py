@@ -1,8 +1,8 @@
 """Least squares prepared for one set of queries and noise: the estimate for any answers, and the error that it has.
 
-Structure decides: single cells need nothing, hierarchies take linear time, Haar queries are inverted, stripes are
-solved one by one, products of axes axis by axis, small domains densely, and everything else by LSMR (Fong and Saunders,
-2011) on the implicit matrix.
+Structure decides: single cells need nothing, hierarchies take linear time, Haar queries are inverted, marginals are
+solved part by part, stripes one by one, products of axes axis by axis, small domains densely, and everything else by
+LSMR (Fong and Saunders, 2011) on the implicit matrix.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Reals
-from adyton.queries import Grid, Haar, Hierarchy, Identity, Kronecker, Queries, Reduction, Total
+from adyton.queries import Grid, Haar, Hierarchy, Identity, Kronecker, Marginals, Queries, Reduction, Total
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.augmented import AugmentedSolver
 from adyton.solving.energies import tree_energies
 from adyton.solving.general_solvers import LARGEST_DENSE, DenseSolver, IterativeSolver
+from adyton.solving.marginals_solver import MarginalsSolver
 from adyton.solving.product_solver import KroneckerSolver, noise_by_axis
 from adyton.solving.striped_solver import StripedSolver
 from adyton.solving.trees import TreeSolver
@@ -63,6 +64,8 @@ def solver(queries: Queries, variances: npt.ArrayLike) -> Solver:  # noqa: PLR09
         return TreeSolver(tree, noise)
     if AugmentedSolver.suits(queries):
         return AugmentedSolver(queries, noise)
+    if isinstance(queries, Marginals) and MarginalsSolver.suits(queries, noise):
+        return MarginalsSolver(queries, noise)
     striped = StripedSolver.of(queries, noise, solver)
     if striped is not None:
         return striped
@@ -103,7 +106,7 @@ class CellSolver:
     complete = exact = True
 
     def __init__(self, noise: Reals) -> None:
-        self._noise = noise
+        self.noise = noise
 
     def solve(self, answers: Array) -> Reals:
         """The answers are the estimate."""
@@ -111,12 +114,12 @@ class CellSolver:
 
     def variances(self, rows: Reals) -> Reals:
         """Σ_i q_i²·σ_i²."""
-        return np.asarray(np.square(rows) @ self._noise)
+        return np.asarray(np.square(rows) @ self.noise)
 
     def total_variance(self, workload: Queries) -> float:
         """‖W‖²·σ² for equal noise."""
-        if np.ptp(self._noise) == 0:
-            return workload.squared_norm() * float(self._noise[0])
+        if np.ptp(self.noise) == 0:
+            return workload.squared_norm() * float(self.noise[0])
         return float(sum(self.variances(rows).sum() for rows in workload.rows()))
 
 
