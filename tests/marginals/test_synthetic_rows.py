@@ -9,7 +9,8 @@ from adyton.marginals import rows as module
 from adyton.marginals.estimating import estimated
 from adyton.marginals.gradual_updates import deal
 from adyton.marginals.refining import refined
-from adyton.marginals.rows import Comparison, sampled_codes
+from adyton.marginals.rows import sampled_codes
+from adyton.release.row_comparison import Comparison
 
 DATA = rows()
 
@@ -28,7 +29,7 @@ def test_rows_are_as_near_to_the_truth_as_the_tables(model):
 
 def test_parts_make_up_the_number_and_are_compared(model, monkeypatch):
     monkeypatch.setattr(module, "ROWS_AT_A_TIME", 3000)
-    compared, sizes = Comparison(model), []
+    compared, sizes = Comparison(model.all_pairs(), list(model.singles)), []
     for codes in sampled_codes(model, 10_001, seed=2):
         compared.add(codes)
         sizes.append(len(codes))
@@ -52,7 +53,7 @@ def test_no_rows_and_bad_numbers(model):
     with pytest.raises(BadInput, match="rows must be"):
         sampled_codes(model, -1)
     with pytest.raises(BadInput, match="no rows"):
-        Comparison(model).mean()
+        Comparison(model.all_pairs(), list(model.singles)).mean()
 
 
 def test_dealing_is_off_by_less_than_one():

@@ -161,7 +161,7 @@ def _check_rows(
     rows: Path | None, count: int | None, task: Task | None, schema: Schema, *, integer: bool, many: bool
 ) -> None:
     """Refuse rows that cannot be made, and options that are not for many tables."""
-    from adyton.marginals.row_files import check_rows
+    from adyton.release.row_files import check_rows
 
     if count is not None and rows is None:
         raise BadInput("--rows-count belongs to --rows FILE. Name a .csv or .parquet file for the rows.")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.errors import BadInput
-from adyton.marginals.forest import Pair
 from adyton.marginals.gradual_updates import Codes
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.refining import along_forest, fit, refined
@@ -47,42 +46,19 @@ def _parts(model: PairModel, wanted: int, key: int) -> Iterator[Codes]:
         yield np.ascontiguousarray(codes.T)
 
 
-class Comparison:
-    """How far the pairs of rows are from those of the model, while the rows come by.
+@dataclass(frozen=True, eq=False)
+class ModelRows:
+    """A model as a source of rows."""
 
-    >>> model = PairModel.of({"a": np.array([6.0, 2.0]), "b": np.array([4.0, 4.0])}, {})
-    >>> compared = Comparison(model)
-    >>> for codes in sampled_codes(model, 8, seed=1):
-    ...     compared.add(codes)
-    >>> compared.mean()
-    0.0
-    """
+    model: PairModel
 
-    def __init__(self, model: PairModel) -> None:
-        self._tables = model.all_pairs()
-        self._names = list(model.singles)
-        self._counts: dict[Pair, Reals] = {pair: np.zeros(table.shape) for pair, table in self._tables.items()}
-        self._rows = 0
+    def codes(self, rows: int, seed: int | None) -> Iterator[Codes]:
+        """See :func:`sampled_codes`."""
+        return sampled_codes(self.model, rows, seed=seed)
 
-    def add(self, codes: Codes) -> None:
-        """Count some more rows."""
-        for (one, other), counts in self._counts.items():
-            first, second = codes[:, self._names.index(one)], codes[:, self._names.index(other)]
-            cells = first.astype(np.int64) * counts.shape[1] + second
-            np.add(counts, np.bincount(cells, minlength=counts.size).reshape(counts.shape), out=counts)
-        self._rows += len(codes)
-
-    def distances(self) -> dict[Pair, float]:
-        """For every pair the total variation between rows and model."""
-        if not self._rows:
-            raise BadInput("there are no rows to compare yet. Add some first.")
-        found = {}
-        for pair, counts in self._counts.items():
-            table = self._tables[pair]
-            found[pair] = float(np.abs(counts / self._rows - table / max(table.sum(), 1e-300)).sum() / 2)
-        return found
-
-    def mean(self) -> float:
-        """The mean over all pairs."""
-        distances = self.distances()
-        return float(np.mean(list(distances.values()))) if distances else 0.0
+    def tables(self) -> dict[tuple[str, ...], Reals]:
+        """All pairs, or the only attribute: what the rows are compared with."""
+        pairs: dict[tuple[str, ...], Reals] = {
+            (one, other): table for (one, other), table in self.model.all_pairs().items()
+        }
+        return pairs or {(name,): table for name, table in self.model.singles.items()}

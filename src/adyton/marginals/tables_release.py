@@ -5,31 +5,31 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.choice.bought import Bought
-from adyton.errors import BadInput
-from adyton.exact import display
+from adyton.exact import share
 from adyton.marginals import tables_file, tables_saving
 from adyton.marginals.estimating import Estimated
 from adyton.marginals.modelling import modelled
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.released_table import Table
-from adyton.marginals.row_files import RowsMade, sampled_table, write_rows
+from adyton.marginals.rows import ModelRows
+from adyton.marginals.table_answers import answered, interval_of, table_interval
 from adyton.marginals.table_errors import expected_error, table_errors
 from adyton.marginals.tables_words import explanation
 from adyton.marginals.wanted import Wanted
-from adyton.messages import listing
 from adyton.plans.expected_error import ExpectedError
-from adyton.release import frames
 from adyton.release.explanation import Explanation
+from adyton.release.interval import Interval
 from adyton.release.misfits import Misfits
+from adyton.release.one_table import Table
 from adyton.release.receipt import Receipt
+from adyton.release.released import Released, one_by_one
 from adyton.release.staging import staged
 from adyton.remembered import cached_property
 from adyton.schema import Schema
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TablesRelease:
+class TablesRelease(Released):
     """Tables of few attributes out of many: any table of them, exact errors where there are any, and synthetic rows.
 
     Made by :meth:`adyton.Session.release` for :class:`adyton.Marginals`; kept in a folder by :meth:`save`, and read
@@ -99,90 +99,73 @@ class TablesRelease:
         """The attributes of each table that was asked for."""
         return self.wanted.groups
 
-    @property
-    def axes(self) -> dict[str, tuple[Any, ...]]:
-        """The labels of the cells along each axis, by attribute."""
-        return {name: attribute.labels for name, attribute in self.schema.attributes.items()}
-
-    @property
-    def rows_per_unit(self) -> int:
-        """How many rows one person may have in the table."""
-        return self.receipt.rows_per_unit
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The receipt as plain values."""
-        return self.receipt.to_plain()
-
     def table(self, *attributes: str) -> Table:
         """Any table, with the least error known; ``.how`` says whether it was measured, comes by a path of measured
         pairs, was fitted to them, or takes attributes for independent."""
-        found = self.model.table(*_one_by_one(attributes))
-        return Table(found.group, self._labels(found.group), found.counts, found.how)
+        found = self.model.table(*one_by_one(attributes, self.schema))
+        return Table(found.group, self.labels(found.group), found.counts, found.how)
 
     def unbiased(self, *attributes: str) -> Table:
         """A table by least squares alone: without bias, with the exact standard error of each of its counts.
 
         Counts can be negative. A table of which a part was never measured is refused: :meth:`table` estimates it.
         """
-        group = _one_by_one(attributes)
+        group = one_by_one(attributes, self.schema)
         counts = self.estimated.squares.table(*group)
         error = float(np.sqrt(self.estimated.squares.variance(*group)))
-        return Table(group, self._labels(group), counts, "least squares", error)
+        return Table(group, self.labels(group), counts, "least squares", error)
 
-    def errors(self) -> Any:
-        """A frame with a line for each table that was asked for: the number of its cells, the expected error (as a part
-        of all rows that lie in a wrong cell: the total variation; empty where it depends on the data), and how it was
-        got."""
-        return frames.to_pandas(table_errors(self))
+    def error_lines(self) -> pa.Table:
+        """A line for each table that was asked for."""
+        return table_errors(self)
+
+    def answer(self, queries: object) -> Reals:
+        """The estimated answers to any queries, at no cost: ``release.answer([{"age": (20, 29), "sex": "F"}])``.
+
+        Each is a sum of cells of the table of those attributes that it names; see :meth:`table`.
+        """
+        return answered(self, queries)
+
+    def interval(self, queries: object, confidence: float = 0.95) -> Interval:
+        """Answers with confidence intervals, from the closed form of least squares.
+
+        Where not all of a table was measured there are none: the bounds are infinite. ``.meaning`` of the result says
+        in plain words what the intervals promise.
+        """
+        return interval_of(self, queries, float(share(confidence, "confidence")))
 
     @cached_property
     def expected_error(self) -> ExpectedError:
         """The error to expect of the cells of all tables that were asked for."""
         return expected_error(self)
 
-    @cached_property
-    def known_error(self) -> ExpectedError | None:
-        """The expected error; None where it cannot be computed, for whatever reason."""
-        try:
-            return self.expected_error
-        except Exception:  # what was paid for must not be lost over it
-            return None
-
     # ---- frames and rows --------------------------------------------------------------------------------------------
 
-    def to_arrow(self, attributes: str | Sequence[str] | None = None) -> pa.Table:
-        """The table of these attributes with one line per cell; without any, all tables that were asked for."""
-        if attributes is not None:
-            return self.table(*_one_by_one((attributes,))).to_arrow()
-        return tables_saving.all_lines(self)
+    def to_arrow(  # type: ignore[override]  # its options are named
+        self, attributes: str | Sequence[str] | None = None, *, confidence: float | None = None
+    ) -> pa.Table:
+        """The table of these attributes with one line per cell; without any, all tables that were asked for.
 
-    def to_frame(self, attributes: str | Sequence[str] | None = None) -> Any:
-        """The same as a pandas DataFrame."""
-        return frames.to_pandas(self.to_arrow(attributes))
-
-    def to_polars(self, attributes: str | Sequence[str] | None = None) -> Any:
-        """The same as a polars DataFrame."""
-        return frames.to_polars(self.to_arrow(attributes))
-
-    def sample(self, rows: int, *, seed: int | None = None) -> Any:
-        """Synthetic rows that fit the schema, as a pandas DataFrame: their pairs look like those of the release.
-
-        No row is anybody's. ``frame.attrs["synthetic"]`` says so, with how far the pairs of these rows are from the
-        released ones. The same *seed* gives the same rows. For very many rows, :meth:`write_rows` writes a file.
+        With *confidence*, the columns ``lower`` and ``upper`` too: from least squares, and wide enough to hold the
+        count. Where not all of a table was measured they are infinite, with a warning.
         """
-        table, made = sampled_table(self.model, self.schema, rows, seed)
-        frame = frames.to_pandas(table)
-        frame.attrs["synthetic"] = made.to_plain()
-        return frame
+        rate = None if confidence is None else float(share(confidence, "confidence"))
+        if attributes is None:
+            return tables_saving.all_lines(self, rate)
+        group = one_by_one((attributes,), self.schema)
+        return (self.table(*group) if rate is None else self.bounded(group, rate, loud=True)).to_arrow()
 
-    def write_rows(self, file: str | os.PathLike[str], rows: int, *, seed: int | None = None) -> RowsMade:
-        """Write synthetic rows to a ``.csv`` or ``.parquet`` file, a part at a time: memory does not grow with them.
+    def bounded(self, group: Sequence[str], confidence: float, *, loud: bool = False) -> Table:
+        """A table with bounds on each count."""
+        bounds = table_interval(self, tuple(group), confidence)
+        if loud and bounds.missing:
+            warnings.warn(bounds.missing, stacklevel=3)
+        return replace(self.table(*group), lower=bounds.lower, upper=bounds.upper)
 
-        A file beside it, with ``.synthetic.json`` at the end of its name, says that the rows are synthetic, and how far
-        their pairs are from the released ones.
-        """
-        return write_rows(self.model, self.schema, Path(file), rows, seed)
+    @cached_property
+    def row_source(self) -> ModelRows:
+        """The model of pairs."""
+        return ModelRows(self.model)
 
     # ---- for people and files ---------------------------------------------------------------------------------------
 
@@ -211,23 +194,5 @@ class TablesRelease:
         """Everything, as plain values for JSON."""
         return tables_file.to_dict(self, self.model)
 
-    def _labels(self, group: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
-        return tuple(self.axes[name] for name in group)
-
-    def __repr__(self) -> str:
-        where = f" where {self.where}" if self.where else ""
-        mark = "" if self.receipt.private else "; simulated, NOT private"
-        return f"<release: {self.task}{where}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
-
     def _repr_html_(self) -> str:
         return self.explain()._repr_html_()
-
-
-def _one_by_one(attributes: tuple[Any, ...]) -> tuple[str, ...]:
-    """Names given one by one, or as one list."""
-    names = attributes[0] if len(attributes) == 1 and isinstance(attributes[0], list | tuple) else attributes
-    if not names or not all(isinstance(name, str) for name in names):
-        raise BadInput(
-            f'a table is asked for by the names of attributes, like table("age", "sex"), given {listing(names)}.'
-        )
-    return tuple(names)

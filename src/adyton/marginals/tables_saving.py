@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adyton.interrupts import deferred
 from adyton.marginals.table_errors import how_got, table_errors, total_variation
 from adyton.marginals.tables_file import JSON, to_dict
-from adyton.release.saving import REPORT, attempt, write_table
+from adyton.release.one_table import Table
+from adyton.release.saving import CONFIDENCE, REPORT, attempt, write_table
 from adyton.release.staging import Place, replaced
 from adyton.release.tables import MOST_TABLES, TABLES, file_name
+from adyton.solving.residuals import Group
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +55,7 @@ class SavedTables:
             file = self.place.folder / file_name(group, taken)
             file.parent.mkdir(exist_ok=True)
             with replaced(file) as draft:
-                write_table(self.release.table(*group).to_arrow(), draft)
+                write_table(_with_bounds(self.release, group).to_arrow(), draft)
 
     def _write_report(self) -> None:
         from adyton.report.tables_page import render
@@ -61,6 +66,13 @@ class SavedTables:
     def _write_errors(self) -> None:
         with replaced(self.place.folder / ERRORS) as draft:
             write_table(table_errors(self.release), draft)
+
+
+def _with_bounds(release: TablesRelease, group: Group) -> Table:
+    """A table with its bounds, where there are any."""
+    table = release.bounded(group, CONFIDENCE)
+    bounded = table.upper is not None and bool(np.isfinite(table.upper).all())
+    return table if bounded else release.table(*group)
 
 
 def save(release: TablesRelease, place: Place) -> SavedTables:
@@ -77,17 +89,18 @@ def _write_json(release: TablesRelease, folder: Path, model: PairModel | None) -
         draft.write_text(text + "\n", encoding="utf-8")
 
 
-def all_lines(release: TablesRelease) -> pa.Table:
-    """All tables that were asked for, one after the other: which table, which cell, and the count."""
+def all_lines(release: TablesRelease, confidence: float | None = None) -> pa.Table:
+    """All tables that were asked for, one after the other: which table, which cell, the count, and bounds if asked."""
     import pyarrow as pa
 
     parts: list[dict[str, Any]] = []
     for group in release.groups:
-        table = release.table(*group).to_arrow()
-        labels = [table.column(name).to_pylist() for name in group]
-        cells = [" × ".join(map(str, cell)) for cell in zip(*labels, strict=True)]
-        name, (count,) = " × ".join(group), set(table.column_names) - set(group)
-        parts.append({"table": [name] * len(cells), "cell": cells, "count": table.column(count).to_pylist()})
+        table = release.table(*group) if confidence is None else release.bounded(group, confidence)
+        cells = [" × ".join(map(str, cell)) for cell in itertools.product(*table.labels)]
+        part: dict[str, Any] = {"table": [" × ".join(group)] * len(cells), "cell": cells, "count": table.counts.ravel()}
+        if table.lower is not None and table.upper is not None:
+            part |= {"lower": table.lower.ravel(), "upper": table.upper.ravel()}
+        parts.append(part)
     return pa.concat_tables(pa.table(part) for part in parts)
 
 

@@ -209,6 +209,10 @@ class Plan(ABC):
         """How the noise in the answers to *queries* is spread, where it has one law on all data and a closed form."""
         return None
 
+    def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
+        """Those of the answers to *queries*, where their noise has one law on all data."""
+        raise BadInput(f"the error of {self.name} depends on the data and has no closed form. Simulate it.")
+
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Whether the answers to *queries* could follow from what is measured for *workload*: not those that tell
         merged cells apart."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Reals
+from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan
@@ -19,6 +20,8 @@ from adyton.plans.limits import MOST_PLAIN_CELLS
 from adyton.queries import Queries
 from adyton.solving.noise_moments import Moments, noise_moments
 from adyton.strategies.base import Strategy
+
+_MOST_WRITTEN = 1 << 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +64,19 @@ class StrategyPlan(Plan):
             return None
         strategy = self.strategy(self.merging(workload).workload)
         return noise_moments(strategy.solver(epsilon), asked) if strategy.determines(asked, epsilon) else None
+
+    def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
+        """Of the answers by least squares, which they must follow from."""
+        asked = self.merging(workload).on_groups(queries)
+        assert asked is not None
+        size = asked.count * asked.cells
+        if size > _MOST_WRITTEN:
+            raise BadInput(
+                f"standard errors of {asked.count:,} answers from {asked.cells:,} cells take {size:,} coefficients, "
+                f"allowed are {_MOST_WRITTEN:,}. Ask for a smaller table."
+            )
+        solver = self.strategy(self.merging(workload).workload).solver(epsilon)
+        return np.concatenate([solver.variances(rows) for rows in asked.rows()])
 
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Whether they are sums of multiples of what is measured."""

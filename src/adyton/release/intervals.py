@@ -1,9 +1,9 @@
 """Confidence intervals for the answers of a release. They cost no budget.
 
 Where the noise does not depend on the data (queries fixed beforehand, then least squares, and the answer follows from
-what was measured), its law is the same on any data. It comes from a closed form, or else is simulated on an empty table,
-and the interval covers the true count at the stated rate. Everywhere else the algorithm is run again on the published estimate, as if that were the
-data: an approximation, that no theorem backs.
+what was measured), its law is the same on any data. It comes from a closed form, or else is simulated on an empty
+table, and the interval covers the true count at the stated rate. Everywhere else the algorithm is run again on the
+published estimate, as if that were the data: an approximation, that no theorem backs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -22,17 +21,14 @@ from adyton.exact import share
 from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
 from adyton.queries import Queries
+from adyton.release.interval import Interval, Kind
 from adyton.release.noise_bounds import radius
 from adyton.release.simulated_runs import SimulatedRuns
 from adyton.remembered import cached_property
 from adyton.solving.noise_moments import Moments
 
-Kind: TypeAlias = Literal["exact", "approximate"]
-
 MOST_QUERIES = 1 << 17
 NO_BOUNDS = "No bounds: they are found by running the algorithm again, and that was too slow here."
-NOT_MEASURED = "No bounds: these counts do not follow from what was measured. Ask for them in a release of their own."
-_SHOWN = 6
 _KEPT = 1 << 26
 """How many simulated answers are held in all."""
 _WORK = {True: 1 << 27, False: 1 << 19}
@@ -44,69 +40,6 @@ _RESAMPLED = 20
 """In how many runs the expected error is found where there is no closed form."""
 _LEAST_CONFIDENCE = 0.8
 """Where slow runs tell no more than this, no bounds are given."""
-
-
-@dataclass(frozen=True, eq=False)
-class Interval:
-    """Answers with bounds: *kind* says whether the rate is a promise (``exact``) or an ``approximate`` one."""
-
-    estimate: Reals
-    lower: Reals
-    upper: Reals
-    confidence: float
-    """Lower than what was asked for if runs were slow: then *note* says so."""
-    kind: Kind
-    beyond: bool = False
-    """Whether some of the answers do not follow from what was measured, although the task's own do."""
-    note: str = ""
-    """What has to be said about the runs that the bounds come from, if anything."""
-
-    @property
-    def bounded(self) -> bool:
-        """Whether there are bounds. If too few runs could be made in time, they are infinite."""
-        return bool(np.isfinite(self.upper).all())
-
-    @property
-    def missing(self) -> str:
-        """Why no bounds may stand beside the counts: there are none, or what they say of true counts is wrong. Empty if
-        they may."""
-        return self.note if not self.bounded else NOT_MEASURED if self.beyond else ""
-
-    @property
-    def meaning(self) -> str:
-        """What the intervals promise, in plain words."""
-        if not self.bounded:
-            return self.note
-        rate = f"{100 * self.confidence:g}"
-        if self.kind == "exact":
-            return (
-                f"Of all releases made in this way, {rate} in 100 have the true count of a query inside its interval. "
-                "The noise that was added is accounted for, and nothing else: not rows that are missing or wrong."
-            )
-        if self.beyond:
-            return (
-                "These answers do not follow from what was measured: what the task did not ask for is filled in "
-                "evenly. The intervals tell how far noise moves them; nobody guarantees more, and true counts can lie "
-                "far outside. Ask for these counts in a release of their own."
-            )
-        return (
-            f"The intervals are meant to hold the true count in {rate} of 100 releases, but nobody guarantees it: the "
-            "algorithm adapts to the data, and its error was estimated by running it again on what it published. Where "
-            "it smooths real detail away, intervals are too narrow."
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"<{100 * self.confidence:g}% intervals ({self.kind}): {self._listed()}>" if self.bounded else "<no bounds>"
-        )
-
-    def __str__(self) -> str:
-        return f"{self._listed()}. {self.meaning}{self.note and ' ' + self.note}" if self.bounded else self.note
-
-    def _listed(self) -> str:
-        pairs = zip(self.lower.reshape(-1).tolist()[:_SHOWN], self.upper.reshape(-1).tolist()[:_SHOWN], strict=True)
-        more = ", …" if self.lower.size > _SHOWN else ""
-        return ", ".join(f"{low:.6g} to {high:.6g}" for low, high in pairs) + more
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +72,23 @@ class NoiseModel:
     def moments(self, queries: Queries) -> Moments | None:
         """How the noise in these answers is spread, where it has one law on all data and a closed form."""
         return _moments(self.plan, self.workload, self.epsilon, queries)
+
+    def variances(self, queries: Queries) -> Reals:
+        """The exact variances of the answers, where :meth:`kind` is ``exact``."""
+        moments = self.moments(queries)
+        return self.plan.variances(self.workload, self.epsilon, queries) if moments is None else moments.variances
+
+    def mean_absolute(self, queries: Queries) -> Reals | None:
+        """The mean of |error| of each answer: from the variances, or from some simulated runs; None if these do not
+        tell because the answers do not follow from what was measured."""
+        if not self.determines(queries):
+            return None
+        moments = self.moments(queries)
+        if moments is not None:
+            part = np.clip(moments.excess / 3, 0, 1)  # Laplace's law has √(Var/2), the normal one √(2Var/π)
+            return np.asarray(np.sqrt(2 * moments.variances / np.pi) * (1 - part * (1 - np.sqrt(np.pi) / 2)))
+        batches = list(self.runs.errors(queries, _RESAMPLED, exact=self.kind(queries) == "exact"))
+        return np.asarray(np.abs(np.concatenate(batches)).mean(axis=0))
 
     def determines(self, queries: Queries) -> bool:
         """Whether the answers follow from what was measured, as far as can be known without the data."""

@@ -3,7 +3,8 @@
 A sum of Laplace noises lies between Laplace's law and the normal one. Two laws have its variance and its kurtosis 3ρ²:
 a normal variable plus one of Laplace's, which has the part ρ of the variance; and a sum of 1/ρ² equal noises of
 Laplace's. The first is right where one noise is large and many are small, the second where all are equal, and the
-farther of the two is taken. Noise so small that most of it is 0 has more kurtosis; it is taken for one on whole numbers.
+farther of the two is taken. Noise so small that most of it is 0 has more kurtosis; it is taken for one noise on whole
+numbers.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def _quantiles(confidence: float) -> Reals:
     scale, rest = np.sqrt(np.maximum(part, 1e-4) / 2), np.sqrt(np.maximum(1 - part, 1e-12))
     noises = 1 / np.square(np.maximum(part, 0.01))
     chances = (np.arange(_POINTS) + 0.5) / _POINTS
-    spreads = np.sqrt(gammaincinv(noises[:, None], chances) / noises[:, None])  # Laplace's is normal, of random variance
+    spreads = np.sqrt(
+        gammaincinv(noises[:, None], chances) / noises[:, None]
+    )  # Laplace's is normal, of random variance
     spreads /= np.sqrt(np.square(spreads).mean(axis=1, keepdims=True))
 
     def one_large(far: Reals) -> Reals:

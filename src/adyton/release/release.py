@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.exact import display, exact
+from adyton.exact import exact
 from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Queries
-from adyton.release import files, frames, saving
+from adyton.release import files, saving
+from adyton.release.cell_rows import CellRows
+from adyton.release.cell_tables import cell_errors, cell_table, unbiased_table
 from adyton.release.explanation import Explanation
-from adyton.release.intervals import Interval, NoiseModel
+from adyton.release.interval import Interval
+from adyton.release.intervals import NoiseModel
 from adyton.release.misfits import Misfits
+from adyton.release.one_table import Table
 from adyton.release.presentation import Look
 from adyton.release.receipt import Receipt
+from adyton.release.released import Released, one_by_one
 from adyton.release.saving import REPLACEABLE
 from adyton.release.staging import staged
 from adyton.release.tables import table_of
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(Released):
     """The estimated count of every cell of some attributes, from which any query about them is answered for nothing.
 
     Made by :meth:`adyton.Session.release`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
@@ -74,11 +79,6 @@ class Release:
         frozen.setflags(write=False)
         object.__setattr__(self, "estimate", frozen)
 
-    @property
-    def axes(self) -> dict[str, tuple[Any, ...]]:
-        """The labels of the cells along each axis, by attribute."""
-        return {name: attribute.labels for name, attribute in self.schema.attributes.items()}
-
     @cached_property
     def workload(self) -> Queries:
         """The queries that the algorithm was run for."""
@@ -90,14 +90,6 @@ class Release:
         algorithm again on what it published."""
         computed = self.noise.expected_error()
         return self.noise.resampled_error() if computed is None else computed
-
-    @cached_property
-    def known_error(self) -> ExpectedError | None:
-        """The expected error; None where it cannot be computed, for whatever reason."""
-        try:
-            return self.expected_error
-        except Exception:  # what was paid for must not be lost over it
-            return None
 
     @cached_property
     def noise(self) -> NoiseModel:
@@ -113,15 +105,27 @@ class Release:
             return plan_named(self.algorithm, **self.options)
         return Chosen.named(self.algorithm, finished=self.choice.finished, **self.options)
 
-    @property
-    def rows_per_unit(self) -> int:
-        """How many rows one person may have in the table."""
-        return self.receipt.rows_per_unit
+    def table(self, *attributes: str) -> Table:
+        """The table of some attributes, summed over the others: ``release.table("age", "sex")``.
 
-    @property
-    def record(self) -> dict[str, Any]:
-        """The receipt as plain values, as ``release.json`` has it."""
-        return self.receipt.to_plain()
+        Its ``.how`` says whether it was measured, is an estimate of an algorithm that adapts to the data, or is filled
+        in evenly where the task did not ask for it.
+        """
+        return cell_table(self, one_by_one(attributes, self.schema))
+
+    def unbiased(self, *attributes: str) -> Table:
+        """The same with the exact standard error of each count, where the algorithm is linear and the table follows
+        from what it measured; else refused."""
+        return unbiased_table(self, one_by_one(attributes, self.schema))
+
+    def error_lines(self) -> pa.Table:
+        """A line for each table that was asked for; else one for the table of all attributes."""
+        return cell_errors(self)
+
+    @cached_property
+    def row_source(self) -> CellRows:
+        """The cells."""
+        return CellRows(self.schema, self.estimate)
 
     def answer(self, queries: object, *, integer: bool = False, nonnegative: bool = False) -> Reals:
         """The estimated answers to any queries, at no cost: ``release.answer([(20, 29), (65, None)])``.
@@ -149,7 +153,7 @@ class Release:
             upper=found.upper.reshape(shape),
         )
 
-    def to_arrow(
+    def to_arrow(  # type: ignore[override]  # its options are named
         self,
         attributes: str | Sequence[str] | None = None,
         *,
@@ -173,17 +177,6 @@ class Release:
                 bounds = replace(bounds, lower=-endless, upper=endless)
             found = found.within(replace(bounds, note=""))
         return found.tables[0].to_arrow()
-
-    def to_frame(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
-        """The same, with the same options, as a pandas DataFrame.
-
-        ``release.to_frame(confidence=0.95, integer=True, nonnegative=True)``
-        """
-        return frames.to_pandas(self.to_arrow(attributes, **options))
-
-    def to_polars(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
-        """The same, with the same options, as a polars DataFrame."""
-        return frames.to_polars(self.to_arrow(attributes, **options))
 
     def explain(self) -> Explanation:
         """Why this algorithm, how far off the answers are, and what was spent, in words."""
@@ -225,11 +218,6 @@ class Release:
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values for JSON."""
         return files.to_dict(self, self.known_error)
-
-    def __repr__(self) -> str:
-        where = f" where {self.where}" if self.where else ""
-        mark = "" if self.receipt.private else "; simulated, NOT private"
-        return f"<release: {self.task}{where}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
 
     def _repr_html_(self) -> str:
         from adyton.report.notebook import to_html

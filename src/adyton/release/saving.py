@@ -111,10 +111,10 @@ def write_table(table: pa.Table, file: Path) -> None:
     """A CSV file that spreadsheets can open without harm."""
     from pyarrow import csv
 
-    csv.write_csv(_for_spreadsheets(table), file)
+    csv.write_csv(for_spreadsheets(table), file)
 
 
-def _for_spreadsheets(table: pa.Table) -> pa.Table:
+def for_spreadsheets(table: pa.Table) -> pa.Table:
     """The same table with names and labels that no spreadsheet takes for formulas."""
     import pyarrow as pa
 
@@ -130,5 +130,5 @@ def harmless_column(column: pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 
     encoded = column.combine_chunks().dictionary_encode()
-    labels = arrow_column([harmless(text) for text in encoded.dictionary.to_pylist()])
+    labels = arrow_column([harmless(text) for text in encoded.dictionary.to_pylist()]).cast(column.type)
     return pa.DictionaryArray.from_arrays(encoded.indices, labels).dictionary_decode()

@@ -15,7 +15,8 @@ from adyton.kernel.tables.arrow_columns import arrow_column
 from adyton.queries import Identity, Queries
 from adyton.queries import Marginals as MarginalQueries
 from adyton.release import frames
-from adyton.release.intervals import MOST_QUERIES, NOT_MEASURED, Interval
+from adyton.release.interval import NOT_MEASURED, Interval
+from adyton.release.intervals import MOST_QUERIES
 from adyton.release.presentation import Look
 from adyton.tasks import Cdf, Marginals, QueryList
 from adyton.tasks.words import question_in_words

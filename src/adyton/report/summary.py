@@ -21,7 +21,7 @@ from adyton.tasks import QueryList
 
 if TYPE_CHECKING:
     from adyton.release import Release
-    from adyton.release.intervals import Interval
+    from adyton.release.interval import Interval
 
 ROWS = 200
 

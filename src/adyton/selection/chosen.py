@@ -88,6 +88,13 @@ class Chosen(Plan):
         asked = merging.on_groups(queries) if self.linear else None
         return None if asked is None else self.inner.moments(merging.workload, epsilon, asked)
 
+    def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
+        """Those of the algorithm, on the merged cells."""
+        merging = self.merging(workload)
+        asked = merging.on_groups(queries)
+        assert asked is not None
+        return self.inner.variances(merging.workload, epsilon, asked)
+
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Where the algorithm does, on the merged cells."""
         merging = self.merging(workload)

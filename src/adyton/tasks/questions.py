@@ -53,6 +53,25 @@ def as_queries(schema: Schema, asked: object) -> Queries:
     return _boxes(schema, [_box(schema, query) for query in given])
 
 
+def as_boxes(schema: Schema, asked: object) -> list[dict[str, Cells]]:
+    """The same questions, each as the cells that are counted of the attributes which it names: nothing as large as the
+    domain is made.
+
+    >>> from adyton.schema import Categorical, Integer
+    >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
+    >>> as_boxes(schema, {"sex": "M"})
+    [{'sex': array([1])}]
+    """
+    asked = _without_numpy(asked)
+    given = asked if isinstance(asked, list) else [asked]
+    if not given or len(given) > MOST_QUERIES:
+        raise BadInput(f"ask at least one query and at most {MOST_QUERIES:,}, given {len(given):,}. {_HOW}")
+    return [
+        {name: _cells(name, schema.attributes[name], part) for name, part in _asked(schema, query).items()}
+        for query in given
+    ]
+
+
 def to_plain(query: Mapping[Any, Any]) -> dict[str, Any]:
     """A query as it is written in JSON, where a pair is no tuple; refused where it holds what cannot be asked.
 
@@ -116,7 +135,16 @@ def _without_numpy(given: object) -> Any:
 
 
 def _box(schema: Schema, query: object) -> list[Cells]:
-    """For each attribute the cells that are counted. Names of attributes come before the words of a range."""
+    """For each attribute the cells that are counted."""
+    plain = _asked(schema, query)
+    return [
+        _cells(name, attribute, plain[name]) if name in plain else np.arange(attribute.size)
+        for name, attribute in schema.attributes.items()
+    ]
+
+
+def _asked(schema: Schema, query: object) -> dict[str, Any]:
+    """What is counted of the attributes that are named. Their names come before the words of a range."""
     named = isinstance(query, Mapping) and not (_is_range(query) and set(query).isdisjoint(schema.names))
     if not named and len(schema.names) != 1:
         raise BadInput(f"{shorten(query)} does not say which of {listing(schema.names)} it asks about. {_HOW}")
@@ -124,11 +152,7 @@ def _box(schema: Schema, query: object) -> list[Cells]:
     for name in asked:
         if name not in schema.names:
             raise BadInput(no_such("attribute", name, schema.names))
-    plain = to_plain(asked)
-    return [
-        _cells(name, attribute, plain[name]) if name in plain else np.arange(attribute.size)
-        for name, attribute in schema.attributes.items()
-    ]
+    return to_plain(asked)
 
 
 def _is_range(query: Mapping[Any, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""One table out of a release of many."""
+"""One table out of a release: counts, how they were got, and standard errors where these are known exactly."""
 
 from __future__ import annotations
 
@@ -24,17 +24,24 @@ class Table:
     """The labels of the cells along each axis."""
     counts: Reals
     how: str
-    errors: float | None = None
-    """The standard error of each count, where it is known exactly."""
+    """``measured`` and ``by least squares`` rest on the table's own measurements; other words say what was assumed."""
+    errors: float | Reals | None = None
+    """The standard error of each count, where it is known exactly: one for all, or one for each."""
+
+    lower: Reals | None = None
+    upper: Reals | None = None
+    """Bounds on each count, if they were asked for."""
 
     def to_arrow(self) -> pa.Table:
-        """One line per cell: the labels, the count, and its standard error if there is one."""
+        """One line per cell: the labels, the count, and its standard error and bounds if there are any."""
         import pyarrow as pa
 
         columns = dict(zip(self.group, frames.labels(self.labels), strict=True))
         values: dict[str, Any] = {"count": self.counts.ravel()}
         if self.errors is not None:
-            values["standard_error"] = np.full(self.counts.size, self.errors)
+            values["standard_error"] = np.broadcast_to(self.errors, self.counts.shape).ravel()
+        if self.lower is not None and self.upper is not None:
+            values |= {"lower": self.lower.ravel(), "upper": self.upper.ravel()}
         columns |= {frames.free(name, columns): value for name, value in values.items()}
         return pa.table({name: arrow_column(value) for name, value in columns.items()})
 

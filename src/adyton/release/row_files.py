@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from adyton import __version__
+from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.marginals.pair_model import PairModel
-from adyton.marginals.rows import Comparison, sampled_codes
-from adyton.marginals.values import arrow_rows
 from adyton.messages import shorten
+from adyton.release.row_comparison import Comparison
+from adyton.release.row_values import Codes, arrow_rows
+from adyton.release.saving import for_spreadsheets
 from adyton.release.staging import replaced
 from adyton.schema import Schema
 from adyton.whole import whole
@@ -30,6 +31,16 @@ _NOTE = "Synthetic rows, sampled from differentially private tables. No row is a
 _MARK = b"adyton.synthetic"
 
 
+class RowSource(Protocol):
+    """What rows can be made from: an estimate that knows tables."""
+
+    def codes(self, rows: int, seed: int | None) -> Iterator[Codes]:
+        """Rows as numbers of cells, a part at a time."""
+
+    def tables(self) -> Mapping[tuple[str, ...], Reals]:
+        """What the rows are compared with: the tables of all pairs of attributes, or of the only one."""
+
+
 @dataclass(frozen=True)
 class RowsMade:
     """What is said of synthetic rows."""
@@ -39,6 +50,8 @@ class RowsMade:
     """How far the pairs of the rows are from those of the release: the mean total variation; None without rows."""
     farthest: float | None
     """The largest of them."""
+    farthest_table: tuple[str, ...] = ()
+    """Which pair that is."""
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values for JSON."""
@@ -48,6 +61,7 @@ class RowsMade:
             "rows": self.rows,
             "mean_distance_of_pairs": self.distance,
             "largest_distance_of_pairs": self.farthest,
+            "farthest_pair": list(self.farthest_table),
         }
 
 
@@ -63,28 +77,28 @@ def check_rows(file: Path | None, rows: int, schema: Schema) -> None:
         raise BadInput(f"{file} cannot be written. Name a file in a folder that exists.")
 
 
-def sampled_table(model: PairModel, schema: Schema, rows: int, seed: int | None) -> tuple[pa.Table, RowsMade]:
+def sampled_table(source: RowSource, schema: Schema, rows: int, seed: int | None) -> tuple[pa.Table, RowsMade]:
     """All rows in memory, with what is said of them in the table's metadata."""
     import pyarrow as pa
 
     check_rows(None, rows, schema)
-    compared = Comparison(model)
-    parts = list(_parts(model, schema, rows, seed, compared))
+    compared = Comparison(source.tables(), schema.names)
+    parts = list(_parts(source, schema, rows, seed, compared))
     made = _made(rows, compared)
     empty = arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
     table = pa.concat_tables(parts) if parts else empty
     return table.replace_schema_metadata({_MARK: json.dumps(made.to_plain())}), made
 
 
-def write_rows(model: PairModel, schema: Schema, file: Path, rows: int, seed: int | None) -> RowsMade:
+def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: int | None) -> RowsMade:
     """A part at a time; the file appears when all of them are in it."""
     check_rows(file, rows, schema)
-    compared = Comparison(model)
+    compared = Comparison(source.tables(), schema.names)
     empty = arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
     try:
         with replaced(file) as draft:
             with _writer(draft, file.suffix.lower(), empty) as writer:
-                for part in _parts(model, schema, rows, seed, compared):
+                for part in _parts(source, schema, rows, seed, compared):
                     writer.write_table(part.cast(empty.schema))
             made = _made(rows, compared)
             with replaced(file.with_name(f"{file.name}.synthetic.json")) as note:
@@ -98,11 +112,27 @@ def _writer(draft: Path, kind: str, empty: pa.Table) -> Any:
     if kind == ".csv":
         from pyarrow import csv
 
-        return csv.CSVWriter(draft, empty.schema)
+        return _Harmless(csv.CSVWriter(draft, for_spreadsheets(empty).schema))
     from pyarrow import parquet
 
     marked = empty.schema.with_metadata({_MARK: json.dumps({"note": _NOTE})})
     return _Marked(parquet.ParquetWriter(draft, marked, compression="zstd"), marked)
+
+
+class _Harmless:
+    """A writer of CSV whose texts no spreadsheet takes for formulas."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+
+    def write_table(self, part: Any) -> None:
+        self._writer.write_table(for_spreadsheets(part))
+
+    def __enter__(self) -> _Harmless:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
 
 
 class _Marked:
@@ -121,15 +151,16 @@ class _Marked:
         self._writer.close()
 
 
-def _parts(model: PairModel, schema: Schema, rows: int, seed: int | None, compared: Comparison) -> Iterator[pa.Table]:
+def _parts(source: RowSource, schema: Schema, rows: int, seed: int | None, compared: Comparison) -> Iterator[pa.Table]:
     random = np.random.default_rng(seed)
-    for codes in sampled_codes(model, rows, seed=seed):
+    for codes in source.codes(rows, seed):
         compared.add(codes)
         yield arrow_rows(schema, codes, random)
 
 
 def _made(rows: int, compared: Comparison) -> RowsMade:
-    distances = list(compared.distances().values()) if rows else []
+    distances = compared.distances() if rows else {}
     if not distances:
         return RowsMade(rows, None, None)
-    return RowsMade(rows, float(np.mean(distances)), max(distances))
+    farthest = max(distances, key=lambda group: distances[group])
+    return RowsMade(rows, float(np.mean(list(distances.values()))), distances[farthest], farthest)

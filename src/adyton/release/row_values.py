@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Array, Flags, Places, Reals
 from adyton.errors import BadInput
-from adyton.marginals.gradual_updates import Codes
 from adyton.messages import shorten
 from adyton.schema import Schema
 from adyton.schema.attributes import OTHER_LABEL, Boolean, Categorical, CelledAttribute
@@ -16,6 +16,9 @@ from adyton.schema.numbers import Integer, Numeric
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Codes = npt.NDArray[np.int32]
+"""Rows as the numbers of their cells: a row for each row, a column for each attribute."""
 
 
 def arrow_rows(schema: Schema, codes: Codes, random: np.random.Generator) -> pa.Table:

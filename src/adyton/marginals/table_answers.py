@@ -1,0 +1,97 @@
+"""Answers and intervals from tables that were measured one by one: never over the whole domain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.release.interval import Interval, Kind
+from adyton.release.noise_bounds import radius
+from adyton.solving.noise_moments import Moments
+from adyton.solving.residuals import Group, in_order
+from adyton.solving.table_moments import TableMoments
+from adyton.tasks.questions import Cells, as_boxes
+
+if TYPE_CHECKING:
+    from adyton.marginals.tables_release import TablesRelease
+
+NO_BOUNDS = (
+    "No bounds: not all of this was measured, and how attributes depend on one another beyond that is not known."
+)
+_APPROXIMATE = (
+    "The intervals come from the noise of least squares, meant to hold the true count in {rate} of 100 releases, "
+    "but nobody guarantees it: what to measure was decided after a look at noisy tables, which they do not account for."
+)
+
+
+def answered(release: TablesRelease, queries: object) -> Reals:
+    """The counts of boxes of cells, each from the table of the attributes that it names."""
+    boxes = as_boxes(release.schema, queries)
+    tables = {group: release.table(*group).counts for group in {_group(release, box) for box in boxes} if group}
+    total = release.model.total
+    return np.array([_inside(tables[group], box, group) if (group := _group(release, box)) else total for box in boxes])
+
+
+def interval_of(release: TablesRelease, queries: object, confidence: float) -> Interval:
+    """Answers with bounds: those of least squares, wide enough to hold the answer, too."""
+    boxes, squares = as_boxes(release.schema, queries), release.estimated.squares
+    law = law_of(release)
+    centres, variances, fourths = [], [], []
+    for box in boxes:
+        group = _group(release, box)
+        lacking = bool(squares.missing(*group))
+        centres.append(0.0 if lacking else _inside(squares.table(*group), box, group))
+        sides = {name: np.isin(np.arange(release.wanted.sides[name]), box[name]).astype(float) for name in group}
+        variances.append(np.inf if lacking else squares.variance_of(sides))
+        two, four = law.of(group)  # a sum of cells has no more kurtosis than a cell
+        fourths.append(four / two**2 if two else 0.0)
+    return _around(
+        release, answered(release, queries), np.array(centres), np.array(variances), np.array(fourths), confidence
+    )
+
+
+def table_interval(release: TablesRelease, group: Group, confidence: float) -> Interval:
+    """Bounds for every cell of a table, in its shape."""
+    counts, squares = release.table(*group).counts, release.estimated.squares
+    if squares.missing(*group):
+        nothing = np.full(counts.shape, np.inf)
+        return _around(release, counts, np.zeros(counts.shape), nothing, np.zeros(counts.shape), confidence)
+    variance, fourth = law_of(release).of(group)
+    same = np.ones(counts.shape)
+    excess = fourth / variance**2 * same if variance else 0 * same
+    return _around(release, counts, squares.table(*group), variance * same, excess, confidence)
+
+
+def law_of(release: TablesRelease) -> TableMoments:
+    """How the noise of least squares is spread."""
+    measured = [(one.group, one.variance) for one in release.measured]
+    return TableMoments(release.wanted.sides, measured, release.estimated.squares.variances)
+
+
+def one_law(release: TablesRelease) -> bool:
+    """Whether what is measured does not depend on the data: then the noise has the same law on all of them."""
+    return release.algorithm == "all-pairs" and not release.bought
+
+
+def _around(
+    release: TablesRelease, counts: Reals, centres: Reals, variances: Reals, excess: Reals, confidence: float
+) -> Interval:
+    known = np.isfinite(variances)
+    finite = np.where(known, variances, 1.0)
+    far = np.where(known, radius(Moments(finite, excess * finite**2), confidence), np.inf)
+    lower, upper = np.minimum(centres - far, counts), np.maximum(centres + far, counts)
+    lower = np.where(known, np.maximum(lower, np.minimum(counts, 0.0)), lower)  # no true count is below 0
+    kind: Kind = "exact" if one_law(release) else "approximate"
+    note = "" if known.all() else NO_BOUNDS
+    means = "" if kind == "exact" else _APPROXIMATE.format(rate=f"{100 * confidence:g}")
+    return Interval(counts, lower, upper, confidence, kind, note=note, means=means)
+
+
+def _group(release: TablesRelease, box: dict[str, Cells]) -> Group:
+    return in_order(tuple(box), release.wanted.sides)
+
+
+def _inside(table: Reals, box: dict[str, Cells], group: Group) -> float:
+    return float(table[np.ix_(*(box[name] for name in group))].sum()) if group else float(table)
