@@ -62,22 +62,22 @@ def expected_error(release: TablesRelease) -> ExpectedError:
     Where all tables are determined by what was measured, denoising is meant to improve on it. Else it is the noise
     alone: what attributes have to do with one another beyond the measured pairs comes on top.
     """
-    squares, model = release.estimated.squares, release.model
-    sides, total, queries = release.wanted.sides, 0.0, 0
+    squares, model, wanted = release.estimated.squares, release.model, release.wanted
+    total, energies = 0.0, release.wanted.energies
     kind: ErrorKind = "upper mark"
     for group in release.groups:
-        cells = _cells(sides, group)
-        variance = squares.variance(*group)
+        variance = squares.mean_variance(group, energies)
         if not math.isfinite(variance):
-            kind, variance = "noise only", _noise(squares, model, group) / cells
-        total, queries = total + cells * variance, queries + cells
-    return ExpectedError(math.sqrt(total), queries, kind)
+            kind, variance = "noise only", _noise(squares, model, group) / _cells(wanted.sides, group)
+        total += wanted.asked_of(group) * variance
+    return ExpectedError(math.sqrt(total), wanted.queries, kind)
 
 
 def least_squares_error(squares: Residuals, wanted: Wanted) -> ExpectedError | None:
-    """Of all cells of the wanted tables, by least squares; None if not all of them are determined."""
-    total = sum(_cells(wanted.sides, group) * squares.variance(*group) for group in wanted.groups)
-    return ExpectedError(math.sqrt(total), wanted.cells, "upper mark") if math.isfinite(total) else None
+    """Of all queries about the wanted tables, by least squares; None if not all of them are determined."""
+    energies = wanted.energies
+    total = sum(wanted.asked_of(group) * squares.mean_variance(group, energies) for group in wanted.groups)
+    return ExpectedError(math.sqrt(total), wanted.queries, "upper mark") if math.isfinite(total) else None
 
 
 def _noise(squares: Residuals, model: PairModel, group: Group) -> float:

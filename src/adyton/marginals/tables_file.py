@@ -86,7 +86,7 @@ def _parts(plain: dict[str, Any]) -> dict[str, Any]:
     schema, task = Schema.from_dict(part_of(plain, "schema")), task_from_dict(part_of(plain, "task"))
     if not isinstance(task, Marginals) or task.select(schema) != schema:
         raise BadInput("the task is about other attributes than the schema")
-    wanted = Wanted.of(schema, task.groups(schema), task.importance(schema))
+    wanted = Wanted.by(task, schema)
     wanted.check()
     receipt = read_receipt(part_of(plain, "record"), schema.rows_per_unit)
     epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)

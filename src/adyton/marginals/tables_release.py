@@ -82,7 +82,7 @@ class TablesRelease(Released):
     @cached_property
     def wanted(self) -> Wanted:
         """The tables that were asked for."""
-        return Wanted.of(self.schema, self.task.groups(self.schema), self.task.importance(self.schema))
+        return Wanted.by(self.task, self.schema)
 
     @cached_property
     def estimated(self) -> Estimated:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from adyton.errors import BadInput
@@ -15,6 +15,8 @@ from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.solving.residuals import Group, in_order
 from adyton.strategies.table_shares import table_shares
+from adyton.tasks import Marginals
+from adyton.tasks.along import Along
 
 MOST_CELLS = 1 << 22
 """How many cells the tables may have together: about a minute of work, and a gigabyte."""
@@ -36,12 +38,26 @@ class Wanted:
     """Of the attributes that are in a group."""
     groups: tuple[Group, ...]
     weights: tuple[float, ...]
+    along: Mapping[str, Along] = field(default_factory=dict)
+    """What is asked along those attributes of which not every cell alone is."""
 
     @classmethod
-    def of(cls, schema: Schema, groups: Sequence[Sequence[str]], weights: Sequence[float] | None = None) -> Wanted:
+    def of(
+        cls,
+        schema: Schema,
+        groups: Sequence[Sequence[str]],
+        weights: Sequence[float] | None = None,
+        along: Mapping[str, Along] | None = None,
+    ) -> Wanted:
         """For some groups of attributes of a schema; all weigh the same where nothing is said."""
         wanted = tuple(tuple(group) for group in groups)
-        return cls(schema, wanted, (1.0,) * len(wanted) if weights is None else tuple(map(float, weights)))
+        heavy = (1.0,) * len(wanted) if weights is None else tuple(map(float, weights))
+        return cls(schema, wanted, heavy, dict(along or {}))
+
+    @classmethod
+    def by(cls, task: Marginals, schema: Schema) -> Wanted:
+        """The tables of a task, given the schema of its attributes."""
+        return cls.of(schema, task.groups(schema), task.importance(schema), task.along(schema))
 
     @cached_property
     def sides(self) -> dict[str, int]:
@@ -93,11 +109,25 @@ class Wanted:
         """How many cells all tables have that are asked for."""
         return sum(math.prod(self.sides[name] for name in group) for group in self.groups)
 
+    @property
+    def queries(self) -> int:
+        """How many queries about them are asked: their cells, if nothing else is said."""
+        return sum(self.asked_of(group) for group in self.groups)
+
+    def asked_of(self, group: Group) -> int:
+        """How many queries about a table are asked."""
+        return math.prod(self.along[name].count if name in self.along else self.sides[name] for name in group)
+
+    @property
+    def energies(self) -> dict[str, tuple[float, float]]:
+        """What the variances of these queries follow from, by attribute; see :class:`adyton.tasks.along.Along`."""
+        return {name: one.energy for name, one in self.along.items()}
+
     def shares(self) -> Mapping[Group, Fraction]:
         """The shares of a budget for measuring every pair, and what is in none, so that the sum of all errors, each
         times its weight, is least. They sum to at most 1."""
         matters: dict[Group, float] = dict([*self.pairs.items(), *self.alone.items()])
-        return table_shares(self.sides, list(matters), weights=list(matters.values()))
+        return table_shares(self.sides, list(matters), weights=list(matters.values()), energies=self.energies)
 
     def check(self) -> None:
         """Refuse tables that are too large to be worked with, by public facts alone."""

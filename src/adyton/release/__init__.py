@@ -1,5 +1,5 @@
 """What comes out: estimates with their labels, intervals, explanations and files."""
 
-from adyton.release.intervals import Interval as Interval
+from adyton.release.interval import Interval as Interval
 from adyton.release.misfits import Misfits as Misfits
 from adyton.release.release import Release as Release

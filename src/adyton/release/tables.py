@@ -158,7 +158,8 @@ def _marginals(release: Release, task: Marginals, look: Look) -> TableSet:
     cells = look.shown(release.estimate)
     every = len(task.groups(release.schema))
     sets = [list(places) for places in itertools.islice(table_places(release, task), MOST_TABLES)]
-    queries = release.workload if len(sets) == every else MarginalQueries(shape, sets)
+    plain = len(sets) == every and isinstance(release.workload, MarginalQueries)
+    queries = release.workload if plain else MarginalQueries(shape, sets)
     taken: set[str] = set()
     tables = []
     for places in sets:

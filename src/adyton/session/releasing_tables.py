@@ -48,8 +48,7 @@ def measures_tables(task: Task, schema: Schema, algorithm: str) -> TypeGuard[Mar
 
 def wanted_of(task: Marginals, schema: Schema) -> Wanted:
     """The tables of a task, out of a table with this schema; an error if they cannot be worked with."""
-    selected = task.select(schema)
-    wanted = Wanted.of(selected, task.groups(selected), task.importance(selected))
+    wanted = Wanted.by(task, task.select(schema))
     wanted.check()
     return wanted
 

@@ -46,8 +46,8 @@ class TablesOutlook:
 
     @property
     def queries(self) -> int:
-        """One for each of them."""
-        return self.wanted.cells
+        """One for each of them, if nothing else is said."""
+        return self.wanted.queries
 
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
         """Of measuring all pairs, in closed form; what choosing some does better depends on the data."""

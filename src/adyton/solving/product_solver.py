@@ -9,7 +9,7 @@ from collections.abc import Collection
 import numpy as np
 
 from adyton.arrays import Array, Reals
-from adyton.queries import Haar, Identity, Kronecker, Marginals, Queries, Ranges
+from adyton.queries import Haar, Identity, Kronecker, Marginals, Queries, Ranges, Stack
 from adyton.remembered import cached_property
 
 LARGEST_FACTOR = 4096
@@ -87,6 +87,8 @@ class KroneckerSolver:
         match workload:
             case Identity():
                 return math.prod(float(np.square(spread).sum()) for spread in self._spreads)
+            case Stack():
+                return math.fsum(self.total_variance(part) for part in workload.parts)
             case Marginals() if list(workload.domain) == self._sides:
                 return math.fsum(float(self.table_moments(axes)[0].sum()) for axes in workload.axes)
             case Ranges() if list(workload.domain) == self._sides:

@@ -119,6 +119,21 @@ class Residuals:
                 total += part * self.variances.get(subset, math.inf)
         return total
 
+    def mean_variance(self, group: Group, energies: Mapping[str, tuple[float, float]]) -> float:
+        """The mean variance of many sums over a table, which are all products of weights along its attributes.
+
+        *energies* has for each attribute the means over its weights of Σ(w_i − mean)² and of mean²; those that it does
+        not name are asked about cell by cell.
+        """
+        names = in_order(group, self.sides)
+        along = {name: energies.get(name, (1 - 1 / self.sides[name], self.sides[name] ** -2.0)) for name in names}
+        total = 0.0
+        for subset in _subsets(names):
+            part = math.prod(along[name][0] if name in subset else along[name][1] for name in names)
+            if part > 1e-300:
+                total += part * self.variances.get(subset, math.inf)
+        return total
+
     def missing(self, *group: str) -> tuple[Group, ...]:
         """The parts of a table of which nothing was measured; none if the table is determined."""
         names = in_order(group, self.sides)

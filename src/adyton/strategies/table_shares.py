@@ -37,11 +37,14 @@ def table_shares(
     groups: Sequence[Group],
     asked: Sequence[Group] | None = None,
     weights: Sequence[float] | None = None,
+    energies: Mapping[str, tuple[float, float]] | None = None,
 ) -> dict[Group, Fraction]:
     """For each of the *groups* that may be measured its share of the budget; what is not worth measuring is left out.
 
-    *asked* are the tables that matter, the same ones where nothing is said, *weights* how much each does. The shares
-    are fractions on a public grid and sum to at most 1. They are found once and then kept.
+    *asked* are the tables that matter, the same ones where nothing is said, *weights* how much each does. Where other
+    queries than the cells are asked along some attributes, *energies* has the means over these queries w of
+    Σ(w_i − mean)² and of mean², which are 1 − 1/n and 1/n² for cells. The shares are fractions on a public grid and sum
+    to at most 1. They are found once and then kept.
 
     >>> shares = table_shares({"a": 2, "b": 8, "c": 8}, [("a", "b"), ("a", "c"), ("b", "c")])
     >>> {group: round(float(share), 3) for group, share in shares.items()}
@@ -51,14 +54,19 @@ def table_shares(
     importance = (1.0,) * len(wanted) if weights is None else tuple(map(float, weights))
     if len(importance) != len(wanted) or not all(math.isfinite(one) and one > 0 for one in importance):
         raise BadInput(f"each of the {len(wanted)} tables needs a weight above 0, given {listing(importance)}.")
-    return dict(_found(tuple(sides.items()), tuple(groups), wanted, importance))
+    along = tuple((energies or {}).items())
+    return dict(_found(tuple(sides.items()), tuple(groups), wanted, importance, along))
 
 
 @lru_cache(maxsize=64)
 def _found(
-    sides: tuple[tuple[str, int], ...], groups: tuple[Group, ...], asked: tuple[Group, ...], weights: tuple[float, ...]
+    sides: tuple[tuple[str, int], ...],
+    groups: tuple[Group, ...],
+    asked: tuple[Group, ...],
+    weights: tuple[float, ...],
+    energies: tuple[tuple[str, tuple[float, float]], ...] = (),
 ) -> tuple[tuple[Group, Fraction], ...]:
-    problem = _Problem.of(dict(sides), groups, asked, weights)
+    problem = _Problem.of(dict(sides), groups, asked, weights, dict(energies))
     return tuple((group, share) for group, share in zip(groups, on_grid(problem.solved()), strict=True) if share)
 
 
@@ -87,10 +95,16 @@ class _Problem:
 
     @classmethod
     def of(
-        cls, sides: Mapping[str, int], groups: Sequence[Group], asked: Sequence[Group], weights: Sequence[float]
+        cls,
+        sides: Mapping[str, int],
+        groups: Sequence[Group],
+        asked: Sequence[Group],
+        weights: Sequence[float],
+        energies: Mapping[str, tuple[float, float]],
     ) -> _Problem:
         from scipy.sparse import csr_array
 
+        along = {name: energies.get(name, (1 - 1 / side, 1 / side**2)) for name, side in sides.items()}
         parts = {part: number for number, part in enumerate(dict.fromkeys(_parts(asked)))}
         said, needed = [], []
         for column, group in enumerate(groups):
@@ -99,10 +113,10 @@ class _Problem:
                 said.append((0.5 / cells, parts[part], column))
         for row, group in enumerate(asked):
             for part in _parts([group]):
-                inside = math.prod(1 - 1 / sides[name] for name in part)
-                outside = math.prod(sides[name] for name in group if name not in part)
+                inside = math.prod(along[name][0] for name in part)
+                outside = math.prod(along[name][1] for name in group if name not in part)
                 if inside:
-                    needed.append((inside / outside**2, row, parts[part]))
+                    needed.append((inside * outside, row, parts[part]))
         missing = {number for _, _, number in needed} - {number for _, number, _ in said}
         if missing:
             (lacking,) = [part for part, number in parts.items() if number == min(missing)]

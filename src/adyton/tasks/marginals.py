@@ -10,9 +10,10 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
+from adyton.queries import Kronecker, Queries, Stack, Total
 from adyton.queries import Marginals as MarginalQueries
-from adyton.queries import Queries
 from adyton.schema import Identifier, Schema
+from adyton.tasks.along import Along, Asked
 from adyton.tasks.base import Task
 from adyton.tasks.named import check_axes
 from adyton.whole import whole
@@ -21,19 +22,24 @@ Group = tuple[str, ...]
 MOST_SETS = 1 << 16
 """How many tables can be asked for."""
 _LEAST, _MOST = 1e-6, 1e6
+_ALONG = ("ranges", "prefixes", "totals")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Marginals(Task):
     """All tables of *way* attributes, out of some or all attributes, summed over the others; or *sets* of attributes.
 
-    *weights* say of some tables how much their error matters; others have the weight 1. They count where tables are
-    measured by themselves, not over the whole domain.
+    Every cell of a table is asked for. Along the attributes in *ranges* all intervals are, along those in *prefixes*
+    all counts up to a value, and along those in *totals* the count of any value, too: within each table, in every
+    combination with the other attributes. *weights* say of some tables how much their error matters; others have the
+    weight 1. They count where tables are measured by themselves, not over the whole domain.
 
     >>> print(Marginals(way=2, attrs=["age", "sex", "department"]))
     2-way marginals of age × sex × department
     >>> print(Marginals(sets=[("age", "sex"), ("age", "department")], weights={("age", "sex"): 3}))
     marginals age × sex, age × department
+    >>> print(Marginals(way=2, ranges=["age"], totals=["sex"]))
+    2-way marginals of all attributes, with ranges of age, any sex
     """
 
     kind = "marginals"
@@ -41,6 +47,9 @@ class Marginals(Task):
     attrs: Sequence[str] | None = None
     sets: Sequence[Sequence[str]] | None = None
     weights: Mapping[Sequence[str], float] | Sequence[float] | None = None
+    ranges: Sequence[str] = ()
+    prefixes: Sequence[str] = ()
+    totals: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if (self.way is None) == (self.sets is None):
@@ -52,6 +61,11 @@ class Marginals(Task):
         if self.attrs is not None:
             object.__setattr__(self, "attrs", _names(self.attrs, 'attrs must be a list of names, like ["age", "sex"]'))
         object.__setattr__(self, "weights", _weights(self.weights, self.sets))
+        for what in _ALONG:
+            names = _names(getattr(self, what), f'{what} must be a list of names, like ["age"]')
+            object.__setattr__(self, what, tuple(dict.fromkeys(names)))
+        if both := [name for name in self.ranges if name in self.prefixes]:
+            raise BadInput(f"{both[0]} is in ranges and in prefixes. A prefix is a range: leave it out of prefixes.")
 
     def select(self, schema: Schema) -> Schema:
         """The attributes named, or all that have cells."""
@@ -74,7 +88,24 @@ class Marginals(Task):
         for group, _ in self._weighed:
             if group not in {frozenset(one) for one in self.groups(selected)}:
                 raise BadInput(f"a weight is given for {listing(sorted(group))}, which is no table that is asked for.")
+        self._check_along(selected)
         return selected
+
+    def _check_along(self, schema: Schema) -> None:
+        for what in _ALONG:
+            for name in getattr(self, what):
+                if name not in schema.attributes:
+                    raise BadInput(f"{what} names {shorten(name)}, which is in no table: {listing(schema.names)} are.")
+                if what != "totals" and not schema.attributes[name].ordered:
+                    raise BadInput(f"{name} has no order, so that it has no {what}. Leave it out of {what}.")
+
+    def along(self, schema: Schema) -> dict[str, Along]:
+        """What is asked along the attributes of which not every cell alone is."""
+        kinds: dict[str, Asked] = dict.fromkeys(self.prefixes, "prefixes")
+        kinds |= dict.fromkeys(self.ranges, "ranges")
+        named = [name for name in schema.names if name in kinds or name in self.totals]
+        sizes = dict(zip(schema.names, schema.shape, strict=True))
+        return {name: Along(sizes[name], kinds.get(name, "cells"), name in self.totals) for name in named}
 
     def groups(self, schema: Schema) -> tuple[Group, ...]:
         """The attributes of each table, in the order of the schema of all of them."""
@@ -105,6 +136,8 @@ class Marginals(Task):
                 'weights count where tables are measured by themselves. Name the algorithm "all-pairs" or '
                 '"select-pairs", or leave the choice to "auto".'
             )
+        if along := self.along(schema):
+            return _products(schema, self.groups(schema), along)
         if self.way is not None:
             return MarginalQueries(schema.shape, way=self.way)
         return MarginalQueries(
@@ -122,7 +155,7 @@ class Marginals(Task):
             plain["sets"] = [list(group) for group in self.sets]
         if self.weights is not None:
             plain["weights"] = [{"attributes": sorted(group), "weight": weight} for group, weight in self._weighed]
-        return plain
+        return plain | {what: list(getattr(self, what)) for what in _ALONG if getattr(self, what)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Marginals:
@@ -133,14 +166,29 @@ class Marginals(Task):
                 raise BadInput(f"weights are written as a list of mappings, given {shorten(weights)}.")
             weights = {_names(one.get("attributes"), "a weight has attributes"): one.get("weight") for one in weights}
         way = None if "sets" in plain else plain.get("way", 0)
-        return cls(way=way, attrs=plain.get("attributes"), sets=plain.get("sets"), weights=weights)
+        along = {what: plain.get(what, ()) for what in _ALONG}
+        return cls(way=way, attrs=plain.get("attributes"), sets=plain.get("sets"), weights=weights, **along)
 
     def __str__(self) -> str:
+        words = [f"{what} of {', '.join(names)}" for what in _ALONG[:2] if (names := getattr(self, what))]
+        words += [f"any {', '.join(self.totals)}"] if self.totals else []
+        along = f", with {', '.join(words)}" if words else ""
         if self.sets is not None:
             shown = ", ".join(" × ".join(group) for group in self.sets[:3])
-            return f"marginals {shown}" + (f" and {len(self.sets) - 3} more" if len(self.sets) > 3 else "")
+            more = f" and {len(self.sets) - 3} more" if len(self.sets) > 3 else ""
+            return f"marginals {shown}{more}{along}"
         of = "all attributes" if self.attrs is None else " × ".join(self.attrs)
-        return f"{self.way}-way marginals of {of}"
+        return f"{self.way}-way marginals of {of}{along}"
+
+
+def _products(schema: Schema, groups: Sequence[Group], along: Mapping[str, Along]) -> Queries:
+    """For each table the combinations of what is asked along its attributes, summed over the others."""
+    sizes = dict(zip(schema.names, schema.shape, strict=True))
+    own = {name: along.get(name, Along(side)).queries() for name, side in sizes.items()}
+    tables = [
+        Kronecker([own[name] if name in group else Total(side) for name, side in sizes.items()]) for group in groups
+    ]
+    return tables[0] if len(tables) == 1 else Stack(tables)
 
 
 def _names(given: object, what: str) -> Group:
