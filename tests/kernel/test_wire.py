@@ -38,6 +38,7 @@ from adyton.kernel.mechanisms import (
 from adyton.kernel.noisy_tables import NoisyTables
 from adyton.kernel.transforms import (
     TRANSFORMS,
+    Coarsen,
     CountLeaves,
     CountMisfits,
     CountTables,
@@ -78,6 +79,7 @@ from adyton.schema import RowTree
 TREE = RowTree.stump(["sex", "smoker"]).grow({0: "sex"}, {"sex": 2})
 EXAMPLES = [
     Select(("age", "sex")),
+    Coarsen(ad.Schema({"age": ad.Integer(0, 119, step=10)})),
     Where("age > 3 and sex = 'F'"),
     GroupBy(("age",), "n", 5),
     SplitTable("age"),

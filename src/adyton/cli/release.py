@@ -135,7 +135,7 @@ def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, A
     from adyton.marginals.registry import program_named
     from adyton.release.tables import MOST_TABLES
     from adyton.session import Outlook
-    from adyton.session.releasing_tables import measures_tables, wanted_of
+    from adyton.session.releasing_tables import in_words, measures_tables, wanted_of
     from adyton.tasks import Marginals
 
     if measures_tables(task, schema, algorithm):
@@ -145,8 +145,8 @@ def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, A
     cells = task.select(schema).cells
     if cells > _LARGEST:
         raise BadInput(
-            f"this release has {cells:,} cells, allowed are {_LARGEST:,}. Choose fewer attributes, or declare fewer "
-            "levels or bins; from Python there is no such limit."
+            f"this release has {in_words(cells)} cells, allowed are {_LARGEST:,}. Choose fewer attributes, or declare "
+            "fewer levels or bins; or ask for --marginals 2, whose tables are measured one by one."
         )
     tables = len(task.groups(task.select(schema))) if isinstance(task, Marginals) else 1
     if tables > MOST_TABLES and not kept:

@@ -12,6 +12,7 @@ from adyton.kernel.mechanisms import NoisyCount, NoisyValue, Selection, SplitCho
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import Facts, TableShape, VectorShape
 from adyton.kernel.transforms import (
+    Coarsen,
     CountLeaves,
     CountMisfits,
     CountTables,
@@ -98,6 +99,10 @@ class TableSource(Source):
     def select(self, *attributes: str | Sequence[str]) -> TableSource:
         """Keep these attributes: ``select("age", "sex")`` or ``select(["age", "sex"])``."""
         return self._derive(Select(_names(attributes)), TableSource)[0]
+
+    def coarsen(self, schema: Schema) -> TableSource:
+        """Read the same attributes in the coarser cells of another schema; see :mod:`adyton.schema.coarsening`."""
+        return self if schema == self.schema else self._derive(Coarsen(schema), TableSource)[0]
 
     def where(self, predicate: str) -> TableSource:
         """Keep the rows that satisfy a predicate, for example ``"age >= 65 and sex = 'F'"``."""

@@ -13,6 +13,7 @@ from adyton.marginals.forest import Pair, Parts
 from adyton.messages import listing, shorten
 from adyton.remembered import cached_property
 from adyton.schema import Schema
+from adyton.schema.coarsening import coarsened
 from adyton.solving.residuals import Group, in_order
 from adyton.strategies.table_shares import table_shares
 from adyton.tasks import Marginals
@@ -22,6 +23,8 @@ MOST_CELLS = 1 << 22
 """How many cells the tables may have together: about a minute of work, and a gigabyte."""
 MOST_PAIRS = 20_000
 _NAMED = 3
+_COARSER = (1024, 512, 256, 128, 64, 32, 16)
+"""How many cells long attributes of numbers may keep."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,26 @@ class Wanted:
     def by(cls, task: Marginals, schema: Schema) -> Wanted:
         """The tables of a task, given the schema of its attributes."""
         return cls.of(schema, task.groups(schema), task.importance(schema), task.along(schema))
+
+    @classmethod
+    def fitting(cls, task: Marginals, schema: Schema) -> Wanted:
+        """The same, with coarser cells for long attributes of numbers where the tables would be too large: as many as
+        fit, out of a fixed list. It is decided by the schema alone."""
+        own = cls.by(task, schema)
+        for most in _COARSER:
+            if own.all_cells <= MOST_CELLS and all(own._size(group) <= MOST_CELLS for group in own.groups):
+                return own
+            own = cls.by(task, coarsened(schema, most))
+        fits = own.all_cells <= MOST_CELLS and all(own._size(group) <= MOST_CELLS for group in own.groups)
+        return own if fits else cls.by(task, schema)
+
+    def _size(self, group: Group) -> int:
+        return math.prod(self.sides[name] for name in group)
+
+    @property
+    def all_cells(self) -> int:
+        """How many cells the tables have that may be measured."""
+        return self.pair_cells + sum(self.sides.values())
 
     @cached_property
     def sides(self) -> dict[str, int]:
@@ -131,7 +154,7 @@ class Wanted:
 
     def check(self) -> None:
         """Refuse tables that are too large to be worked with, by public facts alone."""
-        cells, limit = self.pair_cells + sum(self.sides.values()), f"allowed are {MOST_CELLS:,}"
+        cells, limit = self.all_cells, f"allowed are {MOST_CELLS:,}"
         if len(self.pairs) > MOST_PAIRS:
             raise BadInput(
                 f"{len(self.sides)} attributes have {len(self.pairs):,} pairs, allowed are {MOST_PAIRS:,}. Name fewer "
@@ -142,8 +165,8 @@ class Wanted:
             sizes = ", ".join(f"{shorten(name)} ({self.sides[name]:,} cells)" for name in largest)
             raise BadInput(
                 f"the tables of these {len(self.pairs):,} pairs have {cells:,} cells together, {limit}. The largest "
-                f"attributes are {sizes}: declare fewer levels, or longer steps or bins, for them, leave them out "
-                "(attrs), or name the tables that matter (sets)."
+                f'attributes are {sizes}: declare fewer levels for them, with outside = "other" for the rest, leave '
+                "them out (attrs), or name the tables that matter (sets)."
             )
         for group in self.groups:
             own = math.prod(self.sides[name] for name in group)

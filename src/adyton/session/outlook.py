@@ -18,6 +18,7 @@ from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named, plan_type
 from adyton.queries import Queries
 from adyton.schema import Schema
+from adyton.schema.coarsening import changes
 from adyton.session.least_epsilon import least_epsilon
 from adyton.session.preview import promised
 from adyton.tasks import Task, as_task
@@ -81,6 +82,11 @@ class Outlook:
         plan.check(workload)
         plans, share = plan.candidates(workload), plan.choice_share(workload)
         return cls(task, selected, workload, plans, plan.chooses, share, misfits)
+
+    def notes(self, schema: Schema) -> tuple[str, ...]:
+        """What is made coarser, given the schema of the whole table."""
+        words = changes(schema.select(self.schema.names), self.schema)
+        return (f"{'; '.join(words)}.",) if words else ()
 
     @property
     def cells(self) -> int:

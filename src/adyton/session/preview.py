@@ -41,6 +41,8 @@ class Preview:
     """Whether one of them will be chosen privately."""
     misfits: Fraction = Fraction(0)
     """The part of the budget that will count the rows which do not fit the schema."""
+    notes: tuple[str, ...] = ()
+    """What else is known beforehand: which way the release goes, and what it leaves out."""
 
     @property
     def expected_error(self) -> ExpectedError | None:
@@ -77,7 +79,7 @@ class Preview:
         widest = max(len(meaning) for _, _, meaning, _ in lines)
         rows = [f"  {name:<20} {error:>8}  {meaning:<{widest}}  {does}" for name, error, meaning, does in lines]
         ending = "The error is how far off one answer typically is, in rows."
-        return "\n".join([self.sentence(), how, *rows, ending])
+        return "\n".join([self.sentence(), *self.notes, how, *rows, ending])
 
     __repr__ = __str__
 
@@ -86,7 +88,8 @@ class Preview:
             f"<tr><td>{escape(name)}</td><td>{error}</td><td>{meaning}</td><td>{escape(does)}</td></tr>"
             for name, error, meaning, does in self.lines()
         )
+        told = escape(" ".join((self.sentence(), *self.notes)))
         return (
-            f"<p>{escape(self.sentence())}</p><table><thead><tr><th>algorithm</th><th>error of an answer</th>"
+            f"<p>{told}</p><table><thead><tr><th>algorithm</th><th>error of an answer</th>"
             f"<th>what the error is</th><th>what the algorithm does</th></tr></thead><tbody>{rows}</tbody></table>"
         )

@@ -18,6 +18,7 @@ from adyton.marginals.wanted import Wanted
 from adyton.plans.limits import MOST_CELLS, MOST_PLAIN_CELLS
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
+from adyton.schema.coarsening import changes
 from adyton.session.misfits import MisfitCount
 from adyton.tasks import Marginals, Task
 
@@ -31,6 +32,7 @@ def measures_tables(task: Task, schema: Schema, algorithm: str) -> TypeGuard[Mar
     if not isinstance(task, Marginals):
         if algorithm in NAMED:
             raise BadInput(f"{algorithm} is for tables of several attributes: ad.Marginals(way=2). This is {task}.")
+        check_held(task, task.select(schema))
         return False
     selected = task.select(schema)
     if algorithm in NAMED:
@@ -40,15 +42,26 @@ def measures_tables(task: Task, schema: Schema, algorithm: str) -> TypeGuard[Mar
         return many or task.weights is not None or selected.cells > MOST_CELLS
     if selected.cells > MOST_PLAIN_CELLS:
         raise BadInput(
-            f"these attributes have {_in_words(selected.cells)} cells together, allowed are {MOST_PLAIN_CELLS:,} where "
+            f"these attributes have {in_words(selected.cells)} cells together, allowed are {MOST_PLAIN_CELLS:,} where "
             f"an algorithm works on all of them. Name {' or '.join(NAMED)}, or auto: these measure tables one by one."
         )
     return False
 
 
+def check_held(task: Task, schema: Schema) -> None:
+    """Refuse a domain that cannot be held, before anything of its size is made; say which way would work."""
+    if schema.cells > MOST_PLAIN_CELLS:
+        some = ", ".join(f'"{name}"' for name in schema.names[:2])
+        raise BadInput(
+            f"{task}: that is {in_words(schema.cells)} cells, allowed are {MOST_PLAIN_CELLS:,} if every one is counted. "
+            f"Ask for tables of two attributes each, ad.Marginals(way=2, attrs=[{some}, …]): they are measured one by "
+            "one, and sample(n) of such a release has rows with all attributes. Or name fewer attributes here."
+        )
+
+
 def wanted_of(task: Marginals, schema: Schema) -> Wanted:
     """The tables of a task, out of a table with this schema; an error if they cannot be worked with."""
-    wanted = Wanted.by(task, task.select(schema))
+    wanted = Wanted.fitting(task, task.select(schema))
     wanted.check()
     return wanted
 
@@ -69,10 +82,11 @@ def release_tables(
     """
     root, amount = kernel.root, budget(epsilon, "epsilon")
     wanted, program = wanted_of(task, root.schema), program_named(algorithm, **options)
+    coarser = changes(root.schema.select(wanted.schema.names), wanted.schema)
     account = kernel.budget
     if amount > account.remaining:
         raise refusal(amount, account.remaining, account.total, kernel.ledger.path)
-    source = (root if where is None else root.where(where)).select(list(wanted.schema.names))
+    source = (root if where is None else root.where(where)).select(list(wanted.schema.names)).coarsen(wanted.schema)
     planned = MisfitCount.planned(root, wanted.schema.names, where, misfits)
     row_epsilon = amount * (1 - planned.share) / source.stability
     program.admit(source, wanted, row_epsilon)
@@ -90,7 +104,7 @@ def release_tables(
             options=dict(options),
             epsilon=amount,
             measured=outcome.measured,
-            why=outcome.why,
+            why="; ".join((outcome.why, *coarser)),
             bought=outcome.bought,
             receipt=receipt.paid(kernel.ledger, debits),
             misfits=counted,
@@ -99,5 +113,6 @@ def release_tables(
     return release
 
 
-def _in_words(cells: int) -> str:
+def in_words(cells: int) -> str:
+    """A number of cells, short if it is huge."""
     return f"{cells:,}" if cells < 10**15 else f"{float(min(cells, 10**300)):.1e}"

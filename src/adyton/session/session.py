@@ -124,6 +124,7 @@ class Session(Budgeted):
             candidates=outlook.errors(amount),
             chosen=outlook.chooses,
             misfits=outlook.misfits,
+            notes=outlook.notes(self.schema),
         )
 
     def epsilon_for(
@@ -177,7 +178,7 @@ class Session(Budgeted):
         amount = budget(epsilon, "epsilon")
         plan, kept = plan_of(task, schema, algorithm, options)
         self._afford(amount)
-        x = self._source(where).select(list(schema.names)).vectorize()
+        x = self._source(where).select(list(schema.names)).coarsen(schema).vectorize()
         planned = MisfitCount.planned(self._kernel.root, schema.names, where, misfits)
         row_epsilon = amount * (1 - planned.share) / x.stability
         plan.admit(x, workload, row_epsilon)

@@ -16,9 +16,10 @@ from adyton.marginals.table_errors import least_squares_error
 from adyton.marginals.wanted import Wanted
 from adyton.plans.expected_error import ExpectedError
 from adyton.schema import Schema
+from adyton.schema.coarsening import changes
 from adyton.session.least_epsilon import least_epsilon
 from adyton.session.outlook import Outlook
-from adyton.session.releasing_tables import measures_tables, wanted_of
+from adyton.session.releasing_tables import in_words, measures_tables, wanted_of
 from adyton.solving.residuals import part_variances
 from adyton.tasks import Marginals, Task, as_task
 
@@ -38,6 +39,14 @@ class TablesOutlook:
     def schema(self) -> Schema:
         """Of the attributes that the task is about."""
         return self.wanted.schema
+
+    def notes(self, schema: Schema) -> tuple[str, ...]:
+        """That tables are measured one by one, and what is made coarser, given the schema of the whole table."""
+        domain = in_words(self.schema.cells)
+        way = f"Tables are measured one by one, never the domain of {domain} cells: {len(self.wanted.groups):,} tables "
+        way += f"of {len(self.schema.names)} attributes, from at most {len(self.wanted.pairs):,} measured pairs."
+        words = changes(schema.select(self.schema.names), self.schema)
+        return (way, f"{'; '.join(words)}.") if words else (way,)
 
     @property
     def cells(self) -> int:

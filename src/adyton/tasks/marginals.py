@@ -13,6 +13,7 @@ from adyton.messages import listing, shorten
 from adyton.queries import Kronecker, Queries, Stack, Total
 from adyton.queries import Marginals as MarginalQueries
 from adyton.schema import Identifier, Schema
+from adyton.schema.coarsening import coarsened
 from adyton.tasks.along import Along, Asked
 from adyton.tasks.base import Task
 from adyton.tasks.named import check_axes
@@ -32,7 +33,8 @@ class Marginals(Task):
     Every cell of a table is asked for. Along the attributes in *ranges* all intervals are, along those in *prefixes*
     all counts up to a value, and along those in *totals* the count of any value, too: within each table, in every
     combination with the other attributes. *weights* say of some tables how much their error matters; others have the
-    weight 1. They count where tables are measured by themselves, not over the whole domain.
+    weight 1. They count where tables are measured by themselves, not over the whole domain. With *cells*, attributes of
+    numbers are read in at most so many cells, each made of neighbouring ones of the schema.
 
     >>> print(Marginals(way=2, attrs=["age", "sex", "department"]))
     2-way marginals of age × sex × department
@@ -50,6 +52,7 @@ class Marginals(Task):
     ranges: Sequence[str] = ()
     prefixes: Sequence[str] = ()
     totals: Sequence[str] = ()
+    cells: int | None = None
 
     def __post_init__(self) -> None:
         if (self.way is None) == (self.sets is None):
@@ -61,6 +64,8 @@ class Marginals(Task):
         if self.attrs is not None:
             object.__setattr__(self, "attrs", _names(self.attrs, 'attrs must be a list of names, like ["age", "sex"]'))
         object.__setattr__(self, "weights", _weights(self.weights, self.sets))
+        if self.cells is not None:
+            object.__setattr__(self, "cells", whole(self.cells, "cells", 1))
         for what in _ALONG:
             names = _names(getattr(self, what), f'{what} must be a list of names, like ["age"]')
             object.__setattr__(self, what, tuple(dict.fromkeys(names)))
@@ -76,7 +81,7 @@ class Marginals(Task):
             named: Sequence[str] = sorted(unknown) or [name for name in schema.names if name in wanted]
         else:
             named = celled if self.attrs is None else tuple(self.attrs)
-        selected = schema.select(named)
+        selected = schema.select(named) if self.cells is None else coarsened(schema.select(named), self.cells)
         count = len(selected.shape)
         if self.way is not None and self.way > count:
             raise BadInput(f"there are {count} attributes, {listing(selected.names)}: way is {self.way}.")
@@ -155,6 +160,8 @@ class Marginals(Task):
             plain["sets"] = [list(group) for group in self.sets]
         if self.weights is not None:
             plain["weights"] = [{"attributes": sorted(group), "weight": weight} for group, weight in self._weighed]
+        if self.cells is not None:
+            plain["cells"] = self.cells
         return plain | {what: list(getattr(self, what)) for what in _ALONG if getattr(self, what)}
 
     @classmethod
@@ -167,11 +174,19 @@ class Marginals(Task):
             weights = {_names(one.get("attributes"), "a weight has attributes"): one.get("weight") for one in weights}
         way = None if "sets" in plain else plain.get("way", 0)
         along = {what: plain.get(what, ()) for what in _ALONG}
-        return cls(way=way, attrs=plain.get("attributes"), sets=plain.get("sets"), weights=weights, **along)
+        return cls(
+            way=way,
+            attrs=plain.get("attributes"),
+            sets=plain.get("sets"),
+            weights=weights,
+            cells=plain.get("cells"),
+            **along,
+        )
 
     def __str__(self) -> str:
         words = [f"{what} of {', '.join(names)}" for what in _ALONG[:2] if (names := getattr(self, what))]
         words += [f"any {', '.join(self.totals)}"] if self.totals else []
+        words += [f"at most {self.cells:,} cells each"] if self.cells is not None else []
         along = f", with {', '.join(words)}" if words else ""
         if self.sets is not None:
             shown = ", ".join(" × ".join(group) for group in self.sets[:3])

@@ -25,7 +25,10 @@ def check_axes(schema: Schema) -> Schema:
     """The schema, if its table has no more axes than can be worked with; before anything is spent."""
     axes = len(schema.shape)
     if axes > _MOST_AXES:
-        raise BadInput(f"{axes} attributes are too many for one table: at most {_MOST_AXES} fit. Name fewer.")
+        raise BadInput(
+            f"{axes} attributes are too many for one table: at most {_MOST_AXES} fit. Name fewer, or ask for tables of "
+            "two attributes each, ad.Marginals(way=2): those are measured one by one."
+        )
     return schema
 
 

@@ -16,6 +16,7 @@ from adyton.kernel.tables.packs import Column, packed
 from adyton.messages import shorten
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
+from adyton.schema.coarsening import merged_cells
 from adyton.whole import IntegerArray
 
 
@@ -66,6 +67,14 @@ class CodedTable(Sealed):
         """The same rows, over some of the attributes."""
         schema = self._schema.select(names)
         return CodedTable(self._columns(schema.names), schema, self._times)
+
+    def coarsened(self, schema: Schema) -> CodedTable:
+        """The same rows, with the cells of a coarser schema."""
+        columns = [
+            np.where(own < 0, -1, merged_cells(self._schema.attributes[name], schema.attributes[name])[own])
+            for name, own in zip(schema.names, self._codes.T, strict=True)
+        ]
+        return CodedTable(np.asfortranarray(np.stack(columns, axis=1)), schema, self._times)
 
     def split(self, attribute: str, partition: Partition) -> list[CodedTable]:
         """Tables with disjoint rows: table g has the rows whose cell of the attribute is in group g."""

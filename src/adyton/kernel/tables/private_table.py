@@ -115,6 +115,10 @@ class PrivateTable(Sealed):
         )
         return PrivateTable(self._rows, schema, columns, texts)
 
+    def coarsened(self, schema: Schema) -> PrivateTable:
+        """The same rows, with the cells of a coarser schema."""
+        return PrivateTable(self._rows, schema, self._columns, self._texts)
+
     def where(self, predicate: Predicate) -> PrivateTable:
         """The rows for which the predicate is true."""
         check_predicate(predicate, self._schema)

@@ -3,11 +3,12 @@
 from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.kernel.transforms.leaves import CountLeaves
 from adyton.kernel.transforms.many_tables import CountTables, SingleTables
-from adyton.kernel.transforms.tables import CountMisfits, GroupBy, Select, SplitTable, Vectorize, Where
+from adyton.kernel.transforms.tables import Coarsen, CountMisfits, GroupBy, Select, SplitTable, Vectorize, Where
 from adyton.kernel.transforms.vectors import LinearMap, Reduce, SplitVector
 
 TRANSFORMS: tuple[type[Transform], ...] = (
     Select,
+    Coarsen,
     Where,
     GroupBy,
     SplitTable,
@@ -23,6 +24,7 @@ TRANSFORMS: tuple[type[Transform], ...] = (
 
 __all__ = [
     "TRANSFORMS",
+    "Coarsen",
     "CountLeaves",
     "CountMisfits",
     "CountTables",

@@ -15,6 +15,8 @@ from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.kernel.vectors import PrivateVector
 from adyton.messages import listing
 from adyton.queries import Partition
+from adyton.schema import Schema
+from adyton.schema.coarsening import check_coarser
 from adyton.schema.misfits import misfits_of
 
 
@@ -30,6 +32,26 @@ class Select(Transform):
         shape = TableShape(source.schema.select(self.attributes), source.from_text)
         step = f"select({', '.join(self.attributes)})"
         return Outcome(step, (shape,), lambda table: [table.select(self.attributes)])
+
+
+@dataclass(frozen=True)
+class Coarsen(Transform):
+    """Read some attributes of numbers in coarser cells, which are made of whole cells of the declared ones.
+
+    Claim.  Stability 1.
+    Proof.  No row is added or taken away: which cell a row is in is a function of that row's own values, with coarser
+    cells as with fine ones. The cells come from the request, which is public.  ∎
+    """
+
+    takes = TableShape
+    schema: Schema
+
+    def plan(self, source: TableShape) -> Outcome:
+        """The same rows over a coarser schema."""
+        check_coarser(source.schema, self.schema)
+        changed = [name for name, one in self.schema.attributes.items() if one != source.schema.attributes[name]]
+        shape = TableShape(self.schema, source.from_text)
+        return Outcome(f"coarsen({', '.join(changed)})", (shape,), lambda table: [table.coarsened(self.schema)])
 
 
 @dataclass(frozen=True)
