@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from adyton.selection.selector import Selector
 
 _FILE = (
-    "A selector that `adyton train` wrote, or the folder or JSON file of a release or a classifier. Without it, the "
-    "selector that comes with Adyton."
+    "A selector that `adyton train` wrote, or the folder or JSON file of a release, of tables too, or of a classifier. "
+    "Without it, the selector that comes with Adyton."
 )
+_LISTED = 40
+"""How many tables are listed."""
 
 
 def command(
@@ -50,6 +52,11 @@ def command(
         if picture is not None or workload is not None or dimensions is not None:
             raise BadInput(f"{file} is a classifier: --picture, --workload and --dimensions are for selectors.")
         _show_classifier(file, as_json=as_json)
+        return
+    if file is not None and _holds_tables(file):
+        if picture is not None or workload is not None or dimensions is not None:
+            raise BadInput(f"{file} is a release of tables: --picture, --workload and --dimensions are for selectors.")
+        _show_tables(file, as_json=as_json)
         return
     release = None if file is None else _release_in(file)
     if release is not None:
@@ -151,6 +158,41 @@ def _show_classifier(file: Path, *, as_json: bool) -> None:
         return
     for line in str(fitted.explain()).splitlines():
         out().print(printable(line), soft_wrap=True)
+
+
+def _holds_tables(file: Path) -> bool:
+    from adyton.marginals.tables_file import says_so
+
+    return says_so(file)
+
+
+def _show_tables(file: Path, *, as_json: bool) -> None:
+    """Why these tables were measured, what was looked at to decide, and how far off each is."""
+    from adyton.exact import display
+    from adyton.marginals.table_errors import table_errors
+    from adyton.marginals.tables_release import TablesRelease
+
+    release = TablesRelease.load(file)
+    with progress("working out the tables", quiet=as_json):
+        explanation, errors = release.explain(), table_errors(release).to_pylist()
+    if as_json:
+        bought = [one.to_plain() for one in release.bought]
+        print_json({"explanation": list(explanation.paragraphs), "bought": bought, "tables": errors})
+        return
+    for paragraph in explanation.paragraphs:
+        out().print(printable(paragraph), soft_wrap=True)
+    for look in release.bought:
+        price = display(look.spent * release.rows_per_unit)
+        out().print(printable(f"Looked at {look.words}: {look.value:,.4g} ± {look.deviation:,.3g}, for ε = {price}."))
+    table = plain_table()
+    for title in ("table", "cells", "expected error", "how"):
+        table.add_column(title, justify="left" if title in {"table", "how"} else "right")
+    for line in errors[:_LISTED]:
+        error = "–" if line["expected_error"] is None else f"{line['expected_error']:.4f}"
+        table.add_row(printable(line["table"]), f"{line['cells']:,}", error, line["how"])
+    out().print(table)
+    if len(errors) > _LISTED:
+        out().print(f"… and {len(errors) - _LISTED:,} more tables; --json has all of them.")
 
 
 def _release_in(file: Path) -> Release | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from adyton.report import svg
 from adyton.report.page import templates
 from adyton.report.paid import paid_facts
 from adyton.report.palette import BLUE, ORANGE
+from adyton.report.table_panels import MOST_PANELS, anchor_of, panels
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
@@ -35,11 +37,19 @@ def render(release: TablesRelease) -> str:
             grid=Markup(_grid(release, names)),
             graph=Markup(_graph(release, names)),
             left=len(release.axes) - len(names),
+            panels=panels(release, names),
+            places=_places(names),
             lines=lines[:_LISTED],
             more=max(0, len(lines) - _LISTED),
             **_facts(release),
         )
     )
+
+
+def _places(names: list[str]) -> dict[tuple[str, ...], str]:
+    """Where on the page the table of a pair is."""
+    pairs = itertools.islice(itertools.combinations(range(len(names)), 2), MOST_PANELS)
+    return {(names[one], names[other]): anchor_of(one, other) for one, other in pairs}
 
 
 def _facts(release: TablesRelease) -> dict[str, Any]:
@@ -52,16 +62,18 @@ def _grid(release: TablesRelease, names: list[str]) -> str:
     pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
     errors = {pair: total_variation(model, pair) for pair in pairs}
     largest = max((error for error in errors.values() if error is not None), default=1.0) or 1.0
-    parts = []
+    parts, places = [], _places(names)
     for row, name in enumerate(names):
         parts.append(svg.text(_LABEL - 6, (row + 0.5) * _CELL, svg.cut(name, _LABEL - 10), anchor="end"))
     for one, other in pairs:
         x, y = _LABEL + names.index(one) * _CELL, names.index(other) * _CELL
         error = errors[one, other]
-        strength = 0.15 if error is None else 0.25 + 0.75 * error / largest
+        strength = 0.35 if error is None else 0.25 + 0.75 * error / largest
         said = model.pair((one, other))[1] + ("" if error is None else f", expected error {error:.4f}")
         square = svg.box(x, y, _CELL - 2, _CELL - 2, ORANGE if error is None else BLUE, strength)
-        parts.append(f"<g><title>{_escaped(f'{one} × {other}: {said}')}</title>{square}</g>")
+        named = f"<title>{_escaped(f'{one} × {other}: {said}')}</title>{square}"
+        place = places.get((one, other))
+        parts.append(f"<g>{named}</g>" if place is None else f'<a href="#{place}">{named}</a>')
     side = len(names) * _CELL
     words = "Every pair of attributes, by its expected error"
     return svg.drawing(

@@ -53,7 +53,7 @@ def check_held(task: Task, schema: Schema) -> None:
     if schema.cells > MOST_PLAIN_CELLS:
         some = ", ".join(f'"{name}"' for name in schema.names[:2])
         raise BadInput(
-            f"{task}: that is {in_words(schema.cells)} cells, allowed are {MOST_PLAIN_CELLS:,} if every one is counted. "
+            f"{task}: {in_words(schema.cells)} cells, allowed are {MOST_PLAIN_CELLS:,} where every one is counted. "
             f"Ask for tables of two attributes each, ad.Marginals(way=2, attrs=[{some}, …]): they are measured one by "
             "one, and sample(n) of such a release has rows with all attributes. Or name fewer attributes here."
         )
