@@ -44,6 +44,21 @@ def test_folder_json_and_rows(files, tmp_path):
     assert len(list((out / "tables").iterdir())) == 190
 
 
+def test_rows_of_a_histogram_and_words_about_tables(files, tmp_path):
+    done = run(files, "--histogram", "x0,x1", "--algorithm", "identity", "--rows", tmp_path / "r.csv", "--quiet")
+    assert done.exit_code == 0, done.output
+    assert 2900 < len(pd.read_csv(tmp_path / "r.csv")) < 3100  # the noise of 16 cells has a deviation of 6
+    assert (
+        run(
+            files, "--marginals", 2, "--attributes", "x0,x1", "--algorithm", "all-pairs", "--out", tmp_path / "out"
+        ).exit_code
+        == 0
+    )
+    done = CliRunner().invoke(app, ["explain", str(tmp_path / "out")])
+    assert "x0 × x1" in done.output
+    assert "all-pairs, as asked" in done.output
+
+
 def test_words_on_the_screen(files):
     done = run(files, "--marginals", 2, "--attributes", "x0,x1,x2", "--algorithm", "select-pairs", "--no-misfits")
     assert done.exit_code == 0, done.output
@@ -56,7 +71,7 @@ def test_words_on_the_screen(files):
     [
         (["--marginals", "2", "--rows-count", "5"], "belongs to --rows"),
         (["--marginals", "2", "--rows", "rows.txt"], "ends in .csv or .parquet"),
-        (["--histogram", "x0", "--rows", "rows.csv"], "--rows is for marginals"),
+        (["--count", "--rows", "rows.csv"], "--rows is not for a count"),
         (["--histogram", "x0", "--algorithm", "all-pairs"], "all-pairs is for tables"),
         (["--marginals", "2", "--algorithm", "identity"], "allowed are"),
         (["--marginals", "2", "--integer"], "not for tables that are measured one by one"),

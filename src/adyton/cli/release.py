@@ -16,7 +16,7 @@ from adyton.cli.counting import print_count
 from adyton.cli.delivery import deliver
 from adyton.cli.folders import check_folder
 from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Total, Where, Yes
-from adyton.cli.tables_delivery import deliver_tables
+from adyton.cli.tables_delivery import deliver_rows, deliver_tables
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
@@ -37,9 +37,7 @@ _Folder = Annotated[
 _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")]
 _Rows = Annotated[
     Path | None,
-    typer.Option(
-        "--rows", metavar="FILE", help="With --marginals: write synthetic rows to this .csv or .parquet file."
-    ),
+    typer.Option("--rows", metavar="FILE", help="Write synthetic rows to this .csv or .parquet file, too."),
 ]
 _RowsCount = Annotated[
     int | None, typer.Option("--rows-count", metavar="N", help="How many; about as many as there are, if not given.")
@@ -123,6 +121,9 @@ def command(
             return
         release, interrupt = answered(session, ask, Release, "releasing", quiet=quiet or as_json)
         deliver(release, place, Look(integer, nonnegative), as_json=as_json, quiet=quiet, interrupt=interrupt)
+        if rows is not None:
+            most = max(0, round(float(release.estimate.sum())))
+            deliver_rows(release, rows, most if rows_count is None else rows_count, quiet=quiet or as_json)
 
 
 def _check_count(others: Sequence[str]) -> None:
@@ -169,9 +170,6 @@ def _check_rows(
         raise BadInput("--integer and --nonnegative are not for tables that are measured one by one. Leave them out.")
     if rows is None:
         return
-    if not many or task is None:
-        raise BadInput(
-            "--rows is for marginals that are measured one by one: --marginals 2 of five attributes or more, or with "
-            "--algorithm all-pairs or select-pairs."
-        )
+    if task is None:
+        raise BadInput("--rows is not for a count: rows are made from tables. Ask for --marginals 2, for example.")
     check_rows(rows, 0 if count is None else count, task.select(schema))

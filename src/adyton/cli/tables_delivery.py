@@ -14,6 +14,8 @@ from adyton.interrupts import deferred
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
     from adyton.marginals.tables_saving import SavedTables
+    from adyton.release.released import Released
+    from adyton.release.row_files import RowsMade
     from adyton.release.staging import Place
 
 _SHOWN = 40
@@ -54,8 +56,20 @@ def deliver_tables(
     for problem in problems:
         notes().print(printable(problem), soft_wrap=True)
     if made is not None and rows is not None and not (quiet or as_json):
-        far = "" if made.distance is None else f" Their pairs are {100 * made.distance:.2g}% from the released ones."
-        notes().print(printable(f"{made.rows:,} synthetic rows are in {rows[0]}.{far}"), soft_wrap=True)
+        _say(made, rows[0])
+
+
+def deliver_rows(release: Released, file: Path, count: int, *, quiet: bool) -> None:
+    """Write synthetic rows of a release that is where nothing can happen to it."""
+    with progress("making rows", quiet=quiet):
+        made = release.write_rows(file, count)
+    if not quiet:
+        _say(made, file)
+
+
+def _say(made: RowsMade, file: Path) -> None:
+    far = "" if made.distance is None else f" Their pairs are {100 * made.distance:.2g}% from the released ones."
+    notes().print(printable(f"{made.rows:,} synthetic rows are in {file}.{far}"), soft_wrap=True)
 
 
 def _put_down(release: TablesRelease, place: Place | None) -> SavedTables | None:

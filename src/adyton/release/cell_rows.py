@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.errors import BadInput
 from adyton.release.presentation import Look
 from adyton.release.row_values import Codes
 from adyton.schema import Schema
@@ -38,9 +37,7 @@ class CellRows:
         """Of every part, each cell gets the rows that are its share, but for less than one: systematic sampling."""
         wanted = whole(rows, "rows", 0)
         key = secrets.randbits(63) if seed is None else whole(seed, "seed", 0)
-        held = np.cumsum(Look(nonnegative=True).shown(self.estimate).reshape(-1))
-        if not held[-1] > 0:
-            raise BadInput("this release estimates that there are no rows, so that none can be drawn from it.")
+        held = np.cumsum(self._cells().reshape(-1))
         parts = -(-wanted // _AT_A_TIME)
         return (self._part(held, wanted, parts, number, key) for number in range(parts))
 
@@ -54,7 +51,7 @@ class CellRows:
 
     def tables(self) -> dict[tuple[str, ...], Reals]:
         """Those of all pairs, or of the only attribute; the first ones, where they are many and large."""
-        names, cells = self.schema.names, Look(nonnegative=True).shown(self.estimate)
+        names, cells = self.schema.names, self._cells()
         found: dict[tuple[str, ...], Reals] = {}
         left = _MOST_COMPARED
         for group in itertools.combinations(range(len(names)), min(2, len(names))):
@@ -64,3 +61,8 @@ class CellRows:
                 break
             found[tuple(names[axis] for axis in group)] = cells.sum(axis=others)
         return found
+
+    def _cells(self) -> Reals:
+        """No count is negative; where all are 0, all cells are alike."""
+        cells = Look(nonnegative=True).shown(self.estimate)
+        return cells if cells.sum() > 0 else np.ones(cells.shape)
