@@ -11,6 +11,8 @@ import pytest
 from adyton.audit.accounting import audit_tables
 from adyton.audit.mechanisms import audit_mechanism
 from adyton.audit.selections import audit_selection_exactly
+from adyton.audit.walk import Walk
+from adyton.audit.walk_nodes import DisagreementError
 from adyton.errors import BadInput
 from adyton.kernel.guessed_tables import GuessedTables
 from adyton.kernel.kernel import Kernel
@@ -18,6 +20,7 @@ from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, Pa
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.tables.coded_table import CodedTable
 from adyton.kernel.tables.packs import Pack
+from adyton.kernel.transforms.many_tables import CountTables, SingleTables
 from adyton.schema import Integer, Schema
 
 
@@ -25,6 +28,16 @@ def attacked(kind, **changes):
     """The finding of a short attack on the first case. It fails by a certified loss above ε, not by a lack of power."""
     case = replace(kind.audit_cases()[0], **changes)
     return audit_mechanism(case, pairs=8, draws=4_000, strong_draws=100_000, reach=0.5)
+
+
+def disjoint(self, source, honest=SingleTables.plan):
+    """As if the tables of one source were the parts of a split."""
+    return replace(honest(self, source), disjoint=True)
+
+
+def free(self, source, honest=CountTables.plan):
+    """Measurements of tables cost nothing."""
+    return replace(honest(self, source), stability=0)
 
 
 def chosen(mechanism, name):
@@ -187,7 +200,43 @@ def test_a_mean_relative_to_the_true_number_of_rows_is_caught(monkeypatch):
     assert not attacked(MeanDistance).passed
 
 
+# ---- the walk through the kernel
+
+
+def disagree(walks=40):
+    """Whether the oracles object to one of some walks over many tables."""
+    try:
+        for seed in range(walks):
+            Walk(seed, "codes").play(16)
+    except DisagreementError:
+        return True
+    return False
+
+
+def doubled(kind, name, factor=2):
+    """A mechanism whose own number is that many times as large."""
+    honest = getattr(kind, name)
+    return kind, name, lambda self, *given: factor * honest(self, *given)
+
+
+MUTANTS = {
+    "tables with less noise": (MeasureTables, "rates", lambda self, epsilon: [epsilon] * len(self.places)),
+    "pairs that count as monotone": doubled(PairChoice, "sharpness"),
+    "parents that count as monotone": doubled(ParentChoice, "sharpness"),
+    "a distance with less noise": doubled(MeanDistance, "scale", F(1, 2)),
+    "tables that share no rows": (SingleTables, "plan", disjoint),
+    "tables that nobody pays for": (CountTables, "plan", free),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_the_walk_over_many_tables_catches(monkeypatch, mutant):
+    monkeypatch.setattr(*MUTANTS[mutant])
+    assert disagree()
+
+
 def test_what_the_mutants_change_passes_without_them():
+    assert not disagree()
     for name in PAIR_CASES:
         assert chosen(PairChoice, name).passed
     for name in PARENT_CASES:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from adyton.tasks import Task
 
 _LARGEST = 1_000_000
+_MOST_PRINTED = 100_000
+"""As many counts are printed of tables that are measured one by one."""
 
 _Epsilon = Annotated[str, typer.Option(help="The privacy budget of this release, for example 0.5.")]
 _Count = Annotated[bool, typer.Option("--count", help="Count all rows.")]
@@ -139,8 +141,13 @@ def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, A
     from adyton.tasks import Marginals
 
     if measures_tables(task, schema, algorithm):
-        wanted_of(task, schema)
+        wanted = wanted_of(task, schema)
         program_named(algorithm, **options)
+        if wanted.cells > _MOST_PRINTED and not kept:
+            raise BadInput(
+                f"these tables have {wanted.cells:,} cells, of which {_MOST_PRINTED:,} can be printed. Give --out "
+                "FOLDER or --json, which keep them all."
+            )
         return
     cells = task.select(schema).cells
     if cells > _LARGEST:

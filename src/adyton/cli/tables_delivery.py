@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,11 +52,21 @@ def deliver_tables(
         if place is None:
             _print_measured(release)
         raise InterruptedRelease(_interrupted(release, place), came) from None
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # whatever it is: what was paid for must not be lost over it
+        if place is None:
+            _print_measured(release)
+        raise AdytonError(
+            f"what follows from the measurements could not all be made ({_reason(error)}). {_kept(release, place)}"
+        ) from None
     for problem in problems:
         notes().print(printable(problem), soft_wrap=True)
     if made is not None and rows is not None and not (quiet or as_json):
         far = "" if made.distance is None else f" Their pairs are {100 * made.distance:.2g}% from the released ones."
         notes().print(printable(f"{made.rows:,} synthetic rows are in {rows[0]}.{far}"), soft_wrap=True)
+    if release.unfinished is not None:
+        raise AdytonError(f"{release.unfinished} {_kept(release, place)}")
 
 
 def _put_down(release: TablesRelease, place: Place | None) -> SavedTables | None:
@@ -72,11 +83,15 @@ def _put_down(release: TablesRelease, place: Place | None) -> SavedTables | None
         if place is not None and place.settled:  # all of it is on the disk, and the message says where
             raise
         _print_measured(release)
-        reason = str(error) if isinstance(error, AdytonError) else getattr(error, "strerror", None)
         raise AdytonError(
-            f"the release could not be written ({reason or type(error).__name__}). It is paid for, so that all of it "
-            "was printed instead: keep that."
+            f"the release could not be written ({_reason(error)}). It is paid for, so that all of it was printed "
+            "instead: keep that."
         ) from None
+
+
+def _reason(error: Exception) -> str:
+    reason = str(error).rstrip(".") if isinstance(error, AdytonError) else getattr(error, "strerror", None)
+    return reason or type(error).__name__
 
 
 def _print_measured(release: TablesRelease) -> None:
@@ -107,6 +122,8 @@ def _show(release: TablesRelease, place: Place | None, *, quiet: bool) -> None:
     out().print(table)
     if len(lines) > _SHOWN:
         out().print(f"… and {len(lines) - _SHOWN:,} more tables.")
+    if place is None:
+        _print_counts(release)
     if quiet:
         return
     for paragraph in release.explain().paragraphs[1:]:
@@ -116,10 +133,23 @@ def _show(release: TablesRelease, place: Place | None, *, quiet: bool) -> None:
         notes().print(printable(f"Everything is in {place.given}: each table as a CSV file in tables."), soft_wrap=True)
 
 
+def _print_counts(release: TablesRelease) -> None:
+    """Every count of every table, a line each: no folder has them."""
+    from adyton.marginals.tables_saving import all_lines
+
+    found = all_lines(release)
+    with deferred():
+        sys.stdout.write("\n")
+        for table, cell, count in zip(*(column.to_pylist() for column in found.columns), strict=True):
+            sys.stdout.write(f"{printable(table)}: {printable(cell)}   {count:,.1f}\n")
+
+
 def _interrupted(release: TablesRelease, place: Place | None) -> str:
+    return f"interrupted. {_kept(release, place)}"
+
+
+def _kept(release: TablesRelease, place: Place | None) -> str:
     where = "printed"
     if place is not None and place.settled:
         where = f"in {place.given if place.folder == place.goal else place.folder}"
-    return (
-        f"interrupted. What was measured is {where}; ε = {display(release.epsilon)} was charged for it and stays spent."
-    )
+    return f"What was measured is {where}; ε = {display(release.epsilon)} was charged for it and stays spent."

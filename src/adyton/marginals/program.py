@@ -27,6 +27,9 @@ from adyton.plans.limits import STEPS_INSIDE, check_reach
 from adyton.plans.options import read_options
 from adyton.solving.residuals import Group, MeasuredTable
 
+ROWS = "rows"
+"""The name of a noisy number of rows that was bought."""
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
