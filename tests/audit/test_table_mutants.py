@@ -10,6 +10,7 @@ import pytest
 
 from adyton.audit.accounting import audit_tables
 from adyton.audit.mechanisms import audit_mechanism
+from adyton.audit.program_certificates import audit_programs
 from adyton.audit.selections import audit_selection_exactly
 from adyton.audit.walk import Walk
 from adyton.audit.walk_nodes import DisagreementError
@@ -46,7 +47,7 @@ def chosen(mechanism, name):
     return audit_selection_exactly(case, pairs=12)
 
 
-PAIR_CASES, PARENT_CASES = ["one of two", "two of three", "a forest"], ["one each", "in order", "up to two"]
+PAIR_CASES, PARENT_CASES = ["one of two", "two of three", "a forest"], ["one each", "in order", "up to two", "or none"]
 
 
 # ---- the choice of pairs: monotone without being so, budgets, true numbers
@@ -198,6 +199,17 @@ def test_a_mean_relative_to_the_true_number_of_rows_is_caught(monkeypatch):
 
     monkeypatch.setattr(MeanDistance, "draw", draw)
     assert not attacked(MeanDistance).passed
+
+
+@pytest.mark.parametrize("name", ["all-pairs", "privbayes"])
+def test_weights_that_raise_the_sensitivity_are_caught_in_whole_programs(monkeypatch, name):
+    """Shares by which the smallest table has all of the budget."""
+    honest = MeasureTables.rates
+    assert audit_programs(names=[name], epsilons=[F(1, 7)]).passed
+    monkeypatch.setattr(
+        MeasureTables, "rates", lambda self, epsilon: [rate / max(self.shares) for rate in honest(self, epsilon)]
+    )
+    assert not audit_programs(names=[name], epsilons=[F(1, 7)]).passed
 
 
 # ---- the walk through the kernel

@@ -32,41 +32,40 @@ def deliver_tables(
 ) -> None:
     """Write what was measured, then what follows from it, then synthetic rows; after an interrupt, only the first."""
     print_anything()
-    saved, problems, made = _put_down(release, place), list[str](), None
+    saved = _put_down(release, place)
     try:
         if interrupt is not None:
             raise interrupt
         with progress("working out the tables", quiet=quiet or as_json):
             _ = release.model
-            if saved is not None:
-                problems = saved.finish()
-        if rows is not None:
-            file, count = rows
-            with progress("making rows", quiet=quiet or as_json):
-                made = release.write_rows(file, max(0, round(release.model.total)) if count is None else count)
+            problems = [] if saved is None else saved.finish()
+        made = None if rows is None else _make_rows(release, *rows, quiet=quiet or as_json)
         if as_json:
             _print(release)
         elif not quiet or place is None:
             _show(release, place, quiet=quiet)
-    except KeyboardInterrupt as came:
-        if place is None:
-            _print_measured(release)
-        raise InterruptedRelease(_interrupted(release, place), came) from None
     except BrokenPipeError:
         raise
-    except Exception as error:  # whatever it is: what was paid for must not be lost over it
+    except (KeyboardInterrupt, Exception) as came:  # whatever it is: what was paid for must not be lost over it
         if place is None:
             _print_measured(release)
+        if isinstance(came, KeyboardInterrupt):
+            raise InterruptedRelease(_interrupted(release, place), came) from None
         raise AdytonError(
-            f"what follows from the measurements could not all be made ({_reason(error)}). {_kept(release, place)}"
+            f"what follows from the measurements could not all be made ({_reason(came)}). {_kept(release, place)}"
         ) from None
-    for problem in problems:
-        notes().print(printable(problem), soft_wrap=True)
-    if made is not None and rows is not None and not (quiet or as_json):
-        far = "" if made.distance is None else f" Their pairs are {100 * made.distance:.2g}% from the released ones."
-        notes().print(printable(f"{made.rows:,} synthetic rows are in {rows[0]}.{far}"), soft_wrap=True)
+    for remark in (*problems, *([] if made is None or quiet or as_json else [made])):
+        notes().print(printable(remark), soft_wrap=True)
     if release.unfinished is not None:
         raise AdytonError(f"{release.unfinished} {_kept(release, place)}")
+
+
+def _make_rows(release: TablesRelease, file: Path, count: int | None, *, quiet: bool) -> str:
+    """Write synthetic rows; a sentence says how many, and where."""
+    with progress("making rows", quiet=quiet):
+        made = release.write_rows(file, max(0, round(release.model.total)) if count is None else count)
+    far = "" if made.distance is None else f" Their pairs are {100 * made.distance:.2g}% from the released ones."
+    return f"{made.rows:,} synthetic rows are in {file}.{far}"
 
 
 def _put_down(release: TablesRelease, place: Place | None) -> SavedTables | None:

@@ -106,9 +106,7 @@ class PrivBayes(Program):
         """From the first attribute on."""
         return ParentChoice(tuple(range(len(groups))), groups[0])
 
-    def estimate(
-        self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None
-    ) -> Estimated:
+    def estimate(self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
         """Products of the conditional tables; least squares only for what is to be without bias."""
         tables = list(measured)
         squares = residuals(wanted.sides, tables)

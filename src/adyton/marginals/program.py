@@ -66,7 +66,7 @@ def noted() -> Iterator[Notes]:
         _NOTES.reset(before)
 
 
-class Unfinished(Exception):  # noqa: N818  # it never leaves this room and its callers
+class Unfinished(Exception):
     """A program that ended before it had measured every attribute: *bought* is all there is of it."""
 
     def __init__(self, bought: tuple[Bought, ...], cause: BaseException) -> None:
@@ -109,9 +109,7 @@ class Program(ABC):
                 why = f"{len(notes.tables):,} tables, measured before the program ended early"
                 return Outcome(self.name, tuple(notes.tables), why, tuple(notes.bought), cause)
 
-    def estimate(
-        self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None
-    ) -> Estimated:
+    def estimate(self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
         """From what was measured to all tables, or to a model that was *kept*; it costs no privacy."""
         return modelled(wanted, measured, kept)
 

@@ -15,7 +15,9 @@ from adyton.plans import registry
 from adyton.plans.options import with_options
 
 AUTO = ChosenWay.name
-PROGRAMS: dict[str, type[Program]] = {one.name: one for one in (AllPairs, SelectPairs, PrivBayes, PrivBayesLs, ChosenWay)}
+PROGRAMS: dict[str, type[Program]] = {
+    one.name: one for one in (AllPairs, SelectPairs, PrivBayes, PrivBayesLs, ChosenWay)
+}
 
 
 def what_it_does(name: str) -> str:

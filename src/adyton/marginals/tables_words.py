@@ -24,7 +24,9 @@ def explanation(release: TablesRelease) -> Explanation:
         f"Released: {release.task}{where}; {len(release.groups):,} tables of {len(release.axes)} attributes with "
         f"{cells:,} cells of their own."
     )
-    loud = () if release.unfinished is None else (f"WARNING: {release.unfinished} What was measured until then is here.",)
+    loud = (
+        () if release.unfinished is None else (f"WARNING: {release.unfinished} What was measured until then is here.",)
+    )
     quiet: tuple[str, ...] = ()
     if release.misfits is not None:
         warnings = " ".join(release.misfits.warnings())
