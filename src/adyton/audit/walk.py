@@ -33,6 +33,7 @@ from adyton.schema import Integer, Schema
 
 Held: TypeAlias = Literal["vector", "table", "codes"]
 """What a kernel starts with: a vector; a table of rows; or public rows that were read before."""
+Moves: TypeAlias = tuple[Callable[[Node], None], ...]
 
 
 class Walk:
@@ -71,8 +72,8 @@ class Walk:
 
     def play(self, steps: int) -> None:
         """Take that many steps, comparing with the oracles after each."""
-        on_vectors = (self.reduce, self.split, self.map, self.measure, self.measure, self.measure, self.nonsense)
-        on_rows = (self.split_table, self.many.derive, self.vectorize, self.vectorize, self.count, self.nonsense)
+        on_vectors: Moves = (self.reduce, self.split, self.map, self.measure, self.measure, self.measure, self.nonsense)
+        on_rows: Moves = (self.split_table, self.many.derive, self.vectorize, self.vectorize, self.count, self.nonsense)
         if self.held == "table":
             on_rows += (self.where, self.group_by, self.misfits)
         for _ in range(steps):

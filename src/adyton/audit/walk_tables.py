@@ -127,7 +127,7 @@ class TablesMoves:
 
     def _held(self, node: Node, places: list[int]) -> Array:
         """For each cell of the root whether a row in it is in one of the tables: 1, else 0."""
-        return np.max([abs(self._cells(node, place)).max(axis=0) for place in places], axis=0)
+        return np.asarray(np.max([abs(self._cells(node, place)).max(axis=0) for place in places], axis=0))
 
     def _guesses(self, node: Node, places: list[int]) -> dict[int, Array]:
         return {place: self._walk.rng.gamma(0.5, 6, node.handle.shapes[place]) for place in places}
