@@ -21,7 +21,7 @@ from adyton.kernel.sources import TableSource
 from adyton.marginals.bayes_network import BayesNetwork
 from adyton.marginals.estimating import Estimated
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.program import ROWS, Outcome, Program, looked, measured
+from adyton.marginals.program import ROWS, Outcome, Program, measured, note
 from adyton.marginals.wanted import MOST_CELLS, Wanted
 from adyton.plans.options import Positive, Share, Within, whole_number
 from adyton.solving.projections import project_to_simplex
@@ -70,7 +70,7 @@ class PrivBayes(Program):
         if rows is None and attributes > 1:
             count = source.count(COUNTING * epsilon)
             noisy, off = float(count.answers[0]), float(count.standard_deviations[0])
-            bought = (looked(Bought(ROWS, "the number of rows", noisy, off, COUNTING * epsilon)),)
+            bought = (note(Bought(ROWS, "the number of rows", noisy, off, COUNTING * epsilon)),)
             rows, left = max(0, round(noisy)), left - COUNTING * epsilon
         groups = self.candidates(wanted.sides, (rows or 0) * float((1 - self.choosing) * left) / attributes)
         tables, chosen = source.tables(groups), list(groups)

@@ -144,7 +144,7 @@ def measured(tables: TablesSource, shares: Mapping[Group, Fraction], epsilon: Fr
     return found
 
 
-def looked(look: Bought) -> Bought:
+def note(look: Bought) -> Bought:
     """Note what was bought to decide by."""
     notes = _NOTES.get()
     if notes is not None:
