@@ -61,5 +61,9 @@ class LargeBudget(UserWarning):
     """A total or a release whose ε protects little. It is done all the same."""
 
 
+class UnfinishedRelease(UserWarning):
+    """A release of several measurements that ended between two of them. What was measured before is kept."""
+
+
 def _rebuild_budget_exceeded(message: str, asked: Fraction, left: Fraction, total: Fraction) -> BudgetExceeded:
     return BudgetExceeded(message, asked=asked, left=left, total=total)

@@ -10,7 +10,10 @@ import pytest
 
 from adyton.audit.accounting import audit_tables
 from adyton.audit.mechanisms import audit_mechanism
+from adyton.audit.program_certificates import audit_programs
 from adyton.audit.selections import audit_selection_exactly
+from adyton.audit.walk import Walk
+from adyton.audit.walk_nodes import DisagreementError
 from adyton.errors import BadInput
 from adyton.kernel.guessed_tables import GuessedTables
 from adyton.kernel.kernel import Kernel
@@ -18,6 +21,7 @@ from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, Pa
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.tables.coded_table import CodedTable
 from adyton.kernel.tables.packs import Pack
+from adyton.kernel.transforms.many_tables import CountTables, SingleTables
 from adyton.schema import Integer, Schema
 
 
@@ -27,13 +31,23 @@ def attacked(kind, **changes):
     return audit_mechanism(case, pairs=8, draws=4_000, strong_draws=100_000, reach=0.5)
 
 
+def disjoint(self, source, honest=SingleTables.plan):
+    """As if the tables of one source were the parts of a split."""
+    return replace(honest(self, source), disjoint=True)
+
+
+def free(self, source, honest=CountTables.plan):
+    """Measurements of tables cost nothing."""
+    return replace(honest(self, source), stability=0)
+
+
 def chosen(mechanism, name):
     """The finding of the exact audit on the case with this name, and the case."""
     case = next(case for case in mechanism.audit_cases() if name in case.name)
     return audit_selection_exactly(case, pairs=12)
 
 
-PAIR_CASES, PARENT_CASES = ["one of two", "two of three", "a forest"], ["one each", "in order", "up to two"]
+PAIR_CASES, PARENT_CASES = ["one of two", "two of three", "a forest"], ["one each", "in order", "up to two", "or none"]
 
 
 # ---- the choice of pairs: monotone without being so, budgets, true numbers
@@ -187,7 +201,54 @@ def test_a_mean_relative_to_the_true_number_of_rows_is_caught(monkeypatch):
     assert not attacked(MeanDistance).passed
 
 
+@pytest.mark.parametrize("name", ["all-pairs", "privbayes"])
+def test_weights_that_raise_the_sensitivity_are_caught_in_whole_programs(monkeypatch, name):
+    """Shares by which the smallest table has all of the budget."""
+    honest = MeasureTables.rates
+    assert audit_programs(names=[name], epsilons=[F(1, 7)]).passed
+    monkeypatch.setattr(
+        MeasureTables, "rates", lambda self, epsilon: [rate / max(self.shares) for rate in honest(self, epsilon)]
+    )
+    assert not audit_programs(names=[name], epsilons=[F(1, 7)]).passed
+
+
+# ---- the walk through the kernel
+
+
+def disagree(walks=40):
+    """Whether the oracles object to one of some walks over many tables."""
+    try:
+        for seed in range(walks):
+            Walk(seed, "codes").play(16)
+    except DisagreementError:
+        return True
+    return False
+
+
+def doubled(kind, name, factor=2):
+    """A mechanism whose own number is that many times as large."""
+    honest = getattr(kind, name)
+    return kind, name, lambda self, *given: factor * honest(self, *given)
+
+
+MUTANTS = {
+    "tables with less noise": (MeasureTables, "rates", lambda self, epsilon: [epsilon] * len(self.places)),
+    "pairs that count as monotone": doubled(PairChoice, "sharpness"),
+    "parents that count as monotone": doubled(ParentChoice, "sharpness"),
+    "a distance with less noise": doubled(MeanDistance, "scale", F(1, 2)),
+    "tables that share no rows": (SingleTables, "plan", disjoint),
+    "tables that nobody pays for": (CountTables, "plan", free),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_the_walk_over_many_tables_catches(monkeypatch, mutant):
+    monkeypatch.setattr(*MUTANTS[mutant])
+    assert disagree()
+
+
 def test_what_the_mutants_change_passes_without_them():
+    assert not disagree()
     for name in PAIR_CASES:
         assert chosen(PairChoice, name).passed
     for name in PARENT_CASES:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from adyton.audit.findings import Finding
-from adyton.audit.walk import DisagreementError, Walk
+from adyton.audit.walk import Held, Walk
+from adyton.audit.walk_nodes import DisagreementError
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.sources import TableSource, VectorSource
@@ -19,13 +20,16 @@ from adyton.whole import IntegerArray
 
 _ONE_IN = 50
 """So many sequences start from a vector for each that starts from a table, which is slower."""
+_CODES = 5
+"""So many of these start from rows that were read before, of which many tables are counted at once."""
 
 
 def audit_accounting(walks: int, seed: int = 0, steps: int = 12, advance: Callable[[], None] = lambda: None) -> Finding:
     """Play *walks* random sequences of operators."""
     answered = refused = 0
     for number in range(walks):
-        walk = Walk(seed * 1_000_003 + number, on_table=number % _ONE_IN == 0)
+        held: Held = "codes" if number % _ONE_IN in range(1, 1 + _CODES) else "vector"
+        walk = Walk(seed * 1_000_003 + number, "table" if number % _ONE_IN == 0 else held)
         try:
             walk.play(steps)
         except DisagreementError as disagreement:

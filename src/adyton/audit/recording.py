@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from adyton.exact import positive
+from adyton.exact import Rational, exact, positive
 from adyton.noise import SimulatedNoise
 from adyton.noise.source import Ratio, Scale, Size
 from adyton.whole import IntegerArray
 
 
 class RecordingNoise(SimulatedNoise):
-    """Simulated noise that remembers the scales it was asked for."""
+    """Simulated noise that remembers the scales it was asked for last, and how sharp choices were."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.scales: list[Fraction] = []
+        self.sharpness = Fraction(0)
+        """Of all choices among several, added up."""
+
+    def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
+        """Choose, and add the sharpness if there is a choice."""
+        self.sharpness += exact(sharpness, "sharpness", computed=True) if len(scores) > 1 else 0
+        return super().permute_and_flip(scores, sharpness)
 
     def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
         """Draw, and note the scale of every element."""

@@ -16,6 +16,7 @@ from adyton.audit.findings import Finding
 from adyton.audit.learners import audit_learner
 from adyton.audit.mechanisms import EPSILONS, REACH, attacks, audit_mechanism
 from adyton.audit.plans import audit_plan
+from adyton.audit.program_certificates import audit_programs
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.selections import audit_selection_exactly
 from adyton.audit.tuning import audit_configure, audit_tuning
@@ -23,6 +24,7 @@ from adyton.errors import BadInput
 from adyton.kernel.instances.private_instances import RELATIONS
 from adyton.kernel.mechanisms import MECHANISMS, AuditCase
 from adyton.learning.registry import learner_named
+from adyton.marginals.registry import PROGRAMS
 from adyton.noise import ExactNoise
 from adyton.plans import algorithms, plan_named
 
@@ -160,7 +162,10 @@ def checks(profile: str) -> list[Check]:
         for case in mechanism.audit_cases()
     ]
     recompute = partial(audit_certificates, epsilons=size.budgets)
-    plans = [Check("certificates", sum(1 for _ in cases()), recompute)]
+    plans = [
+        Check("certificates", sum(1 for _ in cases()), recompute),
+        Check("programs", len(PROGRAMS), partial(audit_programs, epsilons=size.budgets)),
+    ]
     wholes = [Check(name, size.plan_pairs, partial(_attack_plan, name, size)) for name in algorithms()]
     wholes += [Check(name, size.plan_pairs, partial(_attack_learner, name, size)) for name in LEARNERS]
     wholes.append(Check("configure", size.plan_pairs, partial(_attack_configure, size)))

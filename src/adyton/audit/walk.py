@@ -13,64 +13,40 @@ Random sequences of operators are played to a real kernel and, beside it, to two
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from adyton.arrays import Array
 from adyton.audit.recording import RecordingNoise
+from adyton.audit.walk_nodes import CELLS, HUGE, NONSENSE, VALUES, DisagreementError, Node
+from adyton.audit.walk_tables import TablesMoves
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.sources import TableSource
+from adyton.kernel.tables_source import TablesSource
 from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
 from adyton.schema import Integer, Schema
 
-CELLS = 6
-_VALUES = {"a": np.arange(CELLS) // 2, "b": np.arange(CELLS) % 2}
-"""The six cells as a table of two attributes."""
-NONSENSE: tuple[Any, ...] = (
-    math.nan, math.inf, -math.inf, -1, 0, -0.0, "-1/2", "nan", "", "one", None, True, 1j, [1], "1e999999999", b"1",
-)  # fmt: skip
-HUGE: tuple[Any, ...] = (10**40, "1e300", 1e308, Fraction(10**60, 7))
-
-
-class DisagreementError(AssertionError):
-    """The kernel and an oracle disagree."""
-
-
-@dataclass
-class Node:
-    """A source as the oracles see it."""
-
-    handle: Any
-    matrix: Array
-    stability: int = 1
-    linear: bool = True
-    requests: list[Fraction] = field(default_factory=list)
-    children: list[Node] = field(default_factory=list)
-    splits: list[list[Node]] = field(default_factory=list)
-
-    def consumed(self) -> Fraction:
-        """B(v), from scratch."""
-        own = sum(self.requests, Fraction(0))
-        derived = sum((child.stability * child.consumed() for child in self.children), Fraction(0))
-        return own + derived + sum((max(part.consumed() for part in split) for split in self.splits), Fraction(0))
+Held: TypeAlias = Literal["vector", "table", "codes"]
+"""What a kernel starts with: a vector; a table of rows; or public rows that were read before."""
+Moves: TypeAlias = tuple[Callable[[Node], None], ...]
 
 
 class Walk:
     """One random sequence of operators on one kernel, which holds a vector, or a table over the same six cells."""
 
-    def __init__(self, seed: int, on_table: bool = False) -> None:
+    def __init__(self, seed: int, held: Held = "vector") -> None:
         self.rng = np.random.default_rng(seed)
         self.total = Fraction(int(self.rng.integers(1, 40)), int(self.rng.integers(1, 20)))
-        self.rows_per_unit = int(self.rng.integers(1, 4))
+        self.rows_per_unit = 1 if held == "codes" else int(self.rng.integers(1, 4))
         self.noise = RecordingNoise(seed)
         counts = self.rng.integers(0, 9, CELLS)
-        self.kernel = self._on_table(counts) if on_table else self._on_vector(counts)
+        self.kernel = {"vector": self._on_vector, "table": self._on_table, "codes": self._on_codes}[held](counts)
+        self.held, self.many = held, TablesMoves(self)
         self.root = Node(self.kernel.root, np.eye(CELLS, dtype=object))
         self.nodes = [self.root]
         self.losses = np.array([Fraction(0)] * CELLS)
@@ -87,22 +63,23 @@ class Walk:
         schema = Schema({"a": Integer(0, 2), "b": Integer(0, 1)}, rows_per_unit=self.rows_per_unit)
         return Kernel(table, schema=schema, epsilon=self.total, noise=self.noise)
 
+    def _on_codes(self, counts: Array) -> Kernel[Any]:
+        cells = np.repeat(np.arange(CELLS), counts)
+        schema = Schema({"a": Integer(0, 2), "b": Integer(0, 1)})
+        return Kernel.simulated_table(
+            np.column_stack([cells // 2, cells % 2]), schema, epsilon=self.total, noise=self.noise
+        )
+
     def play(self, steps: int) -> None:
         """Take that many steps, comparing with the oracles after each."""
-        on_vectors = (self.reduce, self.split, self.map, self.measure, self.measure, self.measure, self.nonsense)
-        on_tables = (
-            self.where,
-            self.split_table,
-            self.group_by,
-            self.vectorize,
-            self.vectorize,
-            self.misfits,
-            self.count,
-            self.nonsense,
-        )
+        on_vectors: Moves = (self.reduce, self.split, self.map, self.measure, self.measure, self.measure, self.nonsense)
+        on_rows: Moves = (self.split_table, self.many.derive, self.vectorize, self.vectorize, self.count, self.nonsense)
+        if self.held == "table":
+            on_rows += (self.where, self.group_by, self.misfits)
         for _ in range(steps):
             node = self.nodes[self.rng.integers(len(self.nodes))]
-            moves = on_tables if isinstance(node.handle, TableSource) else on_vectors
+            moves = on_rows if isinstance(node.handle, TableSource) else on_vectors
+            moves = self.many.all if isinstance(node.handle, TablesSource) else moves
             moves[self.rng.integers(len(moves))](node)
             self.compare()
 
@@ -123,7 +100,7 @@ class Walk:
         """Merge cells at random; some are left out."""
         partition = self._partition(node)
         matrix = np.array([(partition.labels == g).astype(object) @ node.matrix for g in range(len(partition))])
-        self._derive(node, node.handle.reduce(partition), matrix, 1)
+        self.derive(node, node.handle.reduce(partition), matrix, 1)
 
     def split(self, node: Node) -> None:
         """Take a vector apart at random."""
@@ -141,20 +118,20 @@ class Walk:
         matrix = self.rng.integers(-2, 3, (int(self.rng.integers(1, 4)), node.handle.cells))
         stability = int(abs(matrix).sum(axis=0).max())
         mapped = node.handle.map(Explicit.from_rows(matrix))
-        self._derive(node, mapped, matrix.astype(object) @ node.matrix, stability)
+        self.derive(node, mapped, matrix.astype(object) @ node.matrix, stability)
 
     def where(self, node: Node) -> None:
         """Keep some of the rows."""
         name = self._attribute(node)
         bound = int(self.rng.integers(0, 3))
-        kept = (_VALUES[name] >= bound).astype(object)
-        self._derive(node, node.handle.where(f"{name} >= {bound}"), node.matrix * kept, 1)
+        kept = (VALUES[name] >= bound).astype(object)
+        self.derive(node, node.handle.where(f"{name} >= {bound}"), node.matrix * kept, 1)
 
     def split_table(self, node: Node) -> None:
         """One table per value of an attribute."""
         name = self._attribute(node)
         parts = [
-            Node(handle, node.matrix * (_VALUES[name] == value).astype(object), linear=node.linear)
+            Node(handle, node.matrix * (VALUES[name] == value).astype(object), linear=node.linear)
             for value, handle in enumerate(node.handle.split(name))
         ]
         node.splits.append(parts)
@@ -164,38 +141,45 @@ class Walk:
         """Rows of groups: no linear function of the cells, so only the formula watches what follows."""
         if "size" not in node.handle.schema.names:
             grouped = node.handle.group_by(self._attribute(node), count="size", max_count=3)
-            self._derive(node, grouped, node.matrix, 2, linear=False)
+            self.derive(node, grouped, node.matrix, 2, linear=False)
 
     def vectorize(self, node: Node) -> None:
         """Count by one attribute."""
         name = self._attribute(node)
         sums = np.array(
-            [(_VALUES[name] == value).astype(object) @ node.matrix for value in range(max(_VALUES[name]) + 1)]
+            [(VALUES[name] == value).astype(object) @ node.matrix for value in range(max(VALUES[name]) + 1)]
         )
         selected = node.handle.select(name)
-        child = self._derive(node, selected, node.matrix, 1)
-        self._derive(child, selected.vectorize(), sums, 1)
+        child = self.derive(node, selected, node.matrix, 1)
+        self.derive(child, selected.vectorize(), sums, 1)
 
     def misfits(self, node: Node) -> None:
         """Count those that fit, which here are all, and those that do not."""
         counts = node.handle.misfits([self._attribute(node)])
         matrix = np.zeros((counts.cells, CELLS), dtype=object)
         matrix[0] = node.matrix.sum(axis=0)
-        self._derive(node, counts, matrix, 1)
+        self.derive(node, counts, matrix, 1)
 
     def count(self, node: Node) -> None:
         """How many rows?"""
-        self._request(node, node.handle.count, Total(CELLS))
+        self.request(node, node.handle.count, lambda: self._moved(node, Total(CELLS)))
 
     def measure(self, node: Node) -> None:
         """Ask some queries."""
         cells = node.handle.cells
         queries = (Identity(cells), Total(cells), Prefix(cells))[self.rng.integers(3)]
         weights = self.rng.uniform(0.1, 3, queries.count) if self.rng.random() < 0.5 else None
-        self._request(node, lambda epsilon: node.handle.measure(queries, epsilon, weights), queries)
+        ask = partial(node.handle.measure, queries, weights=weights)
+        self.request(node, ask, lambda: self._moved(node, queries))
 
-    def _request(self, node: Node, ask: Callable[[Any], Any], queries: Queries) -> None:
-        """Ask with a random budget, and predict whether the kernel lets it through."""
+    def _moved(self, node: Node, queries: Queries) -> Array:
+        """What one row more in each cell gives away, by the scales that were drawn with."""
+        columns = node.matrix.T.astype(np.int64)
+        moves = abs(np.array([queries @ column for column in columns]).astype(object))
+        return np.asarray(moves @ np.array([1 / scale for scale in self.noise.scales]))
+
+    def request(self, node: Node, ask: Callable[[Any], Any], loss: Callable[[], Array]) -> None:
+        """Ask with a random budget, and predict whether the kernel lets it through; *loss* is by cell, afterwards."""
         epsilon: Any = Fraction(int(self.rng.integers(1, 30)), int(self.rng.integers(1, 90)))
         if self.rng.random() < 0.2:
             epsilon = HUGE[self.rng.integers(len(HUGE))]
@@ -213,9 +197,7 @@ class Walk:
             raise DisagreementError(f"a request of {epsilon} was accepted although it exceeds the total")
         self.answered += 1
         if node.linear:
-            columns = node.matrix.T.astype(np.int64)
-            moves = abs(np.array([queries @ column for column in columns]).astype(object))
-            self.losses = self.losses + moves @ np.array([1 / scale for scale in self.noise.scales])
+            self.losses = self.losses + loss()
 
     def nonsense(self, node: Node) -> None:
         """A budget that is no budget must be refused as bad input."""
@@ -232,7 +214,7 @@ class Walk:
         raise DisagreementError(f"a budget of {epsilon!r} was accepted")
 
     def _attribute(self, node: Node) -> str:
-        names = [name for name in node.handle.schema.names if name in _VALUES]
+        names = [name for name in node.handle.schema.names if name in VALUES]
         return str(self.rng.choice(names))
 
     def _partition(self, node: Node) -> Partition:
@@ -241,7 +223,8 @@ class Walk:
         present = np.unique(labels[labels >= 0])
         return Partition(np.where(labels < 0, -1, np.searchsorted(present, labels)))
 
-    def _derive(self, node: Node, handle: Any, matrix: Array, stability: int, linear: bool = True) -> Node:
+    def derive(self, node: Node, handle: Any, matrix: Array, stability: int, linear: bool = True) -> Node:
+        """Note a source that was derived from another."""
         child = Node(handle, matrix, stability, linear and node.linear)
         node.children.append(child)
         self.nodes.append(child)

@@ -26,8 +26,9 @@ QueryFile = Annotated[
 
 def _algorithms() -> list[str]:
     from adyton.plans import algorithms
+    from adyton.session.releasing_tables import NAMED
 
-    return ["auto", *algorithms(), "all-pairs", "select-pairs"]
+    return ["auto", *algorithms(), *NAMED]
 
 
 Algorithm = Annotated[

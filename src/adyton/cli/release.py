@@ -12,11 +12,12 @@ import typer
 
 from adyton.cli import asked
 from adyton.cli.charges import allowed_total, answered, check_words
+from adyton.cli.console import notes, printable
 from adyton.cli.counting import print_count
 from adyton.cli.delivery import deliver
 from adyton.cli.folders import check_folder
 from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Total, Where, Yes
-from adyton.cli.tables_delivery import deliver_rows, deliver_tables
+from adyton.cli.tables_delivery import deliver_tables, make_rows
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from adyton.tasks import Task
 
 _LARGEST = 1_000_000
+_MOST_PRINTED = 100_000
+"""As many counts are printed of tables that are measured one by one."""
 
 _Epsilon = Annotated[str, typer.Option(help="The privacy budget of this release, for example 0.5.")]
 _Count = Annotated[bool, typer.Option("--count", help="Count all rows.")]
@@ -122,8 +125,9 @@ def command(
         release, interrupt = answered(session, ask, Release, "releasing", quiet=quiet or as_json)
         deliver(release, place, Look(integer, nonnegative), as_json=as_json, quiet=quiet, interrupt=interrupt)
         if rows is not None:
-            most = max(0, round(float(release.estimate.sum())))
-            deliver_rows(release, rows, most if rows_count is None else rows_count, quiet=quiet or as_json)
+            made = make_rows(release, float(release.estimate.sum()), rows, rows_count, quiet=quiet or as_json)
+            if not (quiet or as_json):
+                notes().print(printable(made), soft_wrap=True)
 
 
 def _check_count(others: Sequence[str]) -> None:
@@ -140,8 +144,13 @@ def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, A
     from adyton.tasks import Marginals
 
     if measures_tables(task, schema, algorithm):
-        wanted_of(task, schema)
+        wanted = wanted_of(task, schema)
         program_named(algorithm, **options)
+        if wanted.cells > _MOST_PRINTED and not kept:
+            raise BadInput(
+                f"these tables have {wanted.cells:,} cells, of which {_MOST_PRINTED:,} can be printed. Give --out "
+                "FOLDER or --json, which keep them all."
+            )
         return
     cells = task.select(schema).cells
     if cells > _LARGEST:

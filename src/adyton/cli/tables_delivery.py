@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
     from adyton.marginals.tables_saving import SavedTables
     from adyton.release.released import Released
-    from adyton.release.row_files import RowsMade
     from adyton.release.staging import Place
 
 _SHOWN = 40
@@ -33,43 +33,40 @@ def deliver_tables(
 ) -> None:
     """Write what was measured, then what follows from it, then synthetic rows; after an interrupt, only the first."""
     print_anything()
-    saved, problems, made = _put_down(release, place), list[str](), None
+    saved = _put_down(release, place)
     try:
         if interrupt is not None:
             raise interrupt
         with progress("working out the tables", quiet=quiet or as_json):
             _ = release.model
-            if saved is not None:
-                problems = saved.finish()
-        if rows is not None:
-            file, count = rows
-            with progress("making rows", quiet=quiet or as_json):
-                made = release.write_rows(file, max(0, round(release.model.total)) if count is None else count)
+            problems = [] if saved is None else saved.finish()
+        made = None if rows is None else make_rows(release, release.model.total, *rows, quiet=quiet or as_json)
         if as_json:
             _print(release)
         elif not quiet or place is None:
             _show(release, place, quiet=quiet)
-    except KeyboardInterrupt as came:
+    except BrokenPipeError:
+        raise
+    except (KeyboardInterrupt, Exception) as came:  # whatever it is: what was paid for must not be lost over it
         if place is None:
             _print_measured(release)
-        raise InterruptedRelease(_interrupted(release, place), came) from None
-    for problem in problems:
-        notes().print(printable(problem), soft_wrap=True)
-    if made is not None and rows is not None and not (quiet or as_json):
-        _say(made, rows[0])
+        if isinstance(came, KeyboardInterrupt):
+            raise InterruptedRelease(_interrupted(release, place), came) from None
+        raise AdytonError(
+            f"what follows from the measurements could not all be made ({_reason(came)}). {_kept(release, place)}"
+        ) from None
+    for remark in (*problems, *([] if made is None or quiet or as_json else [made])):
+        notes().print(printable(remark), soft_wrap=True)
+    if release.unfinished is not None:
+        raise AdytonError(f"{release.unfinished} {_kept(release, place)}")
 
 
-def deliver_rows(release: Released, file: Path, count: int, *, quiet: bool) -> None:
-    """Write synthetic rows of a release that is where nothing can happen to it."""
+def make_rows(release: Released, total: float, file: Path, count: int | None, *, quiet: bool) -> str:
+    """Write synthetic rows, about as many as there are if nothing is said; a sentence says how many, and where."""
     with progress("making rows", quiet=quiet):
-        made = release.write_rows(file, count)
-    if not quiet:
-        _say(made, file)
-
-
-def _say(made: RowsMade, file: Path) -> None:
+        made = release.write_rows(file, max(0, round(total)) if count is None else count)
     far = "" if made.distance is None else f" Their pairs are {100 * made.distance:.2g}% from the released ones."
-    notes().print(printable(f"{made.rows:,} synthetic rows are in {file}.{far}"), soft_wrap=True)
+    return f"{made.rows:,} synthetic rows are in {file}.{far}"
 
 
 def _put_down(release: TablesRelease, place: Place | None) -> SavedTables | None:
@@ -86,11 +83,15 @@ def _put_down(release: TablesRelease, place: Place | None) -> SavedTables | None
         if place is not None and place.settled:  # all of it is on the disk, and the message says where
             raise
         _print_measured(release)
-        reason = str(error) if isinstance(error, AdytonError) else getattr(error, "strerror", None)
         raise AdytonError(
-            f"the release could not be written ({reason or type(error).__name__}). It is paid for, so that all of it "
-            "was printed instead: keep that."
+            f"the release could not be written ({_reason(error)}). It is paid for, so that all of it was printed "
+            "instead: keep that."
         ) from None
+
+
+def _reason(error: Exception) -> str:
+    reason = str(error).rstrip(".") if isinstance(error, AdytonError) else getattr(error, "strerror", None)
+    return reason or type(error).__name__
 
 
 def _print_measured(release: TablesRelease) -> None:
@@ -121,6 +122,8 @@ def _show(release: TablesRelease, place: Place | None, *, quiet: bool) -> None:
     out().print(table)
     if len(lines) > _SHOWN:
         out().print(f"… and {len(lines) - _SHOWN:,} more tables.")
+    if place is None:
+        _print_counts(release)
     if quiet:
         return
     for paragraph in release.explain().paragraphs[1:]:
@@ -130,10 +133,23 @@ def _show(release: TablesRelease, place: Place | None, *, quiet: bool) -> None:
         notes().print(printable(f"Everything is in {place.given}: each table as a CSV file in tables."), soft_wrap=True)
 
 
+def _print_counts(release: TablesRelease) -> None:
+    """Every count of every table, a line each: no folder has them."""
+    from adyton.marginals.tables_saving import all_lines
+
+    found = all_lines(release)
+    with deferred():
+        sys.stdout.write("\n")
+        for table, cell, count in zip(*(column.to_pylist() for column in found.columns), strict=True):
+            sys.stdout.write(f"{printable(table)}: {printable(cell)}   {count:,.1f}\n")
+
+
 def _interrupted(release: TablesRelease, place: Place | None) -> str:
+    return f"interrupted. {_kept(release, place)}"
+
+
+def _kept(release: TablesRelease, place: Place | None) -> str:
     where = "printed"
     if place is not None and place.settled:
         where = f"in {place.given if place.folder == place.goal else place.folder}"
-    return (
-        f"interrupted. What was measured is {where}; ε = {display(release.epsilon)} was charged for it and stays spent."
-    )
+    return f"What was measured is {where}; ε = {display(release.epsilon)} was charged for it and stays spent."

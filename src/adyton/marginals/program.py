@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -17,10 +19,16 @@ from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables_source import TablesSource
+from adyton.marginals.estimating import Estimated
+from adyton.marginals.modelling import modelled
+from adyton.marginals.pair_model import PairModel
 from adyton.marginals.wanted import Wanted
 from adyton.plans.limits import STEPS_INSIDE, check_reach
 from adyton.plans.options import read_options
 from adyton.solving.residuals import Group, MeasuredTable
+
+ROWS = "rows"
+"""The name of a noisy number of rows that was bought."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +40,38 @@ class Outcome:
     why: str
     bought: tuple[Bought, ...] = ()
     """What was looked at to decide."""
+    ended: BaseException | None = None
+    """What ended the program before it came to its end, if something did."""
+
+
+@dataclass(frozen=True, eq=False)
+class Notes:
+    """What a program under way has paid for and got: it is written down before anything else is done."""
+
+    tables: list[MeasuredTable] = field(default_factory=list)
+    bought: list[Bought] = field(default_factory=list)
+
+
+_NOTES: ContextVar[Notes | None] = ContextVar("notes", default=None)
+
+
+@contextmanager
+def noted() -> Iterator[Notes]:
+    """The notes of what is measured within the block, in this thread."""
+    notes = Notes()
+    before = _NOTES.set(notes)
+    try:
+        yield notes
+    finally:
+        _NOTES.reset(before)
+
+
+class Unfinished(Exception):
+    """A program that ended before it had measured every attribute: *bought* is all there is of it."""
+
+    def __init__(self, bought: tuple[Bought, ...], cause: BaseException) -> None:
+        super().__init__()
+        self.bought, self.cause = bought, cause
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +92,26 @@ class Program(ABC):
         amount = positive(epsilon, "epsilon", computed=True)
         self.admit(source, wanted, amount)
         return self.run(source, wanted, amount)
+
+    def carry_out(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
+        """Run what was admitted. Whatever happens on the way, tables that were paid for come out.
+
+        Another request may spend the rest of a shared ledger, the table may no longer be readable, the person may end
+        the program: then the outcome says so, and has what was measured until then.
+        """
+        with noted() as notes:
+            try:
+                return self.run(source, wanted, epsilon)
+            except BaseException as cause:
+                covered = {name for one in notes.tables for name in one.group}
+                if not covered.issuperset(wanted.sides):
+                    raise Unfinished(tuple(notes.bought), cause) from None
+                why = f"{len(notes.tables):,} tables, measured before the program ended early"
+                return Outcome(self.name, tuple(notes.tables), why, tuple(notes.bought), cause)
+
+    def estimate(self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
+        """From what was measured to all tables, or to a model that was *kept*; it costs no privacy."""
+        return modelled(wanted, measured, kept)
 
     def admit(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> None:
         """Make sure that :meth:`run` can be carried out to its end with this budget: else nothing is spent."""
@@ -77,4 +137,16 @@ def measured(tables: TablesSource, shares: Mapping[Group, Fraction], epsilon: Fr
     """Noisy tables of some groups, each with its share of *epsilon*, for one debit."""
     places = {tables.place(*group): share for group, share in shares.items() if share}
     noisy = tables.measure(MeasureTables(tuple(places), tuple(places.values())), epsilon)
-    return [MeasuredTable(group, np.asarray(counts), variance) for group, counts, variance in noisy.each()]
+    found = [MeasuredTable(group, np.asarray(counts), variance) for group, counts, variance in noisy.each()]
+    notes = _NOTES.get()
+    if notes is not None:
+        notes.tables.extend(found)
+    return found
+
+
+def note(look: Bought) -> Bought:
+    """Note what was bought to decide by."""
+    notes = _NOTES.get()
+    if notes is not None:
+        notes.bought.append(look)
+    return look

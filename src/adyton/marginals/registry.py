@@ -7,6 +7,7 @@ from typing import Any
 from adyton.errors import BadInput
 from adyton.marginals.all_pairs import AllPairs
 from adyton.marginals.chosen_way import ChosenWay
+from adyton.marginals.privbayes import PrivBayes, PrivBayesLs
 from adyton.marginals.program import Program
 from adyton.marginals.select_pairs import SelectPairs
 from adyton.messages import no_such
@@ -14,7 +15,9 @@ from adyton.plans import registry
 from adyton.plans.options import with_options
 
 AUTO = ChosenWay.name
-PROGRAMS: dict[str, type[Program]] = {one.name: one for one in (AllPairs, SelectPairs, ChosenWay)}
+PROGRAMS: dict[str, type[Program]] = {
+    one.name: one for one in (AllPairs, SelectPairs, PrivBayes, PrivBayesLs, ChosenWay)
+}
 
 
 def what_it_does(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from itertools import chain
 from pathlib import Path
@@ -22,7 +23,7 @@ from adyton.release.plain_values import as_amount, as_plain, as_real, as_text, o
 from adyton.release.reading import read_misfits
 from adyton.release.receipt_reading import read_bought, read_receipt
 from adyton.schema import Schema
-from adyton.solving.residuals import Group, MeasuredTable, in_order
+from adyton.solving.residuals import MeasuredTable, in_order
 from adyton.tasks import Marginals, task_from_dict
 from adyton.whole import SAFE
 
@@ -38,6 +39,11 @@ KIND = FileKind(
     "Take the file as it was written.",
 )
 
+_MOST_CELLS = 1 << 25
+"""As many as the kernel counts at once."""
+_MOST_ATTRIBUTES = 5
+"""In one measured table."""
+
 
 def to_dict(release: TablesRelease, model: PairModel | None) -> dict[str, Any]:
     """All that was measured, and the model of it if there is one yet; with a digest."""
@@ -50,6 +56,7 @@ def to_dict(release: TablesRelease, model: PairModel | None) -> dict[str, Any]:
         "options": as_plain(release.options),
         "epsilon": as_number(release.epsilon),
         "why": release.why,
+        "unfinished": release.unfinished,
         "bought": [one.to_plain() for one in release.bought],
         "record": release.receipt.to_plain(),
         "misfits": None if release.misfits is None else as_plain(release.misfits.to_plain()),
@@ -104,6 +111,7 @@ def _parts(plain: dict[str, Any]) -> dict[str, Any]:
         "epsilon": epsilon,
         "measured": _measured(part_of(plain, "measured"), wanted),
         "why": as_text(part_of(plain, "why"), "why"),
+        "unfinished": None if plain.get("unfinished") is None else as_text(plain["unfinished"], "unfinished"),
         "bought": tuple(read_bought(one, epsilon) for one in of_kind(list, part_of(plain, "bought"), "bought")),
         "receipt": receipt,
         "misfits": read_misfits(plain.get("misfits"), epsilon),
@@ -112,13 +120,19 @@ def _parts(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def _measured(plain: object, wanted: Wanted) -> tuple[MeasuredTable, ...]:
-    """Noisy tables of single attributes and pairs, which tell of every attribute."""
-    allowed: set[Group] = {*wanted.singles, *wanted.pairs}
-    found = []
+    """Noisy tables of few attributes, which tell of every attribute."""
+    found, cells = [], 0
     for one in of_kind(list, plain, "measured"):
         group = tuple(as_text(name, "an attribute") for name in of_kind(list, part_of(one, "group"), "a group"))
-        if group not in allowed:
+        if (
+            not 0 < len(group) <= _MOST_ATTRIBUTES
+            or any(name not in wanted.sides for name in group)
+            or in_order(group, wanted.sides) != group
+        ):
             raise BadInput(f"{shorten(group)} is no table that is measured for this task")
+        cells += math.prod(wanted.sides[name] for name in group)
+        if cells > _MOST_CELLS:
+            raise BadInput(f"the measured tables have more than {_MOST_CELLS:,} cells")
         variance = as_real(part_of(one, "variance"), "a variance")
         if not variance > 0:
             raise BadInput(f"a variance must be above 0, given {variance}")

@@ -16,8 +16,8 @@ from adyton.choice.bought import Bought
 from adyton.exact import share
 from adyton.marginals import tables_file, tables_saving
 from adyton.marginals.estimating import Estimated
-from adyton.marginals.modelling import modelled
 from adyton.marginals.pair_model import PairModel
+from adyton.marginals.registry import program_named
 from adyton.marginals.rows import ModelRows
 from adyton.marginals.table_answers import answered, interval_of, table_interval
 from adyton.marginals.table_errors import expected_error, table_errors
@@ -74,6 +74,8 @@ class TablesRelease(Released):
     """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
     misfits: Misfits | None = None
     """The noisy numbers of rows that do not fit the schema, if they were counted."""
+    unfinished: str | None = None
+    """What ended the program before it had measured all that it was going to, if something did."""
     kept: PairModel | None = None
     """The model as it was saved, of a release that was read from a file."""
 
@@ -87,7 +89,7 @@ class TablesRelease(Released):
     @cached_property
     def estimated(self) -> Estimated:
         """Least squares, and the model: the same measurements always give the same."""
-        return modelled(self.wanted, self.measured, self.kept)
+        return program_named(self.algorithm, **self.options).estimate(self.wanted, self.measured, self.kept)
 
     @property
     def model(self) -> PairModel:

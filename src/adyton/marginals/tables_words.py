@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adyton.exact import display
+from adyton.marginals.program import ROWS
 from adyton.marginals.table_errors import how_got, total_variation
 from adyton.release.explanation import Explanation, budget_in_words
 
@@ -23,11 +24,14 @@ def explanation(release: TablesRelease) -> Explanation:
         f"Released: {release.task}{where}; {len(release.groups):,} tables of {len(release.axes)} attributes with "
         f"{cells:,} cells of their own."
     )
-    loud: tuple[str, ...] = ()
+    loud: tuple[str, ...] = (
+        () if release.unfinished is None else (f"WARNING: {release.unfinished} What was measured until then is here.",)
+    )
     quiet: tuple[str, ...] = ()
     if release.misfits is not None:
         warnings = " ".join(release.misfits.warnings())
-        loud, quiet = (f"WARNING: {warnings}",) * bool(warnings), (f"Misfits: {release.misfits.in_words()}",)
+        loud += (f"WARNING: {warnings}",) * bool(warnings)
+        quiet = (f"Misfits: {release.misfits.in_words()}",)
     paid = budget_in_words(release.receipt, release.epsilon, "release")
     return Explanation((asked, *loud, _way(release), _errors(release), *quiet, paid))
 
@@ -36,6 +40,9 @@ def _way(release: TablesRelease) -> str:
     if not release.bought:
         return f"Algorithm: {release.algorithm}, as asked: {release.why}."
     look = release.bought[0]
+    if look.name == ROWS:
+        about = f"about {look.value:,.0f} rows (± {look.deviation:,.3g}, noisy)"
+        return f"Algorithm: {release.algorithm}, as asked: {release.why}, for {about}."
     price = display(look.spent * release.rows_per_unit)
     return (
         f"Algorithm: {release.algorithm}, chosen after the tables of single attributes and a look at {look.words} "

@@ -134,7 +134,7 @@ def read_misfits(plain: object, epsilon: Fraction) -> Misfits | None:
     """The rows that did not fit, if they were counted; older files know nothing of it."""
     if plain is None:
         return None
-    part = as_amount(part_of(plain, "share"), "the share of the misfits", most=Fraction(1, 2))
+    part = as_amount(part_of(plain, "share"), "the share of the misfits", most=Fraction(1))
     if as_amount(part_of(plain, "epsilon"), "the price of the misfits", most=epsilon) != part * epsilon:
         raise BadInput("the price of the misfits is not their share of what was charged.")
     return Misfits(

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any, TypeGuard
 
 from adyton import odds
-from adyton.errors import BadInput
-from adyton.exact import Rational, budget
+from adyton.errors import AdytonError, BadInput, UnfinishedRelease
+from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger.records import refusal
+from adyton.kernel.receipts import Debit
 from adyton.kernel.sources import TableSource
+from adyton.marginals.program import Unfinished
 from adyton.marginals.registry import AUTO, PROGRAMS, program_named
 from adyton.marginals.tables_release import TablesRelease
 from adyton.marginals.wanted import Wanted
 from adyton.plans.limits import MOST_CELLS, MOST_PLAIN_CELLS
+from adyton.release.misfits import Misfits
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.schema.coarsening import changes
@@ -78,7 +84,8 @@ def release_tables(
 ) -> TablesRelease:
     """Measure the tables of a task, spending *epsilon*; *keep* is given the release before any interrupt takes effect.
 
-    A request that cannot be carried out to its end is refused before anything is spent.
+    A request that cannot be carried out to its end is refused before anything is spent. Should it all the same end
+    early, between two measurements, the tables that are there come out, with a warning, at the price that was paid.
     """
     root, amount = kernel.root, budget(epsilon, "epsilon")
     wanted, program = wanted_of(task, root.schema), program_named(algorithm, **options)
@@ -92,9 +99,17 @@ def release_tables(
     program.admit(source, wanted, row_epsilon)
     odds.warn(amount, "a release", kernel.terms.named_unit)
     receipt = Receipt.opened(kernel)
+    counted = None
     with kernel.receipts() as debits:
-        counted = planned.measure(amount)
-        outcome = program.run(source, wanted, row_epsilon)
+        try:
+            counted = planned.measure(amount)
+            outcome = program.carry_out(source, wanted, row_epsilon)
+        except Unfinished as end:
+            raise _ended(end, counted, debits) from None
+    problem = None if outcome.ended is None else _in_short(outcome.ended)
+    if problem is not None:
+        amount = sum((debit.amount for debit in debits), Fraction(0))
+        counted = None if counted is None else replace(counted, share=counted.epsilon / amount)
     with deferred():
         release = TablesRelease(
             schema=wanted.schema,
@@ -108,9 +123,33 @@ def release_tables(
             bought=outcome.bought,
             receipt=receipt.paid(kernel.ledger, debits),
             misfits=counted,
+            unfinished=problem,
         )
         keep(release)
+    if outcome.ended is not None and not isinstance(outcome.ended, Exception):
+        raise outcome.ended  # somebody ended the program
+    if problem is not None:
+        warnings.warn(f"{problem} {_charge(debits)} What was measured is in the release.", UnfinishedRelease, 3)
     return release
+
+
+def _ended(end: Unfinished, counted: Misfits | None, debits: Sequence[Debit]) -> BaseException:
+    """The error of a program that ended before there was a release, with all that was paid for until then."""
+    found = [f"{look.words}, {look.value:,.6g} ± {look.deviation:,.3g}" for look in end.bought]
+    found += [] if counted is None else [f"misfits: {counted.in_words().rstrip('.')}"]
+    if not isinstance(end.cause, Exception) or not found:
+        return end.cause
+    return AdytonError(f"{_in_short(end.cause)} {_charge(debits)} Until then came out: {'; '.join(found)}.")
+
+
+def _in_short(cause: BaseException) -> str:
+    """What happened. Messages say nothing about rows; of other errors only the kind is told."""
+    what = str(cause).rstrip(".") if isinstance(cause, AdytonError) else type(cause).__name__
+    return f"the release ended early ({what})."
+
+
+def _charge(debits: Sequence[Debit]) -> str:
+    return f"ε = {display(sum((debit.amount for debit in debits), Fraction(0)))} was charged and stays spent."
 
 
 def in_words(cells: int) -> str:

@@ -166,8 +166,9 @@ class Session(Budgeted):
         ``misfits=False`` leaves that out, ``misfits=True`` counts them in any table, and a number is the part of
         *epsilon* to take for it.
 
-        Marginals are measured one by one, never over the whole domain, with ``algorithm="all-pairs"`` or
-        ``"select-pairs"``; ``"auto"`` does so from five attributes on, and where the domain cannot be held.
+        Marginals are measured one by one, never over the whole domain, with ``algorithm="all-pairs"``,
+        ``"select-pairs"``, ``"privbayes"`` or ``"privbayes-ls"``; ``"auto"`` does so from five attributes on, and where
+        the domain cannot be held. Should such a release end early, what was measured until then comes out.
         """
         self.last = None
         if measures_tables(task := as_task(task), self.schema, algorithm):

@@ -73,7 +73,8 @@ class TablesOutlook:
         """The least ε, to four digits, with which least squares on all pairs has at most this error of an answer."""
         target = float(positive(error, "error", computed=True))
         if "all-pairs" not in self.names:
-            raise BadInput("the error of select-pairs depends on the data and has no closed form. Name all-pairs.")
+            name = " or ".join(self.names)
+            raise BadInput(f"the error of {name} depends on the data and has no closed form. Name all-pairs.")
 
         def error_at(epsilon: Fraction) -> float:
             found = self.errors(epsilon)["all-pairs"]

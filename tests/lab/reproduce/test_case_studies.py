@@ -43,7 +43,7 @@ def test_the_census_writes_all_files_and_goes_on_where_it_was(folder, monkeypatc
     with (out / "records.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == census.steps(quick=True)
-    assert {row["method"] for row in rows} == {census.ZEROS, *census.PLANS, census.NOT_PRIVATE}
+    assert {row["method"] for row in rows} == {census.ZEROS, *census.NETWORKS, *census.PLANS, census.NOT_PRIVATE}
     titles = [sheet["title"] for sheet in json.loads((out / "tables.json").read_text())]
     assert "The paper's figures beside ours" in titles
     report = (out / "report.html").read_text()

@@ -19,6 +19,7 @@ from adyton.errors import BadInput
 from adyton.lab.bench.published_dawa import published_dawa
 from adyton.lab.corpus.confirmed import confirm_public
 from adyton.lab.engine import distances
+from adyton.lab.reproduce.networks import NETWORKS, network_estimate
 from adyton.lab.reproduce.outcomes import Job
 from adyton.learning.coding import codes_of
 from adyton.plans import simulate
@@ -111,7 +112,7 @@ def jobs(census: Census, *, quick: bool = False) -> Iterator[Job]:
 
 def steps(*, quick: bool = False) -> int:
     """How many trials there are."""
-    return len(UNITS) * ((len(PLANS) + 1) * trials(quick=quick) + 1)
+    return len(UNITS) * ((len(PLANS) + len(NETWORKS) + 1) * trials(quick=quick) + 1)
 
 
 def _trial(census: Census, name: str, run: Callable[[Queries, int], Reals], seed: int) -> float:
@@ -122,11 +123,17 @@ def _methods(census: Census) -> dict[str, Callable[[Queries, int], Reals]]:
     """An estimate for a workload and a seed, by method."""
     x = census.counts
     plans = {name: partial(_planned, x, "pythia" if name == "auto" else name) for name in PLANS}
-    return {ZEROS: lambda workload, seed: np.zeros(x.shape), **plans, NOT_PRIVATE: partial(_published, x)}
+    networks = {name: partial(_network, x, name) for name in NETWORKS}
+    return {ZEROS: lambda workload, seed: np.zeros(x.shape), **networks, **plans, NOT_PRIVATE: partial(_published, x)}
 
 
 def _planned(x: Integers, name: str, workload: Queries, seed: int) -> Reals:
     return simulate(name, x, workload, EPSILON, seed=seed)
+
+
+def _network(x: Integers, name: str, workload: Queries, seed: int) -> Reals:
+    """It does not depend on the workload."""
+    return network_estimate(name, x, SCHEMA, EPSILON, seed)
 
 
 def _published(x: Integers, workload: Queries, seed: int) -> Reals:

@@ -1,0 +1,174 @@
+"""The programs that choose a Bayesian network privately and measure its tables: PrivBayes, and PrivBayes-LS."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Annotated
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.choice.bought import Bought
+from adyton.kernel.limits import check_request
+from adyton.kernel.mechanisms import MeasureTables, ParentChoice
+from adyton.kernel.shapes import TablesShape
+from adyton.kernel.sources import TableSource
+from adyton.marginals.bayes_network import BayesNetwork
+from adyton.marginals.estimating import Estimated
+from adyton.marginals.pair_model import PairModel
+from adyton.marginals.program import ROWS, Outcome, Program, measured, note
+from adyton.marginals.wanted import MOST_CELLS, Wanted
+from adyton.plans.options import Positive, Share, Within, whole_number
+from adyton.solving.projections import project_to_simplex
+from adyton.solving.residuals import Group, MeasuredTable, Residuals, in_order, residuals
+from adyton.strategies.table_shares import mean_absolute
+from adyton.whole import SAFE
+
+COUNTING = Fraction(1, 20)
+"""What the number of rows costs, unless it is public."""
+MOST_CANDIDATES = 1 << 15
+"""So many tables are looked at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivBayes(Program):
+    """A Bayesian network, chosen privately: each attribute with the few that it depends on most; then their tables.
+
+    Zhang et al., "PrivBayes: private data release via Bayesian networks", SIGMOD 2014. The score of a choice is how
+    many rows would have to move to make an attribute independent of its parents. All tables are products of the noisy
+    conditional ones. The number of rows is private: it is bought, for a twentieth, or given.
+    """
+
+    name = "privbayes"
+    parents: Annotated[int, Within(whole_number, 1, 4)] = 2
+    """The most parents that an attribute can have."""
+    choosing: Share = Fraction(3, 10)
+    """The part that the network costs, of what the number of rows leaves; the tables get the rest."""
+    useful: Positive = Fraction(4)
+    """θ: a table is a candidate if its cells hold so many rows on average, in units of the noise of one."""
+    rows: Annotated[int, Within(whole_number, 0, SAFE)] | None = None
+    """The number of rows, where it is public."""
+
+    def check(self, wanted: Wanted, epsilon: Fraction) -> None:
+        """The choice among, and the measurement of, as many tables as there could be."""
+        Wanted.of(wanted.schema, list(itertools.combinations(wanted.sides, 2)) or wanted.groups).check()
+        groups = self.candidates(wanted.sides, math.inf)
+        shape, least = TablesShape(wanted.schema, groups), epsilon / (1 << 10)
+        check_request(MeasureTables.weighted(range(len(groups))), shape, least)
+        if len(groups) > 1:
+            check_request(self._choice(groups), shape, least)
+
+    def run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
+        """The number of rows, the network, its tables."""
+        bought: tuple[Bought, ...] = ()
+        rows, left, attributes = self.rows, epsilon, len(wanted.sides)
+        if rows is None and attributes > 1:
+            count = source.count(COUNTING * epsilon)
+            noisy, off = float(count.answers[0]), float(count.standard_deviations[0])
+            bought = (note(Bought(ROWS, "the number of rows", noisy, off, COUNTING * epsilon)),)
+            rows, left = max(0, round(noisy)), left - COUNTING * epsilon
+        groups = self.candidates(wanted.sides, (rows or 0) * float((1 - self.choosing) * left) / attributes)
+        tables, chosen = source.tables(groups), list(groups)
+        if len(groups) > attributes:
+            found = tables.choose_parents(self._choice(groups), self.choosing * left)
+            chosen = [in_order((child, *parents), wanted.sides) for child, parents in found.items()]
+            first = groups[0]
+            chosen = chosen if any(first[0] in group for group in chosen) else [first, *chosen]
+            left -= self.choosing * left
+        noisy_tables = measured(tables, dict.fromkeys(chosen, Fraction(1, len(chosen))), left)
+        widest = max(map(len, chosen))
+        why = f"a network of {len(chosen):,} tables of up to {widest} attributes, out of {len(groups):,}"
+        return Outcome(self.name, tuple(noisy_tables), why, bought)
+
+    def candidates(self, sides: Mapping[str, int], signal: float) -> tuple[Group, ...]:
+        """Single attributes, which have no parents, and groups whose cells have at least θ of the *signal*, the rows
+        times the ε of a table: the smallest, as far as they can be worked with. With a larger signal there are never
+        fewer."""
+        found: list[Group] = [(name,) for name in sides]
+        most, room = signal / float(self.useful), MOST_CELLS - sum(sides.values())
+        for size in range(2, min(self.parents + 1, len(sides)) + 1):
+            if math.comb(len(sides), size) > MOST_CANDIDATES:
+                break
+            for group in sorted(itertools.combinations(sides, size), key=lambda group: _cells(sides, group)):
+                own = _cells(sides, group)
+                if own > min(most, room) or len(found) >= MOST_CANDIDATES:
+                    break
+                found.append(group)
+                room -= own
+        return tuple(found)
+
+    def _choice(self, groups: Sequence[Group]) -> ParentChoice:
+        """From the first attribute on."""
+        return ParentChoice(tuple(range(len(groups))), groups[0])
+
+    def estimate(self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
+        """Products of the conditional tables; least squares only for what is to be without bias."""
+        tables = list(measured)
+        squares = residuals(wanted.sides, tables)
+        return Estimated(squares, self.model(wanted, tables, squares) if kept is None else kept)
+
+    def model(self, wanted: Wanted, measured: Sequence[MeasuredTable], squares: Residuals) -> PairModel:
+        """All pairs, by the network; where it is a tree, those that were not measured follow by paths."""
+        total = max(1.0, float(squares.table()))
+        network = BayesNetwork.of(wanted.sides, measured, total)
+        found = _pairs_of(
+            wanted.sides,
+            [one.group for one in measured],
+            lambda *group: np.asarray(total * network.table(*group)),
+            lambda *group: _own_variance(wanted.sides, measured, group),
+        )
+        tree = len(found.pairs) == len(found.forest.pairs)
+        return replace(found, fitted=MappingProxyType({})) if tree else found
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivBayesLs(PrivBayes):
+    """The tables of PrivBayes, solved by least squares: what no table says is taken to be even.
+
+    Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, plan 15. Least
+    squares over the whole domain, of smallest norm, but part by part: the domain is never built.
+    """
+
+    name = "privbayes-ls"
+
+    def model(self, wanted: Wanted, measured: Sequence[MeasuredTable], squares: Residuals) -> PairModel:
+        """All pairs by least squares, each the nearest without negative counts."""
+        total = np.array(max(1.0, float(squares.table())))
+
+        def table(*group: str) -> Reals:
+            solved = squares.table(*group, fill=True)
+            return project_to_simplex(solved.reshape(-1), total).reshape(solved.shape)
+
+        return _pairs_of(wanted.sides, [one.group for one in measured], table, squares.variance)
+
+
+def _pairs_of(
+    sides: Mapping[str, int], groups: Iterable[Group], table: Callable[..., Reals], variance: Callable[..., float]
+) -> PairModel:
+    """The model of single attributes, of the pairs that a measured group has, and of all others."""
+    inside = dict.fromkeys(pair for group in groups for pair in itertools.combinations(in_order(group, sides), 2))
+    errors: dict[Group, float] = {
+        group: mean_absolute(variance(*group)) for group in (*((name,) for name in sides), *inside)
+    }
+    singles = {name: table(name) for name in sides}
+    model = PairModel.of(singles, {pair: table(*pair) for pair in inside}, errors)
+    every = {pair: model.pairs[pair] if pair in inside else table(*pair) for pair in itertools.combinations(sides, 2)}
+    return replace(model, fitted=MappingProxyType(every))
+
+
+def _own_variance(sides: Mapping[str, int], measured: Sequence[MeasuredTable], group: Group) -> float:
+    """Of each cell, by the best of the measured tables that have the group."""
+    return min(
+        one.variance * _cells(sides, one.group) / _cells(sides, group)
+        for one in measured
+        if set(group).issubset(one.group)
+    )
+
+
+def _cells(sides: Mapping[str, int], group: Group) -> int:
+    return math.prod(sides[name] for name in group)
