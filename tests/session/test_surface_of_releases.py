@@ -153,3 +153,17 @@ def test_explanations_say_what_is_coarser(frame, monkeypatch):
     release = session.release(ad.Marginals(way=2), epsilon=1, algorithm="all-pairs")
     assert release.schema == coarsened(schema, 64)
     assert "pay is read in 38 cells instead of 75" in str(release.explain())
+
+
+def test_tables_of_three_attributes_are_measured_themselves(session, frame):
+    task = ad.Marginals(way=3)
+    release = session.release(task, epsilon=1, algorithm="all-tables")
+    found, plain = release.unbiased("age", "sex", "pay"), release.table("age", "sex", "pay")
+    assert found.errors == pytest.approx(np.sqrt(2), rel=0.05)  # one table with the whole budget
+    assert (plain.how, plain.counts.shape, plain.counts.min() >= 0) == ("measured", (20, 3, 8), True)
+    assert list(release.errors().how) == ["measured"]
+    assert session.preview(task, epsilon=1, algorithm="all-tables").expected_error.per_query < 1.5
+    pairs = session.release(task, epsilon=1, algorithm="all-pairs")
+    assert pairs.table("age", "sex", "pay").how == "fitted to pairs"
+    with pytest.raises(BadInput, match="Name all-tables"):
+        session.epsilon_for(task, error=2, algorithm="all-pairs")

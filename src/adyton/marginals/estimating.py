@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,12 +56,15 @@ def estimated(
     singles = {name: _single(squares, name, total, name in ordered) for name in sides}
     own: dict[Pair, float] = {}
     for one in tables:
-        if len(one.group) == 2:
-            first, second = in_order(one.group, sides)
-            own[first, second] = 1 / (1 / own.get((first, second), np.inf) + 1 / one.variance)
+        for first, second in itertools.combinations(in_order(one.group, sides), 2):
+            noise = one.variance * math.prod(sides[name] for name in one.group if name not in (first, second))
+            own[first, second] = 1 / (1 / own.get((first, second), np.inf) + 1 / noise)
     pairs = [pair for pair in own if min(sides[name] for name in pair) > 1]
     errors: dict[Group, float] = {pair: mean_absolute(squares.variance(*pair), own[pair]) for pair in pairs}
     errors |= {(name,): mean_absolute(squares.variance(name)) for name in sides}
+    for one in tables:
+        if len(one.group) > 2:
+            errors[in_order(one.group, sides)] = mean_absolute(squares.variance(*one.group), one.variance)
     model = PairModel.of(singles, {}, {})
     if not pairs:
         return Estimated(squares, PairModel.of(singles, {}, errors))

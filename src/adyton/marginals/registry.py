@@ -6,6 +6,7 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.marginals.all_pairs import AllPairs
+from adyton.marginals.all_tables import AllTables
 from adyton.marginals.chosen_way import ChosenWay
 from adyton.marginals.privbayes import PrivBayes, PrivBayesLs
 from adyton.marginals.program import Program
@@ -16,7 +17,7 @@ from adyton.plans.options import with_options
 
 AUTO = ChosenWay.name
 PROGRAMS: dict[str, type[Program]] = {
-    one.name: one for one in (AllPairs, SelectPairs, PrivBayes, PrivBayesLs, ChosenWay)
+    one.name: one for one in (AllPairs, AllTables, SelectPairs, PrivBayes, PrivBayesLs, ChosenWay)
 }
 
 

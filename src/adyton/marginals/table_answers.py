@@ -72,7 +72,7 @@ def law_of(release: TablesRelease) -> TableMoments:
 
 def one_law(release: TablesRelease) -> bool:
     """Whether what is measured does not depend on the data: then the noise has the same law on all of them."""
-    return release.algorithm == "all-pairs" and not release.bought
+    return release.algorithm in ("all-pairs", "all-tables") and not release.bought
 
 
 def _around(

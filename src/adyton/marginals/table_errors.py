@@ -43,6 +43,8 @@ def how_got(model: PairModel, group: Group) -> str:
         return MEASURED
     if len(names) == 2:
         return model.pair((names[0], names[1]))[1]
+    if names in model.errors:
+        return MEASURED
     connected = any(model.pair(pair)[1] != "independent" for pair in itertools.combinations(names, 2))
     return "fitted to pairs" if connected else "independent"
 
@@ -53,7 +55,11 @@ def total_variation(model: PairModel, group: Group) -> float | None:
     if len(names) == 1 and names in model.errors:
         table = model.singles[names[0]]
         return float(np.minimum(model.errors[names], table).sum() / (2 * max(model.total, 1e-9)))
-    return model.expected_error((names[0], names[1])) if len(names) == 2 else None
+    if len(names) == 2:
+        return model.expected_error((names[0], names[1]))
+    if names not in model.errors:
+        return None
+    return float(np.minimum(model.errors[names], model.table(*names).counts).sum() / (2 * max(model.total, 1e-9)))
 
 
 def expected_error(release: TablesRelease) -> ExpectedError:

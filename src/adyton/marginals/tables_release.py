@@ -23,6 +23,7 @@ from adyton.marginals.table_answers import answered, interval_of, table_interval
 from adyton.marginals.table_errors import expected_error, table_errors
 from adyton.marginals.tables_words import explanation
 from adyton.marginals.wanted import Wanted
+from adyton.marginals.wider_tables import wider_table
 from adyton.plans.expected_error import ExpectedError
 from adyton.release.explanation import Explanation
 from adyton.release.interval import Interval
@@ -104,7 +105,11 @@ class TablesRelease(Released):
     def table(self, *attributes: str) -> Table:
         """Any table, with the least error known; ``.how`` says whether it was measured, comes by a path of measured
         pairs, was fitted to them, or takes attributes for independent."""
-        found = self.model.table(*one_by_one(attributes, self.schema))
+        group = one_by_one(attributes, self.schema)
+        wider = wider_table(self.estimated, group)
+        if wider is not None:
+            return Table(group, self.labels(group), wider, "measured")
+        found = self.model.table(*group)
         return Table(found.group, self.labels(found.group), found.counts, found.how)
 
     def unbiased(self, *attributes: str) -> Table:

@@ -10,6 +10,8 @@ from typing import Any
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.mechanisms import MeasureTables
+from adyton.marginals.all_pairs import AllPairs
+from adyton.marginals.all_tables import AllTables, direct_shares
 from adyton.marginals.deciding import REST
 from adyton.marginals.registry import AUTO, program_named
 from adyton.marginals.table_errors import least_squares_error
@@ -19,9 +21,13 @@ from adyton.schema import Schema
 from adyton.schema.coarsening import changes
 from adyton.session.least_epsilon import least_epsilon
 from adyton.session.outlook import Outlook
+from adyton.session.preview import promised
 from adyton.session.releasing_tables import in_words, measures_tables, wanted_of
 from adyton.solving.residuals import part_variances
 from adyton.tasks import Marginals, Task, as_task
+
+_LINEAR = {AllPairs.name, AllTables.name}
+"""Programs whose error is known beforehand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,27 +65,28 @@ class TablesOutlook:
         return self.wanted.queries
 
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
-        """Of measuring all pairs, in closed form; what choosing some does better depends on the data."""
-        every, found = "all-pairs", dict[str, ExpectedError | None].fromkeys(self.names)
-        if every in found:
-            row_epsilon = epsilon * (1 - self.misfits) / self.schema.rows_per_unit * (REST if self.chooses else 1)
-            shares = self.wanted.shares()
+        """Of measuring all pairs, or all tables, in closed form; what choosing some does better depends on the data."""
+        found = dict[str, ExpectedError | None].fromkeys(self.names)
+        row_epsilon = epsilon * (1 - self.misfits) / self.schema.rows_per_unit * (REST if self.chooses else 1)
+        for name in _LINEAR & found.keys():
+            shares = self.wanted.shares() if name == AllPairs.name else direct_shares(self.wanted)
             variances = MeasureTables(tuple(range(len(shares))), tuple(shares.values())).variances(row_epsilon)
             squares = part_variances(self.wanted.sides, zip(shares, variances.tolist(), strict=True))
-            found[every] = least_squares_error(squares, self.wanted)
+            found[name] = least_squares_error(squares, self.wanted)
         return found
 
     def epsilon_for(self, error: Rational) -> Fraction:
-        """The least ε, to four digits, with which least squares on all pairs has at most this error of an answer."""
+        """The least ε, to four digits, with which least squares have at most this error of an answer."""
         target = float(positive(error, "error", computed=True))
-        if "all-pairs" not in self.names:
+        if promised(self.errors(Fraction(1))) is None:
             name = " or ".join(self.names)
-            raise BadInput(f"the error of {name} depends on the data and has no closed form. Name all-pairs.")
+            other = AllPairs.name if self.task.widest <= 2 else AllTables.name
+            raise BadInput(f"the error of {name} depends on the data and has no closed form. Name {other}.")
 
         def error_at(epsilon: Fraction) -> float:
-            found = self.errors(epsilon)["all-pairs"]
+            found = promised(self.errors(epsilon))
             assert found is not None
-            return found.per_query
+            return found[1].per_query
 
         return least_epsilon(error_at, target, error)
 
@@ -92,7 +99,7 @@ def outlook_of(
     if not measures_tables(asked, schema, algorithm):
         return Outlook.of(asked, schema, algorithm, options, misfits)
     wanted = wanted_of(asked, schema)
-    program_named(algorithm, **options)
+    program_named(algorithm, **options).check(wanted, Fraction(1))
     names = ("all-pairs", "select-pairs") if algorithm == AUTO and wanted.pairs else (algorithm,)
     names = ("all-pairs",) if names == (AUTO,) else names
     return TablesOutlook(asked, wanted, names, len(names) > 1, misfits)
