@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton.queries import Haar, Identity, Kronecker, Marginals, RandomRanges
+from adyton.queries import Haar, Identity, Kronecker, Marginals, RandomRanges, Ranges
 from adyton.release.noise_bounds import radius
 from adyton.solving.general_solvers import DenseSolver
 from adyton.solving.marginals_solver import MarginalsSolver
@@ -32,6 +32,8 @@ def test_marginals_by_parts_are_dense_least_squares():
         rows = np.concatenate(list(asked.rows()))
         assert np.allclose(parts.variances(rows), dense.variances(rows), rtol=1e-9)
         assert parts.total_variance(asked) == pytest.approx(dense.total_variance(asked), rel=1e-9)
+        if isinstance(asked, Ranges):
+            assert np.allclose(noise_moments(parts, asked).variances, dense.variances(rows), rtol=1e-9)
     assert not parts.complete
     assert solver(Marginals((2, 3), [(0, 1), (0,)]), 1.0).complete
 
@@ -51,6 +53,12 @@ def test_moments_are_those_of_the_coefficients(queries, noise):
     variances, fourths = by_coefficients(found, queries, noise, asked)
     assert np.allclose(moments.variances, variances, rtol=1e-9)
     assert np.allclose(moments.fourths, fourths, rtol=1e-9)
+    if isinstance(queries, Identity):
+        ranges = RandomRanges(queries.domain, 9, seed=3)
+        found = noise_moments(found, ranges)
+        variances, fourths = by_coefficients(solver(queries, noise), queries, noise, ranges)
+        assert np.allclose(found.variances, variances, rtol=1e-9)
+        assert np.allclose(found.fourths, fourths, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("decay", "noises"), [(0.99, 1), (0.99, 3), (0.9, 12), (0.5, 4), (0.05, 2)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adyton.queries import Marginals, Queries, Stack, Weighted
+from adyton.queries import Marginals, Queries, Ranges, Stack, Weighted
 from adyton.solving.solvers import Solver
 
 _PROBES = 2
@@ -40,6 +40,16 @@ def determined(measured: Queries, solver: Solver, asked: Queries) -> bool:
     return bool((mistakes.max(axis=0) <= TOLERANCE * sizes.max(axis=0)).all())
 
 
+def narrowed(asked: Ranges) -> list[tuple[int, ...]]:
+    """For each range the axes along which it does not count everything.
+
+    >>> narrowed(Ranges((2, 3), [[0, 0], [1, 0]], [[1, 1], [1, 2]]))
+    [(1,), (0,)]
+    """
+    less = (asked.lower > 0) | (asked.upper < np.array(asked.domain) - 1)
+    return [tuple(np.flatnonzero(line).tolist()) for line in less]
+
+
 def among(measured: Queries, asked: Queries) -> bool:
     """Whether it shows that each of the queries is a sum of measured ones, or a multiple of one."""
     if asked is measured:
@@ -51,4 +61,6 @@ def among(measured: Queries, asked: Queries) -> bool:
             return all(among(measured, part) for part in asked.parts)
         case Marginals() if isinstance(measured, Marginals) and measured.domain == asked.domain:
             return all(any(set(few) <= set(many) for many in measured.axes) for few in asked.axes)
+        case Ranges() if isinstance(measured, Marginals) and measured.domain == asked.domain:
+            return all(any(set(few) <= set(many) for many in measured.axes) for few in set(narrowed(asked)))
     return False

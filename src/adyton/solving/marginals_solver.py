@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from adyton.arrays import Array, Reals
-from adyton.queries import Identity, Marginals, Queries, Stack
+from adyton.arrays import Array, Integers, Reals
+from adyton.queries import Identity, Marginals, Queries, Ranges, Stack
 from adyton.solving.residuals import MeasuredTable, part_variances, residual, residuals
 
 
@@ -63,6 +63,17 @@ class MarginalsSolver:
                 found[place] += variance * float(np.square(residual(own)).sum()) / self._outside(group) ** 2
         return found.reshape(leading)
 
+    def box_variances(self, lower: Integers, upper: Integers) -> Reals:
+        """The same for sums over boxes: Σ_T V_T·Π_T k_i(1 − k_i/n_i)·Π_{∉T} (k_i/n_i)², k_i cells along each axis."""
+        sides = np.array(self._queries.domain, dtype=np.float64)
+        long = (upper - lower + 1).astype(np.float64)
+        spread, level = long * (1 - long / sides), np.square(long / sides)
+        found = np.zeros(len(long))
+        for group, variance in self.parts.items():
+            inside = np.array([str(axis) in group for axis in range(sides.size)])
+            found += variance * np.where(inside, spread, level).prod(axis=1)
+        return found
+
     def total_variance(self, workload: Queries) -> float:
         """In closed form for marginals and cells."""
         match workload:
@@ -72,6 +83,8 @@ class MarginalsSolver:
                 return self._of_table(tuple(self.sides))
             case Marginals() if workload.domain == self._queries.domain:
                 return sum(self._of_table(tuple(map(str, axes))) for axes in workload.axes)
+            case Ranges() if workload.domain == self._queries.domain:
+                return float(self.box_variances(workload.lower, workload.upper).sum())
             case _:
                 return float(sum(self.variances(rows).sum() for rows in workload.rows()))
 

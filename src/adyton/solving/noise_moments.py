@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.queries import Identity, Marginals, Queries, Stack
+from adyton.queries import Identity, Marginals, Queries, Ranges, Stack
+from adyton.solving.determined import narrowed
 from adyton.solving.marginals_solver import MarginalsSolver
 from adyton.solving.product_solver import KroneckerSolver
 from adyton.solving.solvers import CellSolver, Solver
@@ -47,14 +48,15 @@ def noise_moments(solver: Solver, queries: Queries) -> Moments | None:  # noqa: 
     match solver, queries:
         case MarginalsSolver(), Marginals():
             return _of_marginals(solver, queries)
+        case MarginalsSolver(), Ranges():
+            return _of_ranges(solver, queries)
         case KroneckerSolver(), Marginals():
             excess = _largest(laplace_excess(solver.least_noise))
             tables = [solver.table_moments(axes) for axes in queries.axes]
             two, four = (np.concatenate([one[place] for one in tables]) for place in (0, 1))
             return Moments(two, excess * four)
-        case CellSolver(), Marginals() if solver.noise.min() == solver.noise.max():
-            noise, sizes = float(solver.noise[0]), np.array(queries.sizes)
-            summed = np.repeat(queries.cells / sizes, sizes)
+        case CellSolver(), Marginals() | Ranges() if solver.noise.min() == solver.noise.max():
+            noise, summed = float(solver.noise[0]), _summed(queries)
             return Moments(summed * noise, summed * noise**2 * float(laplace_excess(noise)))
         case CellSolver(), Identity():
             return Moments(solver.noise, np.square(solver.noise) * laplace_excess(solver.noise))
@@ -65,8 +67,25 @@ def noise_moments(solver: Solver, queries: Queries) -> Moments | None:  # noqa: 
     return None
 
 
+def _summed(queries: Marginals | Ranges) -> Reals:
+    """How many cells each query adds up."""
+    if isinstance(queries, Ranges):
+        return np.asarray((queries.upper - queries.lower + 1).prod(axis=1), dtype=np.float64)
+    sizes = np.array(queries.sizes)
+    return np.asarray(np.repeat(queries.cells / sizes, sizes))
+
+
 def _largest(values: Reals) -> float:
     return float(np.max(values))
+
+
+def _of_ranges(solver: MarginalsSolver, queries: Ranges) -> Moments:
+    """Of a box of cells: its variance, and at most the kurtosis of a single cell of its table."""
+    law, groups = TableMoments(solver.sides, solver.measured, solver.parts), narrowed(queries)
+    cells = {axes: law.of(tuple(map(str, axes))) for axes in set(groups)}
+    excess = {axes: four / two**2 if two else 0.0 for axes, (two, four) in cells.items()}
+    variances = solver.box_variances(queries.lower, queries.upper)
+    return Moments(variances, np.square(variances) * np.array([excess[axes] for axes in groups]))
 
 
 def _of_marginals(solver: MarginalsSolver, queries: Marginals) -> Moments:
