@@ -116,6 +116,8 @@ def test_saved_and_read_back(released, tmp_path):
     assert str(again.explain()) == str(released.explain())
     page = (tmp_path / "out" / "report.html").read_text()
     assert "a × b: measured" in page
+    assert page.count('href="#table-0-1"') == 2  # in the grid, and in the list
+    assert page.count('id="table-0-1"') == 1
     assert "The budget" in page
     assert len(list((tmp_path / "out" / "tables").glob("*.csv"))) == 15
     again.save(tmp_path / "out", overwrite=True)

@@ -24,6 +24,8 @@ _SHOWN, _WRITTEN = 24, 64
 """How many cells of an attribute are drawn, and up to how many cells of a table are written out."""
 _WIDTH = 440.0
 _CONFIDENCE = 0.95
+Cell = tuple[str, str]
+"""A count and its bounds, which may be empty."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Panel:
     told: str
     picture: Markup
     columns: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[str, ...]], ...]
+    lines: tuple[tuple[str, tuple[Cell, ...]], ...]
     """Label and counts of each row, if the table is small."""
 
 
@@ -92,7 +94,7 @@ def _joined(counts: Reals, axes: Sequence[DisplayAxis]) -> Reals:
 
 def _written(
     release: TablesRelease, pair: tuple[str, str]
-) -> tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
+) -> tuple[tuple[str, ...], tuple[tuple[str, tuple[Cell, ...]], ...]]:
     """Counts with their bounds, a line for each cell of the first attribute."""
     table = release.bounded(pair, _CONFIDENCE)
     rows, columns = release.labels(pair)
@@ -105,6 +107,5 @@ def _written(
     return tuple(map(str, columns)), tuple((str(label), tuple(line)) for label, line in zip(rows, cells, strict=True))
 
 
-def _cell(count: float, lower: float, upper: float) -> str:
-    bounds = f" ({lower:,.0f} – {upper:,.0f})" if np.isfinite(upper) else ""
-    return f"{count:,.0f}{bounds}"
+def _cell(count: float, lower: float, upper: float) -> Cell:
+    return f"{count:,.0f}", f"{lower:,.0f} – {upper:,.0f}" if np.isfinite(upper) else ""
