@@ -11,7 +11,6 @@ from adyton.release.interval import Interval, Kind
 from adyton.release.noise_bounds import radius
 from adyton.solving.noise_moments import Moments
 from adyton.solving.residuals import Group, in_order
-from adyton.solving.table_moments import TableMoments
 from adyton.tasks.questions import Cells, as_boxes
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def answered(release: TablesRelease, queries: object) -> Reals:
 def interval_of(release: TablesRelease, queries: object, confidence: float) -> Interval:
     """Answers with bounds: those of least squares, wide enough to hold the answer, too."""
     boxes, squares = as_boxes(release.schema, queries), release.estimated.squares
-    law = law_of(release)
+    law = release.law
     centres, variances, fourths = [], [], []
     for box in boxes:
         group = _group(release, box)
@@ -58,16 +57,10 @@ def table_interval(release: TablesRelease, group: Group, confidence: float) -> I
     if squares.missing(*group):
         nothing = np.full(counts.shape, np.inf)
         return _around(release, counts, np.zeros(counts.shape), nothing, np.zeros(counts.shape), confidence)
-    variance, fourth = law_of(release).of(group)
+    variance, fourth = release.law.of(group)
     same = np.ones(counts.shape)
     excess = fourth / variance**2 * same if variance else 0 * same
     return _around(release, counts, squares.table(*group), variance * same, excess, confidence)
-
-
-def law_of(release: TablesRelease) -> TableMoments:
-    """How the noise of least squares is spread."""
-    measured = [(one.group, one.variance) for one in release.measured]
-    return TableMoments(release.wanted.sides, measured, release.estimated.squares.variances)
 
 
 def one_law(release: TablesRelease) -> bool:

@@ -35,6 +35,7 @@ from adyton.release.staging import staged
 from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.solving.residuals import MeasuredTable
+from adyton.solving.table_moments import TableMoments
 from adyton.tasks import Marginals
 
 if TYPE_CHECKING:
@@ -91,6 +92,12 @@ class TablesRelease(Released):
     def estimated(self) -> Estimated:
         """Least squares, and the model: the same measurements always give the same."""
         return program_named(self.algorithm, **self.options).estimate(self.wanted, self.measured, self.kept)
+
+    @cached_property
+    def law(self) -> TableMoments:
+        """How the noise of least squares is spread in any table."""
+        measured = [(one.group, one.variance) for one in self.measured]
+        return TableMoments(self.wanted.sides, measured, self.estimated.squares.variances)
 
     @property
     def model(self) -> PairModel:
