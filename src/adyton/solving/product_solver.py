@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from adyton.arrays import Array, Reals
-from adyton.queries import Haar, Identity, Kronecker, Queries, Ranges
+from adyton.queries import Haar, Hierarchy, Identity, Kronecker, Queries, Ranges
+from adyton.queries.product_parts import product_parts
 from adyton.remembered import cached_property
+from adyton.solving.augmented import AugmentedSolver
+from adyton.solving.trees import TreeSolver
 
-LARGEST_FACTOR = 4096
-"""The longest axis whose inverse is written out."""
+LARGEST_FACTOR, LARGEST_SOLVED = 4096, 8192
+"""The longest axis whose inverse is written out: from all coefficients, and by a solver for trees and the like."""
 _NEARLY = 1e-3
 
 
@@ -21,7 +25,7 @@ def noise_by_axis(queries: Kronecker, noise: Reals) -> list[Reals] | None:
 
     None where they are no products, or an axis is too long for its inverse to be written out.
     """
-    if max(factor.cells for factor in queries.factors) > LARGEST_FACTOR:
+    if any(factor.cells > (LARGEST_SOLVED if _solved(factor) else LARGEST_FACTOR) for factor in queries.factors):
         return None
     table = noise.reshape([factor.count for factor in queries.factors])
     corner = (0,) * table.ndim
@@ -77,12 +81,23 @@ class KroneckerSolver:
             case Ranges() if list(workload.domain) == self._sides:
                 sides = [workload.side(axis) for axis in range(len(self._sides))]
             case Kronecker() if [factor.cells for factor in workload.factors] == self._sides:
-                axes = zip(workload.factors, self._spreads, strict=True)
-                return math.prod(float(np.square(factor @ spread.T).sum()) for factor, spread in axes)
+                return self._product_variance(workload.factors)
             case _:
+                parts = product_parts(workload) or []
+                if parts and [factor.cells for factor in parts[0].factors] == self._sides:
+                    return float(sum(part.weight**2 * self._product_variance(part.factors) for part in parts))
                 return float(sum(self.variances(rows).sum() for rows in workload.rows()))
         norms = [np.square(side @ spread.T).sum(axis=0) for side, spread in zip(sides, self._spreads, strict=True)]
         return float(functools.reduce(np.multiply, norms).sum())
+
+    def _product_variance(self, factors: Sequence[Queries]) -> float:
+        axes = zip(factors, self._spreads, strict=True)
+        return math.prod(float(np.square(factor @ spread.T).sum()) for factor, spread in axes)
+
+
+def _solved(factor: Queries) -> bool:
+    """Whether there is a solver that takes linear time."""
+    return isinstance(factor, Identity | Haar | Hierarchy) or AugmentedSolver.suits(factor)
 
 
 def _inverse(factor: Queries, noise: Reals) -> Reals:
@@ -91,5 +106,9 @@ def _inverse(factor: Queries, noise: Reals) -> Reals:
         return np.asarray(factor.inverse(np.eye(factor.count)).T)
     if isinstance(factor, Identity):
         return np.eye(factor.cells)
+    if AugmentedSolver.suits(factor):
+        return np.asarray(AugmentedSolver(factor, noise).solve(np.eye(factor.count)).T)
+    if isinstance(factor, Hierarchy):
+        return np.asarray(TreeSolver(factor, noise).solve(np.eye(factor.count)).T)
     deviations = np.sqrt(noise)
     return np.asarray(np.linalg.pinv((factor @ np.eye(factor.cells)).T / deviations[:, None]) / deviations)
