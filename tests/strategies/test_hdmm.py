@@ -245,7 +245,8 @@ def test_what_a_workload_asks_about_sets_of_axes(name):
     assert exact <= error_of(Strategy(Identity(DOMAIN)), workload) * (1 + 1e-3)
     assert exact <= np.sqrt(2 * weighted_marginals(workload)[1]) * (1 + 2e-3)
     noise = np.square(1 / (np.ones(strategy.queries.count) if strategy.weights is None else strategy.weights))
-    for queries, own in ((strategy.queries, noise), (Marginals(DOMAIN, way=2), np.repeat([3.0, 1.0, 0.5], [18, 12, 6]))):
+    pairs = Marginals(DOMAIN, way=2), np.repeat([3.0, 1.0, 0.5], [18, 12, 6])
+    for queries, own in ((strategy.queries, noise), pairs):
         fast, slow = solver(queries, own), DenseSolver(queries, own)
         assert not isinstance(fast, DenseSolver)
         assert fast.complete == slow.complete

@@ -1,8 +1,8 @@
 """How much a workload asks about each set of axes: what depends on them together, and on no other.
 
-The cells of a domain with d axes fall into 2^d orthogonal spaces, one for every set T of axes: functions that vary along
-each axis of T with mean zero, and are constant along all others. P_T is the projection on that space. Strategies of
-marginals have one variance in each, so that their error on W follows from the energies tr(P_T·WᵀW).
+Functions of the cells fall apart into 2^d orthogonal spaces for d axes, one for every set T of axes: those that vary
+along each axis of T with mean zero, and are constant along all others. P_T is the projection on that space. Strategies
+of marginals have one variance in each, so that their error on W follows from the energies tr(P_T·WᵀW).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class ProductPart:
     """One for each axis."""
 
 
-def product_parts(workload: Queries) -> list[ProductPart] | None:
+def product_parts(workload: Queries) -> list[ProductPart] | None:  # noqa: PLR0911
     """The workload as a union of products; None where it is none, or not seen to be one.
 
     >>> [[str(factor) for factor in part.factors] for part in product_parts(Marginals((2, 3), way=1))]

@@ -11,7 +11,19 @@ import numpy as np
 
 from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
-from adyton.queries import Cells, Grid, Identity, Kronecker, Marginals, Queries, Ranges, Reduction, Stack, Total, Weighted
+from adyton.queries import (
+    Cells,
+    Grid,
+    Identity,
+    Kronecker,
+    Marginals,
+    Queries,
+    Ranges,
+    Reduction,
+    Stack,
+    Total,
+    Weighted,
+)
 from adyton.queries.product_parts import product_parts
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy

@@ -1,9 +1,9 @@
 """OPT_⊗: one strategy for each axis, optimised in turn for a union of products.
 
 McKenna, Miklau, Hay and Machanavajjhala, "Optimizing error of high-dimensional statistical queries under differential
-privacy", PVLDB 2018. With a strategy of norm 1 along each axis, a product of queries has the product of their variances,
-so that the squared error is Σ_j w_j²·Π_i v_ij for v_ij the error of axis i on its factor in part j. As a function of one
-axis alone that is the error on its factors, each weighted with what the other axes leave.
+privacy", PVLDB 2018. With a strategy of norm 1 along each axis, a product of queries has the product of their
+variances, so that the squared error is Σ_j w_j²·Π_i v_ij for v_ij the error of axis i on its factor in part j. As a
+function of one axis alone that is the error on its factors, each weighted with what the other axes leave.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ _ROUNDS = 4
 _ENOUGH = 0.999
 
 
-def best_product(
-    parts: Sequence[ProductPart], along: Callable[[Queries], Strategy]
-) -> tuple[Strategy, float]:
+def best_product(parts: Sequence[ProductPart], along: Callable[[Queries], Strategy]) -> tuple[Strategy, float]:
     """The product of one strategy for each axis, which *along* finds; and the squared error, with variance 1 at weight
     1. Starts from single cells, and stays there if nothing is better."""
     sides = [factor.cells for factor in parts[0].factors]

@@ -68,8 +68,8 @@ def test_the_metric_of_the_census():
 
 
 def test_identity_errs_as_in_table_1_with_continuous_noise():
-    """24.18 = 10⁹·√(2/1.4 million)/49,436, as the paper says. Discrete noise at ε = 1 has a variance of 1.84 in place of
-    2, and errs by 23.2 on as many rows. A deviation is 0.1% of either."""
+    """24.18 = 10⁹·√(2/1.4 million)/49,436, as the paper says. Discrete noise at ε = 1 has a variance of 1.84 in place
+    of 2, and errs by 23.2 on as many rows. A deviation is 0.1% of either."""
     counts = np.zeros(census.SCHEMA.shape, dtype=np.int64)
     counts[0, 0, 0, 0, 0] = 49_436
     table, random = Census(counts), np.random.default_rng(0)

@@ -126,8 +126,10 @@ def _solution(tree: Hierarchy, way: str) -> Callable[[Reals], object]:
     if way == "tree, non-negative":
         return lambda answers: nonnegative_tree_least_squares(tree, answers, ones)
     if way == "dense direct":
+        from scipy.linalg import lstsq
+
         matrix = np.concatenate(list(tree.rows()))
-        return lambda answers: np.linalg.lstsq(matrix, answers)[0]
+        return lambda answers: lstsq(matrix, answers, lapack_driver="gelsy")[0]  # by QR
     from scipy import sparse
     from scipy.sparse.linalg import lsmr
 
