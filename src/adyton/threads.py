@@ -14,7 +14,7 @@ def one_thread() -> AbstractContextManager[Any]:
     4
     """
     try:
-        from threadpoolctl import threadpool_limits
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         return nullcontext()
     limits: AbstractContextManager[Any] = threadpool_limits(1)

@@ -104,7 +104,7 @@ def _dimensions(domain: tuple[int, ...]) -> Reals:
     """Of the space of every set of axes."""
     numbers = np.arange(1 << len(domain))
     members = (numbers[:, None] >> np.arange(len(domain)) & 1).astype(bool)
-    return np.where(members, np.array(domain, dtype=np.float64) - 1, 1.0).prod(axis=1)
+    return np.asarray(np.where(members, np.array(domain, dtype=np.float64) - 1, 1.0).prod(axis=1))
 
 
 def _first(dimensions: int, axis: int) -> tuple[slice, ...]:

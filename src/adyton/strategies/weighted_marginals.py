@@ -101,7 +101,7 @@ def _starts(asked: Reals) -> list[Reals]:
 def _summed(domain: tuple[int, ...]) -> Reals:
     """For every set of axes, how many cells its marginal sums up in one."""
     members = (np.arange(1 << len(domain))[:, None] >> np.arange(len(domain)) & 1).astype(bool)
-    return np.where(members, 1.0, np.array(domain, dtype=np.float64)).prod(axis=1)
+    return np.asarray(np.where(members, 1.0, np.array(domain, dtype=np.float64)).prod(axis=1))
 
 
 def _over_subsets(values: Reals) -> Reals:
