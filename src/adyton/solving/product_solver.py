@@ -44,7 +44,9 @@ class KroneckerSolver:
 
     def __init__(self, queries: Kronecker, noise: list[Reals]) -> None:
         self._queries = queries
-        self._inverses = [_inverse(factor, own) for factor, own in zip(queries.factors, noise, strict=True)]
+        found = [_inverse(factor, own) for factor, own in zip(queries.factors, noise, strict=True)]
+        self._inverses = [inverse for inverse, _ in found]
+        self._known = [complete for _, complete in found]
         pairs = zip(self._inverses, noise, strict=True)
         self._spreads = [inverse * np.sqrt(own) for inverse, own in pairs]  # times its transpose: the covariance
         self._sides = [factor.cells for factor in queries.factors]
@@ -52,7 +54,10 @@ class KroneckerSolver:
     @cached_property
     def complete(self) -> bool:
         """Whether each axis is determined."""
-        return all(np.linalg.matrix_rank(inverse) == inverse.shape[0] for inverse in self._inverses)
+        pairs = zip(self._inverses, self._known, strict=True)
+        return all(
+            np.linalg.matrix_rank(inverse) == inverse.shape[0] if known is None else known for inverse, known in pairs
+        )
 
     def solve(self, answers: Array) -> Reals:
         """One step per axis."""
@@ -100,15 +105,14 @@ def _solved(factor: Queries) -> bool:
     return isinstance(factor, Identity | Haar | Hierarchy) or AugmentedSolver.suits(factor)
 
 
-def _inverse(factor: Queries, noise: Reals) -> Reals:
-    """The weighted A⁺ as a table, cells × answers."""
+def _inverse(factor: Queries, noise: Reals) -> tuple[Reals, bool | None]:
+    """The weighted A⁺ as a table, cells × answers; and whether it determines every cell, where that is known."""
     if isinstance(factor, Haar):
-        return np.asarray(factor.inverse(np.eye(factor.count)).T)
+        return np.asarray(factor.inverse(np.eye(factor.count)).T), True
     if isinstance(factor, Identity):
-        return np.eye(factor.cells)
-    if AugmentedSolver.suits(factor):
-        return np.asarray(AugmentedSolver(factor, noise).solve(np.eye(factor.count)).T)
-    if isinstance(factor, Hierarchy):
-        return np.asarray(TreeSolver(factor, noise).solve(np.eye(factor.count)).T)
+        return np.eye(factor.cells), True
+    if AugmentedSolver.suits(factor) or isinstance(factor, Hierarchy):
+        own = TreeSolver(factor, noise) if isinstance(factor, Hierarchy) else AugmentedSolver(factor, noise)
+        return np.asarray(own.solve(np.eye(factor.count)).T), own.complete
     deviations = np.sqrt(noise)
-    return np.asarray(np.linalg.pinv((factor @ np.eye(factor.cells)).T / deviations[:, None]) / deviations)
+    return np.asarray(np.linalg.pinv((factor @ np.eye(factor.cells)).T / deviations[:, None]) / deviations), None
