@@ -45,6 +45,27 @@ def one_sentence(text: str) -> bool:
     return text.startswith("adyton: ") and text.endswith(".\n") and text.count("\n") == 1 and "Traceback" not in text
 
 
+def test_what_was_free_in_parts_of_a_split_is_one_line(tmp_path: Path):
+    path = tmp_path / "visits.ledger"
+    with Ledger.open(path, total=1, dataset="visits") as ledger:
+        for number in range(4):
+            for step in (f"split(4 groups)[{number}]", f"split(age = {number})"):
+                amount = Fraction(1, 4) if number == 0 else Fraction(0)
+                ledger.settle(ledger.debit(amount, lineage=["root", step], operator="laplace"), "answered")
+        for number in range(4):
+            ledger.settle(ledger.debit(Fraction(0), lineage=["root", f"split(age = {number})"], operator="x"), "failed")
+        for number in range(3):
+            entry = ledger.debit(Fraction(0), lineage=["root", f"split(9 groups)[{number}]", "y"], operator="z")
+            ledger.settle(entry, "answered")
+    lines = run("ledger", path, columns=160).stdout.splitlines()
+    assert sum("laplace" in line for line in lines) == 8  # two splits took turns
+    assert sum("failed" in line for line in lines) == 4
+    (folded,) = [line for line in lines if "13–15" in line]
+    assert "root > split(9 groups) " in folded
+    assert "3 measurements in further parts, which share no row" in folded
+    assert len(json.loads(run("ledger", path, "--json").stdout)["entries"]) == 15
+
+
 def test_the_table_shows_every_entry_on_one_line(path: Path):
     result = run("ledger", path)
     assert result.exit_code == 0

@@ -19,12 +19,13 @@ from adyton.queries import (
     Total,
 )
 from adyton.queries.stripes import stripe_parts, stripe_workload, stripes_of, whole_of
+from adyton.selection.along_stripes import fixed_error, striped_plan
 from adyton.selection.closed_form import ClosedForm
-from adyton.selection.closed_form import _striped as striped_choice
 from adyton.solving.general_solvers import DenseSolver
 from adyton.solving.solvers import solver
 from adyton.solving.striped_solver import StripedSolver
 from adyton.strategies import hierarchies
+from adyton.strategies.optimal_levels import level_energy_of, optimal_levels
 
 DOMAIN = (3, 8, 2)
 ANY = [Stack([Identity(side), Total(side)]) for side in DOMAIN]
@@ -159,10 +160,28 @@ def test_too_many_stripes_are_refused_before_anything_is_spent():
     assert kernel.spent == 0
 
 
-def test_auto_takes_stripes_on_large_domains_with_one_long_axis():
-    selector, domain = ClosedForm.of(3), (2048, 8, 8)
+def test_auto_takes_stripes_where_they_are_expected_to_err_least():
+    selector, domain = ClosedForm.of(3), (256, 6, 6)
     assert selector.candidates(Identity(domain)) == ["change-points-striped"]
-    assert selector.candidates(Marginals(domain, way=2)) == ["staged-hierarchy-striped"]
-    assert striped_choice(Marginals(domain, [(1, 2)])) is None  # only totals of stripes are asked for
-    assert striped_choice(Identity((512, 16, 16))) is None
-    assert striped_choice(Identity((2048, 8, 2))) is None
+    pairs = Marginals(domain, way=2)
+    assert "staged-hierarchy-striped" in selector.candidates(pairs)
+    source = Kernel.simulated(np.zeros(domain, dtype=int), epsilon=1, seed=0).root
+    chosen = selector.choose(source, pairs, F(1))
+    assert chosen.algorithm == "staged-hierarchy-striped"
+    assert chosen.errors[chosen.algorithm] == min(chosen.errors.values())
+    assert selector.choose(source, pairs, F(12)).algorithm == "identity"  # discrete noise is next to nothing
+    assert selector.choose(source, pairs, F(1), ordered=False).algorithm == "hdmm"
+    assert striped_plan(Marginals(domain, [(1, 2)])) is None  # only totals of stripes are asked for
+    assert striped_plan(Identity((63, 16, 16))) is None
+    assert striped_plan(Identity((66, 65, 64))) is None  # too many stripes
+
+
+def test_the_fixed_counterpart_of_stripes_errs_as_said():
+    """The best levels in every stripe, from a workload whose stripes are not asked alike."""
+    workload = Marginals((64, 3, 2), way=2)
+    levels = optimal_levels(64, level_energy_of(stripe_workload(workload, 0)))
+    line = levels.strategy(64)
+    queries = Kronecker([line.queries, Identity(3), Identity(2)])
+    noise = 2 * np.repeat(np.square(1 / line.weights), 6)
+    dense = solver(queries, noise).total_variance(workload)
+    assert fixed_error(workload, F(1, 2)) == pytest.approx(2 * np.sqrt(dense), rel=1e-6)

@@ -24,12 +24,15 @@ from adyton.queries import (
     Total,
     Weighted,
 )
+from adyton.queries.energies_by_axes import energies_by_axes
+from adyton.solving.general_solvers import DenseSolver
+from adyton.solving.solvers import solver
 from adyton.solving.trees import TreeSolver
 from adyton.strategies import one_order as module
 from adyton.strategies.base import Strategy
 from adyton.strategies.hdmm import hdmm
 from adyton.strategies.p_identity import Problem, optimise
-from adyton.strategies.weighted_marginals import _over_supersets, _spaces, optimal_weights, weighted_marginals
+from adyton.strategies.weighted_marginals import weighted_marginals
 
 
 def dense(queries):
@@ -201,16 +204,15 @@ def test_other_workloads_of_several_axes():
 )
 def test_marginals(domain, sets):
     workload = Marginals(domain, sets)
-    strategy = weighted_marginals(workload)
+    strategy, closed_form = weighted_marginals(workload)
     error = error_of(strategy, workload)
     assert error <= np.sqrt(2 * workload.count) * len(sets) * (1 + 1e-3)
     assert error <= np.sqrt(2 * workload.squared_norm()) * (1 + 1e-3)
-    theta = optimal_weights(workload)
-    assert theta.sum() == pytest.approx(1)
-    importance, summed, _ = _spaces(workload)
-    asked = importance > 0
-    closed_form = (importance[asked] / _over_supersets(theta**2 * summed)[asked]).sum()
     assert error == pytest.approx(np.sqrt(2 * closed_form))
+    theta = np.zeros(1 << len(domain))
+    for chosen, first in zip(strategy.queries.axes, np.cumsum([0, *strategy.queries.sizes[:-1]]), strict=True):
+        theta[sum(1 << axis for axis in chosen)] = strategy.weights[first]
+    assert theta.sum() == pytest.approx(1)
     random = np.random.default_rng(0)
     for _ in range(20):  # no other weights do better
         other = np.maximum(theta + random.normal(size=theta.size) * 0.03, 1e-4)
@@ -218,6 +220,41 @@ def test_marginals(domain, sets):
         queries = Marginals(domain, axes)
         rival = Strategy(queries, np.repeat(other, queries.sizes))
         assert error_of(rival, workload) >= error * (1 - 1e-3)
+
+
+DOMAIN = (6, 3, 2)
+UNIONS = {
+    "weighted pairs": Weighted(Marginals(DOMAIN, way=2), np.repeat([3.0, 1.0, 0.5], [18, 12, 6])),
+    "prefixes or any": Kronecker([Prefix(6), Stack([Identity(3), Total(3)]), Stack([Identity(2), Total(2)])]),
+    "both": Stack([Kronecker([Prefix(6), Identity(3), Total(2)]), Weighted(Marginals(DOMAIN, way=1), 3.0)]),
+    "weighted boxes": Weighted(RandomRanges(DOMAIN, 9, seed=1), np.arange(1, 10)),
+}
+
+
+@pytest.mark.parametrize("name", UNIONS)
+def test_what_a_workload_asks_about_sets_of_axes(name):
+    """tr(P_T·WᵀW) from the matrices; and by them, and axis by axis, the error of whatever HDMM chooses."""
+    workload = UNIONS[name]
+    energies, gram = energies_by_axes(workload), workload.gram()
+    for number, energy in enumerate(energies):
+        means = [np.full((side, side), 1 / side) for side in DOMAIN]
+        factors = [np.eye(len(m)) - m if number >> axis & 1 else m for axis, m in enumerate(means)]
+        assert energy == pytest.approx(np.vdot(functools.reduce(np.kron, factors), gram))
+    strategy = hdmm(workload)
+    exact = error_of(strategy, workload)
+    assert exact <= error_of(Strategy(Identity(DOMAIN)), workload) * (1 + 1e-3)
+    assert exact <= np.sqrt(2 * weighted_marginals(workload)[1]) * (1 + 2e-3)
+    noise = np.square(1 / (np.ones(strategy.queries.count) if strategy.weights is None else strategy.weights))
+    pairs = Marginals(DOMAIN, way=2), np.repeat([3.0, 1.0, 0.5], [18, 12, 6])
+    for queries, own in ((strategy.queries, noise), pairs):
+        fast, slow = solver(queries, own), DenseSolver(queries, own)
+        assert not isinstance(fast, DenseSolver)
+        assert fast.complete == slow.complete
+        assert fast.total_variance(workload) == pytest.approx(slow.total_variance(workload))
+        answers = np.random.default_rng(0).normal(size=(2, queries.count))
+        np.testing.assert_allclose(fast.solve(answers), slow.solve(answers), atol=1e-9)
+        rows = dense(workload)
+        np.testing.assert_allclose(fast.variances(rows), slow.variances(rows), atol=1e-9)
 
 
 def test_bad_workloads_are_refused():

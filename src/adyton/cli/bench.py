@@ -29,6 +29,7 @@ _BENCHMARKS: dict[str, tuple[str, ...]] = {
     "classifiers": _DATA,
     "learning": (),
     "pairs": _DATA,
+    "stripes": _DATA,
 }
 """Each a module of :mod:`adyton.lab.bench`, and what it takes of the options."""
 _LONG = "judged"
@@ -40,7 +41,8 @@ _HELP = (
     "it takes to choose an algorithm), clipped (what is chosen, against noise cut off at zero), judged (the selectors "
     "of the package on the inputs of the Pythia paper), intervals (how often they hold the true count), classifiers "
     "(the one that is chosen, and each single one, on nursery, contraceptive and HIV-1), learning (from a million "
-    "rows, against the bare group-bys) or pairs (tables of many attributes, against independent noise cut off at zero)."
+    "rows, against the bare group-bys), pairs (tables of many attributes, against independent noise cut off at zero) "
+    "or stripes (plans along the longest of several attributes, against the best of known error)."
 )
 
 

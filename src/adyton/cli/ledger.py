@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from adyton.kernel.ledger import Entry, LedgerReport
 
 _NARROW = 100
+_FEW = 3
+_PART = re.compile(r"(split\(.*?)(?: = .*\)|\)\[\d+\])")
+"""A step of a lineage: the split, and which part of it."""
 _RAISE = "raise"
 
 
@@ -120,8 +126,8 @@ def _print(report: LedgerReport, console: Console) -> None:
     if not report.entries:
         console.print("No entries yet.")
     elif console.width < _NARROW:
-        for entry in report.entries:
-            _print_narrow(entry, console)
+        for line in _lines(report.entries):
+            _print_narrow(line, console)
     else:
         _print_table(report, console)
     for event in report.events:
@@ -141,32 +147,68 @@ def _print_table(report: LedgerReport, console: Console) -> None:
     table.add_column("lineage", overflow="fold")
     table.add_column("operator", overflow="fold")
     table.add_column("status", no_wrap=True)
-    for entry in report.entries:
-        table.add_row(
-            str(entry.number),
-            _moment(entry.time),
-            display(entry.amount),
-            display(entry.spent_after),
-            Text(_path(entry)),
-            Text(printable(entry.operator)),
-            entry.status,
-        )
+    for line in _lines(report.entries):
+        table.add_row(*line[:4], Text(line.lineage), Text(line.operator), line.status)
     console.print(table)
 
 
-def _print_narrow(entry: Entry, console: Console) -> None:
+def _print_narrow(line: _Line, console: Console) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    amounts = f"{display(entry.amount)} (spent after: {display(entry.spent_after)})"
-    console.print(Text(f"{entry.number}. {amounts}", style="bold"))
-    for line in (_moment(entry.time), _path(entry), f"{printable(entry.operator)}, {entry.status}"):
-        if line:
-            console.print(Padding(Text(line, overflow="fold"), (0, 0, 0, 3)))
+    console.print(Text(f"{line.number}. {line.amount} (spent after: {line.spent_after})", style="bold"))
+    for words in (line.time, line.lineage, f"{line.operator}, {line.status}"):
+        if words:
+            console.print(Padding(Text(words, overflow="fold"), (0, 0, 0, 3)))
 
 
-def _path(entry: Entry) -> str:
-    return printable(" > ".join(entry.lineage))
+class _Line(NamedTuple):
+    """What is shown of an entry, or of several."""
+
+    number: str
+    time: str
+    amount: str
+    spent_after: str
+    lineage: str
+    operator: str
+    status: str
+
+
+def _lines(entries: Sequence[Entry]) -> Iterator[_Line]:
+    """A line for each entry; one for all that were free, one after the other, in parts of one split: no row is in two
+    parts, and what was spent on the first of them pays for the others."""
+    for split, found in itertools.groupby(entries, _free_part):
+        group = list(found)
+        if not split or len(group) < _FEW:
+            yield from map(_line, group)
+            continue
+        first, last = group[0], group[-1]
+        yield _line(first)._replace(
+            number=f"{first.number}–{last.number}",
+            lineage=printable(split),
+            operator=f"{len(group):,} measurements in further parts, which share no row",
+        )
+
+
+def _free_part(entry: Entry) -> str:
+    """The split that an entry which cost nothing and was answered belongs to; nothing for others."""
+    if not entry.amount and entry.status == "answered":
+        for place, step in enumerate(entry.lineage):
+            if found := _PART.fullmatch(step):
+                return " > ".join((*entry.lineage[:place], f"{found[1]})"))
+    return ""
+
+
+def _line(entry: Entry) -> _Line:
+    return _Line(
+        str(entry.number),
+        _moment(entry.time),
+        display(entry.amount),
+        display(entry.spent_after),
+        printable(" > ".join(entry.lineage)),
+        printable(entry.operator),
+        entry.status,
+    )
 
 
 def _moment(time: str) -> str:

@@ -226,5 +226,6 @@ class Plan(ABC):
 
 @lru_cache(maxsize=16)
 def _merging(alike: Callable[[Queries], Partition], workload: Queries) -> Merging:
-    """Once for all plans that merge in the same way."""
-    return Merging.of(workload, alike(workload))
+    """Once for all plans that merge in the same way. Axes are kept where no order of the groups is asked for."""
+    groups = alike(workload)
+    return Merging.keeping_axes(workload, groups) if alike is Plan.alike else Merging.of(workload, groups)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Identity, Marginals, Prefix, Queries, Ranges, Stack, Total
+from adyton.queries.product_parts import product_parts
 from adyton.queries.size import Size
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ Effort: TypeAlias = Literal["light", "usual", "search", "dense"]
 """What it takes to find the queries that a plan measures, and its error: next to nothing, a look at every coefficient,
 a numerical optimisation, or equations for all cells at once."""
 _MOST_COEFFICIENTS = 1 << 24
-_MOST_SEARCHED, _MOST_SEARCHED_OF_MARGINALS = 1 << 14, 1 << 21
-"""Up to how many cells an optimisation ends soon. Of marginals the weights are found on sets of axes, not on cells."""
+_MOST_SEARCHED, _MOST_SEARCHED_BY_AXES = 1 << 14, 1 << 21
+"""Up to how many cells an optimisation ends soon. Of marginals the weights are found on sets of axes, of products on
+each axis by itself, not on cells."""
 
 
 def soon(effort: Effort, workload: Queries) -> bool:
@@ -40,12 +42,20 @@ def soon(effort: Effort, workload: Queries) -> bool:
             return True
         case "dense":
             return False
-        case "search" if isinstance(workload, Marginals):
-            return workload.cells <= _MOST_SEARCHED_OF_MARGINALS
         case "search":
-            return few and workload.cells <= _MOST_SEARCHED
+            by_axes = workload.cells <= _MOST_SEARCHED_BY_AXES and _by_axes(workload)
+            return by_axes or (few and workload.cells <= _MOST_SEARCHED)
         case _:
             return few
+
+
+@lru_cache(maxsize=16)
+def _by_axes(workload: Queries) -> bool:
+    """Whether it is made of marginals, or of products with short axes."""
+    parts = product_parts(workload) if len(workload.domain) > 1 else None
+    return isinstance(workload, Marginals) or (
+        parts is not None and all(factor.cells <= _MOST_SEARCHED >> 1 for part in parts for factor in part.factors)
+    )
 
 
 def check_reach(epsilon: Fraction) -> None:

@@ -9,7 +9,14 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Reals
 from adyton.kernel.sources import VectorSource
-from adyton.partitions import lift, reduce_workload, tells_apart
+from adyton.partitions import (
+    groups_by_axis,
+    lift,
+    product_partition,
+    reduce_by_axis,
+    reduce_workload,
+    tells_apart,
+)
 from adyton.queries import Partition, Queries, Reduction
 
 
@@ -31,6 +38,22 @@ class Merging:
         if groups.groups == groups.cells:
             return cls(None, workload)
         return cls(groups, reduce_workload(workload, groups))
+
+    @classmethod
+    def by_axis(cls, workload: Queries) -> Merging:
+        """Values of an attribute become one, so that axes stay axes and stripes stay stripes."""
+        by_axis = groups_by_axis(workload)
+        groups = product_partition(by_axis)
+        return cls(None if groups.groups == groups.cells else groups, reduce_by_axis(workload, by_axis))
+
+    @classmethod
+    def keeping_axes(cls, workload: Queries, groups: Partition) -> Merging:
+        """By axis where as many cells are merged as in these groups, the fewest; else these groups."""
+        if len(workload.domain) > 1 and groups.groups < groups.cells:
+            found = cls.by_axis(workload)
+            if found.groups is not None and found.groups.groups == groups.groups:
+                return found
+        return cls.of(workload, groups)
 
     def source(self, x: VectorSource) -> VectorSource:
         """The private vector of the groups."""

@@ -17,7 +17,7 @@ from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
-from adyton.partitions import groups_by_axis, product_partition, reduce_by_axis, stripe_partition
+from adyton.partitions import stripe_partition
 from adyton.plans.adaptive_hierarchy import AdaptiveHierarchy, StagedHierarchy
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.dawa import Dawa
@@ -226,9 +226,7 @@ def _line(workload: Queries, axis: int) -> Queries:
 @lru_cache(maxsize=16)
 def _merged_by_axis(workload: Queries) -> Merging:
     """Once for all plans that keep the axes."""
-    by_axis = groups_by_axis(workload)
-    groups = product_partition(by_axis)
-    return Merging(None if groups.groups == groups.cells else groups, reduce_by_axis(workload, by_axis))
+    return Merging.by_axis(workload)
 
 
 @lru_cache(maxsize=16)

@@ -1,67 +1,69 @@
-"""Least squares for marginals of a domain that is held, part by part: see :mod:`adyton.solving.residuals`."""
+"""Least squares for marginals of a domain that fits in memory: exact, and linear in the cells.
+
+Let the marginal over the axes S have variance v_S. Then Aᵀ·D⁻¹·A has one eigenvalue for every set T of axes, on the
+functions that depend on these axes together (:mod:`adyton.queries.energies_by_axes`):
+
+    λ_T = Σ_{S ⊇ T} (1/v_S)·Π_{i ∉ S} n_i.
+
+So the estimate is Σ_T P_T·Aᵀ·D⁻¹·y/λ_T, and its error on a workload Σ_T tr(P_T·WᵀW)/λ_T. Along one axis, a mean in the
+first place and differences from it in all others tell the two kinds of functions apart.
+"""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from adyton.arrays import Array, Integers, Reals
-from adyton.queries import Identity, Marginals, Queries, Ranges, Stack
-from adyton.solving.residuals import MeasuredTable, part_variances, residual, residuals
+from adyton.queries import Marginals, Queries, Ranges
+from adyton.queries.energies_by_axes import energies_by_axes
+from adyton.remembered import cached_property
+from adyton.solving.residuals import Group, part_variances
+
+MOST_AXES = 16
+_NEARLY = 1e-9
 
 
 class MarginalsSolver:
-    """Marginals, the cells of each with the same noise: every part of the domain is solved for itself, exactly."""
+    """Marginals, each with noise of its own variance."""
 
     exact = True
 
-    @staticmethod
-    def suits(queries: Queries, noise: Reals) -> bool:
-        """Whether the queries are marginals, and each has one variance."""
-        if not isinstance(queries, Marginals) or len(set(queries.axes)) < len(queries.axes):
-            return False
-        starts = np.cumsum([0, *queries.sizes[:-1]])
-        return bool((np.maximum.reduceat(noise, starts) == np.minimum.reduceat(noise, starts)).all())
-
     def __init__(self, queries: Marginals, noise: Reals) -> None:
-        self._queries = queries
-        self._starts = np.cumsum([0, *queries.sizes])
+        self._queries, self._noise = queries, noise
+        precision = precisions(queries.domain, queries.axes, [1 / own[0] for own in _by_marginal(queries, noise)])
+        self._inverse = np.divide(1, precision, out=np.zeros_like(precision), where=precision > 0)
+        self._there = _dimensions(queries.domain) > 0
         self.sides = {str(axis): side for axis, side in enumerate(queries.domain)}
         groups = [tuple(map(str, axes)) for axes in queries.axes]
-        self.measured = list(zip(groups, noise[self._starts[:-1]].tolist(), strict=True))
-        self.parts = dict(part_variances(self.sides, self.measured).variances)
+        noises = [float(own[0]) for own in _by_marginal(queries, noise)]
+        self.measured = list(zip(groups, noises, strict=True))
+        """What was measured, in the words of :mod:`adyton.solving.residuals`: sets of axes and variances."""
+
+    @cached_property
+    def parts(self) -> dict[Group, float]:
+        """The variance of each part of which something was measured."""
+        return dict(part_variances(self.sides, self.measured).variances)
+
+    @classmethod
+    def of(cls, queries: Queries, noise: Reals) -> MarginalsSolver | None:
+        """For marginals whose cells have equal noise; None for others."""
+        if not isinstance(queries, Marginals) or len(queries.domain) > MOST_AXES:
+            return None
+        even = all(np.ptp(own) <= _NEARLY * own[0] for own in _by_marginal(queries, noise))
+        return cls(queries, noise) if even else None
 
     @property
     def complete(self) -> bool:
-        """Whether a marginal has all axes, but for those with one cell."""
-        long = {axis for axis, side in enumerate(self._queries.domain) if side > 1}
-        return any(long <= set(axes) for axes in self._queries.axes)
+        """Whether the marginal over all axes that have more than one value was measured."""
+        return bool((self._inverse[self._there] > 0).all())
 
     def solve(self, answers: Array) -> Reals:
-        """The estimate of smallest norm: what nothing was measured of is even."""
-        given = np.asarray(answers, dtype=np.float64)
-        leading, domain = given.shape[:-1], self._queries.domain
-        tables = [
-            MeasuredTable(group, given[..., start:end].reshape(*leading, *(self.sides[name] for name in group)), noise)
-            for (group, noise), start, end in zip(self.measured, self._starts[:-1], self._starts[1:], strict=True)
-        ]
-        cells = np.zeros((*leading, *domain))
-        for group, part in residuals(self.sides, tables).parts.items():
-            kept = [side if name in group else 1 for name, side in self.sides.items()]
-            cells += part.reshape(*leading, *kept) / self._outside(group)
-        return cells.reshape(*leading, -1)
+        """One step forth and one back along every axis."""
+        return self._divided(self._queries.transpose(np.asarray(answers, dtype=np.float64) / self._noise))
 
     def variances(self, rows: Reals) -> Reals:
-        """Σ_T V_T·‖the part T of the query‖²/Π_{∉T} n_i², where the part is summed over the other axes."""
-        leading = rows.shape[:-1]
-        table = rows.reshape(-1, *self._queries.domain)
-        found = np.zeros(len(table))
-        for group, variance in self.parts.items():
-            others = tuple(axis + 1 for axis in range(len(self.sides)) if str(axis) not in group)
-            for place, own in enumerate(table.sum(axis=others)):
-                found[place] += variance * float(np.square(residual(own)).sum()) / self._outside(group) ** 2
-        return found.reshape(leading)
+        """q·(Aᵀ·D⁻¹·A)⁺·q."""
+        return np.asarray((rows * self._divided(np.asarray(rows, dtype=np.float64))).sum(axis=-1))
 
     def box_variances(self, lower: Integers, upper: Integers) -> Reals:
         """The same for sums over boxes: Σ_T V_T·Π_T k_i(1 − k_i/n_i)·Π_{∉T} (k_i/n_i)², k_i cells along each axis."""
@@ -75,29 +77,61 @@ class MarginalsSolver:
         return found
 
     def total_variance(self, workload: Queries) -> float:
-        """In closed form for marginals and cells."""
-        match workload:
-            case Stack():
-                return sum(self.total_variance(part) for part in workload.parts)
-            case Identity() if workload.domain == self._queries.domain:
-                return self._of_table(tuple(self.sides))
-            case Marginals() if workload.domain == self._queries.domain:
-                return sum(self._of_table(tuple(map(str, axes))) for axes in workload.axes)
-            case Ranges() if workload.domain == self._queries.domain:
-                return float(self.box_variances(workload.lower, workload.upper).sum())
-            case _:
-                return float(sum(self.variances(rows).sum() for rows in workload.rows()))
+        """By sets of axes where the energies are known, else query by query."""
+        energies = energies_by_axes(workload) if workload.domain == self._queries.domain else None
+        if energies is not None:
+            return float(energies @ self._inverse)
+        if isinstance(workload, Ranges):
+            return float(self.box_variances(workload.lower, workload.upper).sum())
+        return float(sum(self.variances(rows).sum() for rows in workload.rows()))
 
-    def _of_table(self, group: tuple[str, ...]) -> float:
-        """Σ of the variances of all its cells: Σ_T V_T·Π_T (n_i − 1)·Π_{Q∖T} 1/n_i."""
-        asked = set(group)
-        return math.fsum(
-            variance
-            * math.prod(self.sides[name] - 1 for name in part)
-            / math.prod(self.sides[name] for name in group if name not in part)
-            for part, variance in self.parts.items()
-            if asked.issuperset(part)
-        )
+    def _divided(self, cells: Reals) -> Reals:
+        """Σ_T P_T·z/λ_T."""
+        domain = self._queries.domain
+        leading = cells.ndim - 1
+        table = cells.reshape(*cells.shape[:-1], *domain).copy()
+        for axis in range(leading, table.ndim):
+            mean = table.mean(axis=axis, keepdims=True)
+            table -= mean
+            table[_first(table.ndim, axis)] = mean
+        factors = self._inverse.reshape((2,) * len(domain)).transpose()  # the first axis has the lowest bit
+        table *= factors[np.ix_(*((np.arange(side) > 0).astype(np.int64) for side in domain))]
+        for axis in range(leading, table.ndim):
+            mean = table[_first(table.ndim, axis)].copy()
+            table[_first(table.ndim, axis)] = 0
+            table[_first(table.ndim, axis)] = -table.sum(axis=axis, keepdims=True)
+            table += mean
+        return table.reshape(cells.shape)
 
-    def _outside(self, group: tuple[str, ...]) -> float:
-        return float(math.prod(side for name, side in self.sides.items() if name not in group))
+
+def precisions(domain: tuple[int, ...], sets: tuple[tuple[int, ...], ...], weights: list[float]) -> Reals:
+    """λ_T for every set T of axes, numbered by its bits, from 1/v_S for the measured sets."""
+    found = np.zeros(1 << len(domain))
+    for axes, weight in zip(sets, weights, strict=True):
+        others = np.prod([side for axis, side in enumerate(domain) if axis not in axes], dtype=np.float64)
+        found[sum(1 << axis for axis in axes)] += weight * others
+    return over_supersets(found)
+
+
+def over_supersets(values: Reals) -> Reals:
+    """For every set the sum over all sets that contain it."""
+    table = values.reshape((2,) * (values.size.bit_length() - 1)).astype(np.float64)
+    for axis in range(table.ndim):
+        table = np.flip(np.flip(table, axis).cumsum(axis=axis), axis)
+    return table.reshape(-1)
+
+
+def _by_marginal(queries: Marginals, noise: Reals) -> list[Reals]:
+    return np.split(noise, np.cumsum(queries.sizes)[:-1])
+
+
+def _dimensions(domain: tuple[int, ...]) -> Reals:
+    """Of the space of every set of axes."""
+    numbers = np.arange(1 << len(domain))
+    members = (numbers[:, None] >> np.arange(len(domain)) & 1).astype(bool)
+    return np.asarray(np.where(members, np.array(domain, dtype=np.float64) - 1, 1.0).prod(axis=1))
+
+
+def _first(dimensions: int, axis: int) -> tuple[slice, ...]:
+    """The first place along an axis, which is kept."""
+    return tuple(slice(0, 1) if other == axis else slice(None) for other in range(dimensions))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from adyton.arrays import Array, Reals
-from adyton.queries import Haar, Identity, Kronecker, Marginals, Queries, Ranges, Stack
+from adyton.queries import Haar, Hierarchy, Identity, Kronecker, Marginals, Queries, Ranges
+from adyton.queries.product_parts import product_parts
 from adyton.remembered import cached_property
+from adyton.solving.augmented import AugmentedSolver
+from adyton.solving.trees import TreeSolver
 
-LARGEST_FACTOR = 4096
-"""The longest axis whose inverse is written out."""
+LARGEST_FACTOR, LARGEST_SOLVED = 4096, 8192
+"""The longest axis whose inverse is written out: from all coefficients, and by a solver for trees and the like."""
 _NEARLY = 1e-3
 
 
@@ -22,7 +25,7 @@ def noise_by_axis(queries: Kronecker, noise: Reals) -> list[Reals] | None:
 
     None where they are no products, or an axis is too long for its inverse to be written out.
     """
-    if max(factor.cells for factor in queries.factors) > LARGEST_FACTOR:
+    if any(factor.cells > (LARGEST_SOLVED if _solved(factor) else LARGEST_FACTOR) for factor in queries.factors):
         return None
     table = noise.reshape([factor.count for factor in queries.factors])
     corner = (0,) * table.ndim
@@ -41,7 +44,9 @@ class KroneckerSolver:
 
     def __init__(self, queries: Kronecker, noise: list[Reals]) -> None:
         self._queries = queries
-        self._inverses = [_inverse(factor, own) for factor, own in zip(queries.factors, noise, strict=True)]
+        found = [_inverse(factor, own) for factor, own in zip(queries.factors, noise, strict=True)]
+        self._inverses = [inverse for inverse, _ in found]
+        self._known = [complete for _, complete in found]
         pairs = zip(self._inverses, noise, strict=True)
         self._spreads = [inverse * np.sqrt(own) for inverse, own in pairs]  # times its transpose: the covariance
         self._sides = [factor.cells for factor in queries.factors]
@@ -50,7 +55,10 @@ class KroneckerSolver:
     @cached_property
     def complete(self) -> bool:
         """Whether each axis is determined."""
-        return all(np.linalg.matrix_rank(inverse) == inverse.shape[0] for inverse in self._inverses)
+        pairs = zip(self._inverses, self._known, strict=True)
+        return all(
+            np.linalg.matrix_rank(inverse) == inverse.shape[0] if known is None else known for inverse, known in pairs
+        )
 
     def solve(self, answers: Array) -> Reals:
         """One step per axis."""
@@ -87,26 +95,38 @@ class KroneckerSolver:
         match workload:
             case Identity():
                 return math.prod(float(np.square(spread).sum()) for spread in self._spreads)
-            case Stack():
-                return math.fsum(self.total_variance(part) for part in workload.parts)
             case Marginals() if list(workload.domain) == self._sides:
                 return math.fsum(float(self.table_moments(axes)[0].sum()) for axes in workload.axes)
             case Ranges() if list(workload.domain) == self._sides:
                 sides = [workload.side(axis) for axis in range(len(self._sides))]
             case Kronecker() if [factor.cells for factor in workload.factors] == self._sides:
-                axes = zip(workload.factors, self._spreads, strict=True)
-                return math.prod(float(np.square(factor @ spread.T).sum()) for factor, spread in axes)
+                return self._product_variance(workload.factors)
             case _:
+                parts = product_parts(workload) or []
+                if parts and [factor.cells for factor in parts[0].factors] == self._sides:
+                    return float(sum(part.weight**2 * self._product_variance(part.factors) for part in parts))
                 return float(sum(self.variances(rows).sum() for rows in workload.rows()))
         norms = [np.square(side @ spread.T).sum(axis=0) for side, spread in zip(sides, self._spreads, strict=True)]
         return float(functools.reduce(np.multiply, norms).sum())
 
+    def _product_variance(self, factors: Sequence[Queries]) -> float:
+        axes = zip(factors, self._spreads, strict=True)
+        return math.prod(float(np.square(factor @ spread.T).sum()) for factor, spread in axes)
 
-def _inverse(factor: Queries, noise: Reals) -> Reals:
-    """The weighted A⁺ as a table, cells × answers."""
+
+def _solved(factor: Queries) -> bool:
+    """Whether there is a solver that takes linear time."""
+    return isinstance(factor, Identity | Haar | Hierarchy) or AugmentedSolver.suits(factor)
+
+
+def _inverse(factor: Queries, noise: Reals) -> tuple[Reals, bool | None]:
+    """The weighted A⁺ as a table, cells × answers; and whether it determines every cell, where that is known."""
     if isinstance(factor, Haar):
-        return np.asarray(factor.inverse(np.eye(factor.count)).T)
+        return np.asarray(factor.inverse(np.eye(factor.count)).T), True
     if isinstance(factor, Identity):
-        return np.eye(factor.cells)
+        return np.eye(factor.cells), True
+    if AugmentedSolver.suits(factor) or isinstance(factor, Hierarchy):
+        own = TreeSolver(factor, noise) if isinstance(factor, Hierarchy) else AugmentedSolver(factor, noise)
+        return np.asarray(own.solve(np.eye(factor.count)).T), own.complete
     deviations = np.sqrt(noise)
-    return np.asarray(np.linalg.pinv((factor @ np.eye(factor.cells)).T / deviations[:, None]) / deviations)
+    return np.asarray(np.linalg.pinv((factor @ np.eye(factor.cells)).T / deviations[:, None]) / deviations), None

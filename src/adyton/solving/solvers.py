@@ -1,8 +1,8 @@
 """Least squares prepared for one set of queries and noise: the estimate for any answers, and the error that it has.
 
 Structure decides: single cells need nothing, hierarchies take linear time, Haar queries are inverted, marginals are
-solved part by part, stripes one by one, products of axes axis by axis, small domains densely, and everything else by
-LSMR (Fong and Saunders, 2011) on the implicit matrix.
+solved by sets of axes, stripes one by one, products axis by axis, small domains densely, and everything else by LSMR
+(Fong and Saunders, 2011) on the implicit matrix.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Reals
-from adyton.queries import Grid, Haar, Hierarchy, Identity, Kronecker, Marginals, Queries, Reduction, Total
+from adyton.queries import Grid, Haar, Hierarchy, Identity, Kronecker, Queries, Reduction, Total
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.augmented import AugmentedSolver
 from adyton.solving.energies import tree_energies
@@ -64,11 +64,9 @@ def solver(queries: Queries, variances: npt.ArrayLike) -> Solver:  # noqa: PLR09
         return TreeSolver(tree, noise)
     if AugmentedSolver.suits(queries):
         return AugmentedSolver(queries, noise)
-    if isinstance(queries, Marginals) and MarginalsSolver.suits(queries, noise):
-        return MarginalsSolver(queries, noise)
-    striped = StripedSolver.of(queries, noise, solver)
-    if striped is not None:
-        return striped
+    special = MarginalsSolver.of(queries, noise) or StripedSolver.of(queries, noise, solver)
+    if special is not None:
+        return special
     by_axis = noise_by_axis(queries, noise) if isinstance(queries, Kronecker) else None
     if isinstance(queries, Kronecker) and by_axis is not None:
         return KroneckerSolver(queries, by_axis)

@@ -1,34 +1,48 @@
 """HDMM: strategies optimised for the workload.
 
 McKenna, Miklau, Hay and Machanavajjhala, "Optimizing error of high-dimensional statistical queries under differential
-privacy", PVLDB 2018. One order of the cells: OPT₀ (:mod:`adyton.strategies.p_identity`). Products over the axes: OPT_⊗,
-one strategy per axis, whose errors multiply. Marginals: OPT_M (:mod:`adyton.strategies.weighted_marginals`).
+privacy", PVLDB 2018. One order of the cells: OPT₀ (:mod:`adyton.strategies.p_identity`). Products over the axes: OPT_⊗
+(:mod:`adyton.strategies.products`). Marginals: OPT_M (:mod:`adyton.strategies.weighted_marginals`).
 """
 
 from __future__ import annotations
-
-import functools
-from collections.abc import Sequence
 
 import numpy as np
 
 from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
-from adyton.queries import Cells, Grid, Identity, Kronecker, Marginals, Queries, Ranges, Reduction, Total, Weighted
+from adyton.queries import (
+    Cells,
+    Grid,
+    Identity,
+    Kronecker,
+    Marginals,
+    Queries,
+    Ranges,
+    Reduction,
+    Stack,
+    Total,
+    Weighted,
+)
+from adyton.queries.product_parts import product_parts
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.one_order import BITS, BITS_IN_PRODUCTS, one_order, weighted_tree
+from adyton.strategies.products import MOST_PARTS, best_product, product
 from adyton.strategies.weighted_marginals import weighted_marginals
 
 _ROUNDS = 3
 _LARGEST_COMPARISON = 1 << 23
+_WORTH_IT = 0.998
+"""Products stay unless marginals lower the squared error below this part of theirs."""
 
 
 def hdmm(workload: Queries) -> Strategy:
     """The queries to measure, and their weights, that suit the workload best.
 
     - Disjoint queries (cells, groups, grids, the total) are measured as they are.
-    - Kronecker products: the product of the strategies of their factors.
+    - Kronecker products, and unions of them, weighted or not: a product of one strategy per axis, or weighted
+      marginals, whichever errs less.
     - Boxes in several dimensions (:class:`Ranges`): a product of one strategy per axis; each in turn is optimised for
       the sides of the boxes, weighted with the variances that the other axes leave.
     - Marginals: weighted marginals.
@@ -59,22 +73,28 @@ def _choose(workload: Queries, bits: int) -> Strategy:
             return Strategy(workload)
         case Cells() if np.unique(workload.places).size == workload.places.size:
             return Strategy(workload)
-        case Kronecker():
-            return _product([_choose(factor, BITS_IN_PRODUCTS) for factor in workload.factors])
-        case Marginals():
-            return weighted_marginals(workload)
         case Ranges() if len(workload.domain) > 1:
             return _boxes(workload)
+        case Kronecker() | Marginals() | Stack() | Weighted() if len(workload.domain) > 1:
+            found = _by_axes(workload)
+            if found is not None:
+                return found
     return one_order(workload, bits)[0]
 
 
-def _product(strategies: Sequence[Strategy]) -> Strategy:
-    """Every combination of one query per factor; weights multiply."""
-    queries = Kronecker([strategy.queries for strategy in strategies])
-    if all(strategy.weights is None for strategy in strategies):
-        return Strategy(queries)
-    each = [np.ones(s.queries.count) if s.weights is None else s.weights for s in strategies]
-    return Strategy(queries, functools.reduce(lambda left, right: np.outer(left, right).reshape(-1), each))
+def _by_axes(workload: Queries) -> Strategy | None:
+    """The better of a product and of weighted marginals; None where the workload is not known to be a union of
+    products, nor what it asks about sets of axes."""
+    marginals = weighted_marginals(workload)
+    if isinstance(workload, Marginals):
+        return Strategy(workload) if marginals is None else marginals[0]
+    parts = product_parts(workload)
+    if parts is not None and len(parts) <= MOST_PARTS:
+        products, error = best_product(parts, lambda line: _choose(line, BITS_IN_PRODUCTS))
+        return marginals[0] if marginals is not None and marginals[1] < _WORTH_IT * error else products
+    if marginals is None and isinstance(workload, Kronecker):
+        return product([_choose(factor, BITS_IN_PRODUCTS) for factor in workload.factors])
+    return None if marginals is None else marginals[0]
 
 
 def _boxes(workload: Ranges) -> Strategy:
@@ -95,7 +115,7 @@ def _boxes(workload: Ranges) -> Strategy:
         error = float(np.prod(variances, axis=0).sum())
         if error >= 0.999 * least:
             break
-        best, least = _product(chosen), error
+        best, least = product(chosen), error
     if workload.count * workload.cells <= _LARGEST_COMPARISON:
         tree = weighted_tree(workload)
         if tree.error < least:

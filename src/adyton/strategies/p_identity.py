@@ -26,6 +26,7 @@ import numpy as np
 
 from adyton.arrays import Places, Reals
 from adyton.remembered import cached_property
+from adyton.threads import one_thread
 
 _SEED = 20180901
 _FIRST, _NEXT, _LAST = 300, 60, 30
@@ -131,7 +132,8 @@ def _descend(problem: Problem, start: Reals, iterations: int) -> tuple[Reals, fl
         return float(np.log(value)), gradient.reshape(-1) / value
 
     options: Any = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": _MEMORY, "ftol": _TOLERANCE, "gtol": 0.0}
-    found = minimize(
-        logarithm, start.reshape(-1), jac=True, method="L-BFGS-B", bounds=Bounds(0.0, np.inf), options=options
-    )
+    with one_thread():
+        found = minimize(
+            logarithm, start.reshape(-1), jac=True, method="L-BFGS-B", bounds=Bounds(0.0, np.inf), options=options
+        )
     return found.x.reshape(start.shape), float(np.exp(found.fun))

@@ -17,6 +17,7 @@ from adyton.lab.reproduce.dawa_tables import sheets as dawa_sheets
 from adyton.lab.reproduce.ektelo_evaluation import sheets as ektelo_sheets
 from adyton.lab.reproduce.outcomes import Job, Notebook, Outcome, means
 from adyton.lab.reproduce.road_map import Roads
+from adyton.plans import plan_named
 from adyton.queries import Partition
 from adyton.schema import Integer, Schema
 
@@ -64,6 +65,19 @@ def test_the_metric_of_the_census():
     assert table.error("identity", estimate) == pytest.approx(4 / 8 / 40 * 1e9)
     assert table.error("2-way marginals", estimate) == pytest.approx(4 * np.sqrt(3) / 12 / 40 * 1e7)
     assert table.error("prefix (income)", estimate) == pytest.approx(4 * np.sqrt(4) / (2 * 9) / 40 * 1e7)
+
+
+def test_identity_errs_as_in_table_1_with_continuous_noise():
+    """24.18 = 10⁹·√(2/1.4 million)/49,436, as the paper says. Discrete noise at ε = 1 has a variance of 1.84 in place
+    of 2, and errs by 23.2 on as many rows. A deviation is 0.1% of either."""
+    counts = np.zeros(census.SCHEMA.shape, dtype=np.int64)
+    counts[0, 0, 0, 0, 0] = 49_436
+    table, random = Census(counts), np.random.default_rng(0)
+    assert table.error("identity", counts + random.laplace(size=counts.shape)) == pytest.approx(24.18, rel=0.006)
+    tails = [random.geometric(1 - np.exp(-1), counts.shape) for _ in range(2)]
+    assert table.error("identity", counts + (tails[0] - tails[1])) == pytest.approx(23.20, rel=0.006)
+    expected = plan_named("identity").expected_error(table.workloads["identity"], 1).total
+    assert expected / counts.size / 49_436 * 1e9 == pytest.approx(23.20, abs=0.005)
 
 
 def test_a_folder_without_the_table_is_refused(tmp_path):

@@ -74,13 +74,12 @@ def lines(folder: str | os.PathLike[str], *, public: bool) -> dict[str, Integers
 
 
 def jobs(data: dict[str, Integers], roads: Roads | None, *, quick: bool = False) -> Iterator[Job]:
-    """Everything, part by part."""
+    """Everything once, then everything again: a run that is stopped has figures for all parts."""
     settings = protocol(quick=quick)
-    yield from _partition_jobs(data, settings)
-    yield from _step_jobs(data, settings)
-    yield from _line_jobs(data, settings)
+    parts = [_partition_jobs(data, settings), _step_jobs(data, settings), _line_jobs(data, settings)]
     if roads is not None:
-        yield from _map_jobs(roads, settings)
+        parts.append(_map_jobs(roads, settings))
+    yield from sorted(itertools.chain(*parts), key=lambda job: job.trial)
 
 
 def steps(sets: int, *, quick: bool) -> int:
