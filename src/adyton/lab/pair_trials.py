@@ -1,0 +1,145 @@
+"""Ways to measure the pairs of PUBLIC tables, tried out: what a private plan would see, and the error that it would have.
+
+Nothing here is private, and nothing is charged: noise comes from a seeded generator, and errors are compared with the
+truth. The steps are those of :mod:`adyton.marginals.deciding`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.arrays import Integers, Reals
+from adyton.marginals import deciding
+from adyton.marginals.deciding import Decision, Outlook, Stage
+from adyton.marginals.estimating import estimated
+from adyton.marginals.forest import Pair, Parts
+from adyton.marginals.pair_model import PairModel
+from adyton.marginals.refining import refined
+from adyton.solving.residuals import Group, MeasuredTable
+
+
+@dataclass(frozen=True, eq=False)
+class PublicPairs:
+    """The 1-way tables and the pairs of a public table."""
+
+    name: str
+    sides: Mapping[str, int]
+    rows: int
+    tables: Mapping[Group, Reals]
+    ordered: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, name: str, codes: Integers, sides: Sequence[int], ordered: Sequence[bool] = ()) -> PublicPairs:
+        """From the numbers of cells, a column for each attribute. Attributes are named by their places."""
+        names = [f"x{place:02d}" for place in range(len(sides))]
+        tables: dict[Group, Reals] = {}
+        for size in (1, 2):
+            for group in itertools.combinations(range(len(sides)), size):
+                shape = [sides[place] for place in group]
+                cells = np.ravel_multi_index(tuple(codes[:, place] for place in group), shape)
+                counts = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+                tables[tuple(names[place] for place in group)] = counts.astype(np.float64)
+        alike = frozenset(one for one, known in zip(names, ordered, strict=False) if known)
+        return cls(name, dict(zip(names, sides, strict=True)), len(codes), tables, alike)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """All pairs of attributes."""
+        return list(itertools.combinations(self.sides, 2))
+
+    def error(self, model: PairModel) -> float:
+        """The mean total variation over all pairs."""
+        found = model.all_pairs()
+        return float(np.mean([np.abs(found[pair] - self.tables[pair]).sum() for pair in self.pairs])) / (2 * self.rows)
+
+    def distances(self, model: PairModel) -> dict[Pair, float]:
+        """‖M − M̂‖₁ for every pair."""
+        found = model.all_pairs()
+        return {pair: float(np.abs(found[pair] - self.tables[pair]).sum()) for pair in self.pairs}
+
+
+@dataclass(eq=False)
+class Trial:
+    """One run on a public table: what was measured so far."""
+
+    public: PublicPairs
+    epsilon: Fraction
+    random: np.random.Generator
+    measured: list[MeasuredTable] = field(default_factory=list)
+
+    def measure(self, shares: Mapping[Group, Fraction], part: Fraction) -> None:
+        """Tables with Laplace noise, each with its share of a part of ε."""
+        for group, share in shares.items():
+            scale = 1 / float(self.epsilon * part * share)
+            truth = self.public.tables[group]
+            noisy = truth + self.random.laplace(scale=scale, size=truth.shape)
+            self.measured.append(MeasuredTable(group, noisy, 2 * scale**2))
+
+    def model(self, *, last: bool = False) -> PairModel:
+        """What the measurements say; the *last* time with all care."""
+        ordered, passes = self.public.ordered, 2 if last else 1
+        found = estimated(self.public.sides, self.measured, ordered=ordered, passes=passes).model
+        return refined(found) if last else found
+
+    def look(self) -> Outlook:
+        """The 1-way tables and β, and what follows from them."""
+        self.measure(deciding.single_shares(self.public.sides), deciding.FIRST)
+        model = self.model()
+        distance = float(np.mean(list(self.public.distances(model).values())))
+        distance += self.random.laplace(scale=1 / float(self.epsilon * deciding.DISTANCE))
+        seen = [(one.group, one.variance) for one in self.measured]
+        return deciding.outlook(model, seen, distance, float(self.epsilon), float(self.epsilon * deciding.REST))
+
+    def go(self, decision: Decision) -> PairModel:
+        """After a look: the pairs, by a decision."""
+        if decision.every_pair:
+            self.measure(deciding.all_pair_shares(self.public.sides), decision.rest)
+            return self.model(last=True)
+        if decision.top_up:
+            self.measure(deciding.single_shares(self.public.sides), decision.top_up)
+        model = self.model()
+        for stage in deciding.stages(decision, len(self.public.sides)):
+            scale = float(stage.scale(self.epsilon))
+            chosen = self._chosen(model, stage, scale)
+            shares = deciding.pair_shares([model.predicted(pair) for pair in chosen], scale)
+            self.measure(dict(zip(chosen, shares, strict=True)), stage.measuring)
+            model = self.model()
+        return self.model(last=True)
+
+    def _chosen(self, model: PairModel, stage: Stage, scale: float) -> list[Pair]:
+        """Permute-and-flip, which is report-noisy-max with exponential noise."""
+        taken = {one.group for one in self.measured}
+        penalties = deciding.penalties(model.all_pairs(), scale)
+        scores = {pair: far - penalties[pair] for pair, far in self.public.distances(model).items()}
+        noise = 2 * stage.pairs / float(self.epsilon * stage.choosing)
+        parts, chosen = Parts(list(self.public.sides)), list[Pair]()
+        for _ in range(stage.pairs):
+            free = [one for one in scores if one not in taken and not (stage.forest and parts.joined(*one))]
+            if not free:
+                break
+            noisy = [scores[pair] for pair in free] + self.random.exponential(noise, len(free))
+            chosen.append(free[int(np.argmax(noisy))])
+            parts.join(*chosen[-1])
+            taken.add(chosen[-1])
+        return chosen
+
+    def again(self, seed: Sequence[int]) -> Trial:
+        """The same look, with other noise from here on."""
+        return Trial(self.public, self.epsilon, np.random.default_rng(seed), list(self.measured))
+
+
+def tried(public: PublicPairs, epsilon: Fraction, seed: int) -> Iterator[tuple[str, Outlook, float]]:
+    """Each way after one look: its name, what the look told, and the error."""
+    first = Trial(public, epsilon, np.random.default_rng([seed, 0]))
+    seen = first.look()
+    done: dict[Decision, float] = {}
+    for number, (name, way) in enumerate(deciding.WAYS.items()):
+        decision = way.decision(seen.attributes)
+        if decision not in done:
+            done[decision] = public.error(first.again([seed, 1 + number]).go(decision))
+        yield name, seen, done[decision]
