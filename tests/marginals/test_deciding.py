@@ -7,18 +7,28 @@ import pytest
 from rough_tables import PAIRS, SIDES, measured, rows, table
 
 from adyton.marginals import deciding
-from adyton.marginals.deciding import Outlook, decide, outlook, pair_shares, penalties, single_shares, stages
+from adyton.marginals.deciding import (
+    WAYS,
+    Outlook,
+    decide,
+    look,
+    outlook,
+    pair_shares,
+    penalties,
+    single_shares,
+    stages,
+)
 from adyton.marginals.estimating import estimated
 
 
-@pytest.mark.parametrize("signal", [0.01, 0.2, 1.0, 3.0])
-@pytest.mark.parametrize("noise", [0.01, 0.5])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("attributes", [2, 5, 24])
-def test_every_way_spends_the_budget_exactly(signal, noise, attributes):
-    decision = decide(Outlook(attributes, signal, noise, dependence=0.2))
+def test_every_way_spends_the_budget_exactly(way, attributes):
+    spent = look(dict.fromkeys(map(str, range(attributes)), 5), 3000.0, 0.7)
+    decision = WAYS[way].decision(attributes, spent.rest)
     steps = stages(decision, attributes)
     pairs = decision.rest if decision.every_pair else sum(stage.choosing + stage.measuring for stage in steps)
-    assert deciding.FIRST + deciding.DISTANCE + decision.top_up + pairs == 1
+    assert spent.count + spent.first + spent.distance + decision.top_up + pairs == 1
     assert all(isinstance(stage.measuring, Fraction) for stage in steps)
     if not decision.every_pair:
         assert sum(stage.pairs for stage in steps) == decision.pairs <= attributes * (attributes - 1) // 2
@@ -26,12 +36,22 @@ def test_every_way_spends_the_budget_exactly(signal, noise, attributes):
         assert all(stage.pairs < attributes for stage in steps if stage.forest)
 
 
+def test_a_look_costs_less_where_rows_are_many_and_nothing_for_a_public_count():
+    few, many = look(SIDES, 500.0, 0.1), look(SIDES, 1e7, 1.0, public=True)
+    assert (few.first, few.distance) == (deciding.FIRST, deciding.DISTANCE)
+    assert many == deciding.Look(Fraction(0), deciding.LEAST_FIRST, deciding.LEAST_DISTANCE)
+    assert look(SIDES, -50.0, 1.0) == few  # a noisy count may be below 0
+
+
 def test_noise_and_signal_decide():
-    assert decide(Outlook(10, 3.0, 0.01, 0.2)).every_pair
-    assert decide(Outlook(10, 3.0, 0.15, 0.2)).pairs == 20
-    assert decide(Outlook(10, 1.0, 0.15, 0.2)).pairs == 10
-    assert decide(Outlook(10, 0.3, 0.01, 0.2)).pairs == 5
-    assert decide(Outlook(10, 0.01, 0.01, 0.2)).pairs == 0
+    rest = Fraction(9, 10)
+    chosen = [decide(Outlook(10, *seen), rest) for seen in [(200.0, 0.01, 0.2), (3.0, 0.1, 0.15), (0.01, 0.5, 0.6)]]
+    assert chosen[0].every_pair
+    assert 0 < chosen[1].pairs < 45
+    assert not chosen[2].pairs
+    assert all(one.top_up + one.rest == rest for one in chosen)
+    assert "dependence" in chosen[0].why
+    assert decide(Outlook(10, 3.0, 0.1, -0.4), rest).rest <= rest  # β is noisy: it may be below 0
 
 
 def test_outlook_tells_noise_and_dependence():

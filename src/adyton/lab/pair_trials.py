@@ -1,4 +1,4 @@
-"""Ways to measure the pairs of PUBLIC tables, tried out: what a private plan would see, and the error that it would have.
+"""Ways to measure the pairs of PUBLIC tables, tried out: what a private plan would see, and its error.
 
 Nothing here is private, and nothing is charged: noise comes from a seeded generator, and errors are compared with the
 truth. The steps are those of :mod:`adyton.marginals.deciding`.
@@ -15,7 +15,7 @@ import numpy as np
 
 from adyton.arrays import Integers, Reals
 from adyton.marginals import deciding
-from adyton.marginals.deciding import Decision, Outlook, Stage
+from adyton.marginals.deciding import Decision, Look, Outlook, Stage
 from adyton.marginals.estimating import estimated
 from adyton.marginals.forest import Pair, Parts
 from adyton.marginals.pair_model import PairModel
@@ -86,14 +86,18 @@ class Trial:
         found = estimated(self.public.sides, self.measured, ordered=ordered, passes=passes).model
         return refined(found) if last else found
 
-    def look(self) -> Outlook:
-        """The 1-way tables and β, and what follows from them."""
-        self.measure(deciding.single_shares(self.public.sides), deciding.FIRST)
+    def look(self) -> tuple[Outlook, Look]:
+        """The number of rows, the 1-way tables and β, and what follows from them."""
+        epsilon, sides = float(self.epsilon), self.public.sides
+        rows = self.public.rows + self.random.laplace(scale=1 / float(self.epsilon * deciding.COUNT))
+        self.measured.append(MeasuredTable((), np.array(rows), 2 / float(self.epsilon * deciding.COUNT) ** 2))
+        spent = deciding.look(sides, rows, epsilon)
+        self.measure(deciding.single_shares(sides), spent.first)
         model = self.model()
         distance = float(np.mean(list(self.public.distances(model).values())))
-        distance += self.random.laplace(scale=1 / float(self.epsilon * deciding.DISTANCE))
+        distance += self.random.laplace(scale=1 / float(self.epsilon * spent.distance))
         seen = [(one.group, one.variance) for one in self.measured]
-        return deciding.outlook(model, seen, distance, float(self.epsilon), float(self.epsilon * deciding.REST))
+        return deciding.outlook(model, seen, distance, epsilon, float(self.epsilon * spent.rest)), spent
 
     def go(self, decision: Decision) -> PairModel:
         """After a look: the pairs, by a decision."""
@@ -136,10 +140,10 @@ class Trial:
 def tried(public: PublicPairs, epsilon: Fraction, seed: int) -> Iterator[tuple[str, Outlook, float]]:
     """Each way after one look: its name, what the look told, and the error."""
     first = Trial(public, epsilon, np.random.default_rng([seed, 0]))
-    seen = first.look()
+    seen, spent = first.look()
     done: dict[Decision, float] = {}
     for number, (name, way) in enumerate(deciding.WAYS.items()):
-        decision = way.decision(seen.attributes)
+        decision = way.decision(seen.attributes, spent.rest)
         if decision not in done:
             done[decision] = public.error(first.again([seed, 1 + number]).go(decision))
         yield name, seen, done[decision]

@@ -2,10 +2,11 @@
 
 Public functions of public numbers. The way of a plan that uses them:
 
-1. the 1-way tables, FIRST of the budget, divided by :func:`single_shares`;
-2. β, the mean over all pairs of ‖M − M̂‖₁ with M̂ independence, DISTANCE of the budget;
-3. :func:`outlook` and :func:`decide`: all pairs with the rest, or the 1-way tables once more and some pairs;
-4. in the second case, for each of :func:`stages`: choose its pairs by ‖M − M̂‖₁ − Σ min(b, M̂), with b = ``scale`` the
+1. the number of rows, COUNT of the budget, unless it is public; then :func:`look` tells what the next two may cost:
+2. the 1-way tables, divided by :func:`single_shares`;
+3. β, the mean over all pairs of ‖M − M̂‖₁ with M̂ independence;
+4. :func:`outlook` and :func:`decide`: all pairs with the rest, or the 1-way tables once more and some pairs;
+5. in the second case, for each of :func:`stages`: choose its pairs by ‖M − M̂‖₁ − Σ min(b, M̂), with b = ``scale`` the
    noise that each would be measured with, and measure them with the shares of :func:`pair_shares`.
 """
 
@@ -22,19 +23,22 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.marginals.forest import Pair
 from adyton.marginals.pair_model import PairModel
+from adyton.marginals.way_costs import WayCosts, shipped
 from adyton.solving.residuals import Group, part_variances
 from adyton.strategies.table_shares import mean_absolute, on_grid, table_shares
 
+COUNT = Fraction(2, 1000)
+"""The part of a budget for the number of rows, where it is not public."""
 FIRST, DISTANCE = Fraction(5, 100), Fraction(2, 100)
-"""The parts of a budget for the 1-way tables and for β."""
-REST = 1 - FIRST - DISTANCE
+"""At most these parts of a budget go into the 1-way tables and β before anything is decided,"""
+LEAST_FIRST, LEAST_DISTANCE = Fraction(1, 200), Fraction(2, 1000)
+"""and at least these."""
+CLEAR, CLEAR_DISTANCE = 0.01, 0.002
+"""Between them, as much as it takes until noise gives the 1-way tables this total variation, and β that one."""
+PLENTY, ENOUGH, SOME, WORTH = 2.0, 0.5, 0.08, 0.45
+"""Set by hand, for when there are no lessons: see :func:`_by_hand`."""
 CHOOSING = Fraction(15, 100)
 """The part of a stage's budget that its choices cost."""
-PLENTY, ENOUGH, SOME = 2.0, 0.5, 0.08
-"""Rows times ε for each cell of the pairs: from ENOUGH on all pairs may be measured, below SOME none is. From PLENTY on
-two pairs are chosen for each attribute, from ENOUGH on one, from SOME on half of one."""
-WORTH = 0.45
-"""All pairs are measured if their noise is less than this part of what independence gets wrong."""
 
 
 def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
@@ -45,6 +49,43 @@ def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
     """
     shares = on_grid(np.sqrt(np.array(list(sides.values()), dtype=np.float64)))
     return {(name,): share for name, share in zip(sides, shares, strict=True)}
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is spent before anything is decided. Shares are parts of the whole budget."""
+
+    count: Fraction
+    first: Fraction
+    distance: Fraction
+
+    @property
+    def rest(self) -> Fraction:
+        """What is left."""
+        return 1 - self.count - self.first - self.distance
+
+
+def look(sides: Mapping[str, int], rows: float, epsilon: float, *, public: bool = False) -> Look:
+    """How much to spend on the 1-way tables and β, by the number of rows: a noisy one, or one that is *public*.
+
+    >>> narrow = {"a": 4, "b": 4, "c": 4}
+    >>> look(narrow, 1000, 1.0), look(narrow, 1e6, 1.0).rest
+    (Look(count=Fraction(1, 500), first=Fraction(1, 20), distance=Fraction(1, 50)), Fraction(991, 1000))
+    """
+    roots = np.sqrt(np.array(list(sides.values()), dtype=np.float64))
+    strength = 2 * max(rows, 1.0) * epsilon
+    first = float(roots.mean() * roots.sum()) / (CLEAR * strength)
+    distance = 1 / (CLEAR_DISTANCE * strength)
+    return Look(
+        Fraction(0) if public else COUNT,
+        _between(LEAST_FIRST, first, FIRST),
+        _between(LEAST_DISTANCE, distance, DISTANCE),
+    )
+
+
+def _between(least: Fraction, value: float, most: Fraction) -> Fraction:
+    """In whole thousandths, rounded down."""
+    return min(most, max(least, Fraction(math.floor(min(value, 1.0) * 1000), 1000)))
 
 
 def all_pair_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
@@ -96,30 +137,66 @@ class Decision:
     why: str
 
 
-def decide(seen: Outlook) -> Decision:
-    """All pairs if their noise is small beside what independence gets wrong; else as many as the signal allows.
+@dataclass(frozen=True)
+class Way:
+    """How many pairs to choose for each attribute, and which part of what is left the 1-way tables get before."""
 
-    >>> decide(Outlook(10, signal=3.0, noise=0.01, dependence=0.2)).every_pair
+    pairs: Fraction | None
+    """None: all are measured, none is chosen."""
+    top_up: Fraction
+
+    def decision(self, attributes: int, rest: Fraction, why: str = "") -> Decision:
+        """For so many attributes, with *rest* of the budget."""
+        possible = math.comb(attributes, 2)
+        if self.pairs is None:
+            return Decision(True, Fraction(0), possible, rest, why)
+        pairs = min(possible, math.ceil(self.pairs * attributes))
+        top_up = rest * self.top_up if pairs else rest
+        return Decision(False, top_up, pairs, rest - top_up, why)
+
+
+WAYS = {
+    "all pairs": Way(None, Fraction(0)),
+    "four an attribute": Way(Fraction(4), Fraction(15, 100)),
+    "two an attribute": Way(Fraction(2), Fraction(27, 100)),
+    "one an attribute": Way(Fraction(1), Fraction(43, 100)),
+    "half of one": Way(Fraction(1, 2), Fraction(75, 100)),
+    "a quarter of one": Way(Fraction(1, 4), Fraction(85, 100)),
+    "no pairs": Way(Fraction(0), Fraction(1)),
+}
+"""What can be decided for."""
+
+
+def decide(seen: Outlook, rest: Fraction, costs: WayCosts | None = None) -> Decision:
+    """The way that public tables lead to expect the least error of, with *rest* of the budget.
+
+    *costs* are what was taught, those of the package if not given.
+
+    >>> decide(Outlook(10, signal=200.0, noise=0.01, dependence=0.2), Fraction(9, 10)).every_pair
     True
-    >>> decide(Outlook(10, signal=0.2, noise=0.3, dependence=0.2)).pairs
-    5
+    >>> decide(Outlook(10, signal=0.01, noise=0.5, dependence=0.2), Fraction(9, 10)).pairs
+    0
     """
-    possible = math.comb(seen.attributes, 2)
+    lessons = shipped() if costs is None else costs
     beside = f"noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}"
+    if lessons is None:
+        name = _by_hand(seen)
+        return WAYS[name].decision(seen.attributes, rest, f"{name}: {beside}")
+    expected = lessons.costs(seen.signal, seen.noise, seen.dependence, seen.attributes)
+    name, other = sorted(expected, key=expected.__getitem__)[:2]
+    why = f"{name}: {beside}; {other} would have {expected[other]:.2f} times the error"
+    return WAYS[name].decision(seen.attributes, rest, why)
+
+
+def _by_hand(seen: Outlook) -> str:
+    """All pairs if their noise is small beside what independence gets wrong; else as many as the signal allows."""
     if seen.signal >= ENOUGH and seen.noise < WORTH * seen.dependence:
-        return Decision(True, Fraction(0), possible, REST, f"all pairs: {beside}")
+        return "all pairs"
     if seen.signal >= PLENTY:
-        top_up, pairs = Fraction(25, 100), 2 * seen.attributes
-    elif seen.signal >= ENOUGH:
-        top_up, pairs = Fraction(40, 100), seen.attributes
-    elif seen.signal >= SOME:
-        top_up, pairs = Fraction(70, 100), max(1, seen.attributes // 2)
-    else:
-        top_up, pairs = REST, 0
-    pairs = min(pairs, possible)
-    if not pairs:
-        return Decision(False, REST, 0, Fraction(0), "no pairs: too few rows for each cell of a pair")
-    return Decision(False, top_up, pairs, REST - top_up, f"{pairs} pairs: {beside}")
+        return "two an attribute"
+    if seen.signal >= ENOUGH:
+        return "one an attribute"
+    return "half of one" if seen.signal >= SOME else "no pairs"
 
 
 @dataclass(frozen=True)
@@ -140,7 +217,7 @@ class Stage:
 def stages(decision: Decision, attributes: int) -> tuple[Stage, ...]:
     """First a forest, then any pairs; each stage gets its part of the budget by the number of its pairs.
 
-    >>> [(stage.pairs, stage.forest) for stage in stages(decide(Outlook(6, 2.0, 0.2, 0.1)), 6)]
+    >>> [(stage.pairs, stage.forest) for stage in stages(WAYS["two an attribute"].decision(6, Fraction(1)), 6)]
     [(5, True), (7, False)]
     """
     if decision.every_pair or not decision.pairs:

@@ -1,0 +1,67 @@
+"""Ways to measure pairs, tried on a public table, and what trials teach."""
+
+import csv
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from adyton.errors import BadInput
+from adyton.lab.pair_decisions import Trials, collect, main
+from adyton.lab.pair_trials import PublicPairs, Trial
+from adyton.marginals.deciding import WAYS
+from adyton.marginals.way_costs import WayCosts, shipped
+
+
+@pytest.fixture(scope="module")
+def public():
+    random = np.random.default_rng(3)
+    first = random.integers(0, 3, 4000)
+    codes = np.column_stack([first, (first + (random.random(4000) < 0.1)) % 3, random.integers(0, 2, 4000), first % 2])
+    return PublicPairs.of("small", codes, [3, 3, 2, 2])
+
+
+def test_a_trial_measures_what_was_decided(public):
+    trial = Trial(public, Fraction(10), np.random.default_rng(0))
+    seen, spent = trial.look()
+    model = trial.again([1]).go(WAYS["half of one"].decision(seen.attributes, spent.rest))
+    assert len(model.pairs) == 2
+    assert public.error(model) < 0.5 * seen.dependence
+
+
+def lessons(tmp_path, worse):
+    """All pairs are best above a signal of 1, none below."""
+    file = tmp_path / "trials.csv"
+    with file.open("w", newline="") as kept:
+        for number, signal in enumerate(np.geomspace(0.01, 100, 40)):
+            errors = (worse, 1.0) if signal < 1 else (1.0, worse)
+            for way, error in zip(("all pairs", "no pairs"), errors, strict=True):
+                csv.writer(kept).writerow((f"t{number % 20}", "1", 6, signal, 0.1, 0.1 * signal, way, error))
+    return Trials.read(file), file
+
+
+def test_what_is_learnt_holds_on_tables_held_out(tmp_path):
+    trials, _ = lessons(tmp_path, 2.0)
+    assert (trials.held_out() == 1).mean() > 0.9
+    costs = trials.fitted()
+    assert costs.costs(50.0, 0.1, 5.0, 6)["all pairs"] == 1.0 < costs.costs(50.0, 0.1, 5.0, 6)["no pairs"]
+    assert costs.costs(1e9, 0.1, 1e8, 6) == costs.costs(100.0, 0.1, 10.0, 6)  # never beyond what was tried
+
+
+def test_files_are_made_once_and_read_again(tmp_path, public):
+    trials, file = lessons(tmp_path, 2.0)
+    main([str(tmp_path / "out.json"), "--trials", str(file), "--tables", "0"])
+    read = WayCosts.from_plain(json.loads((tmp_path / "out.json").read_text("utf-8")))
+    assert read.costs(3.0, 0.1, 0.2, 6) == pytest.approx(trials.fitted().costs(3.0, 0.1, 0.2, 6), rel=1e-3)
+    with file.open("a", newline="") as kept:
+        csv.writer(kept).writerow((public.name, "1", 4, 1.0, 0.1, 0.1, "all pairs", 1.0))
+    before = file.read_text("utf-8")
+    collect([public], ["1"], file)
+    assert file.read_text("utf-8") == before
+    with pytest.raises(BadInput, match="pair ways"):
+        WayCosts.from_plain({})
+
+
+def test_the_file_of_the_package_knows_every_way():
+    assert shipped() is None or list(shipped().coefficients) == list(WAYS)
