@@ -28,6 +28,8 @@ def test_a_trial_measures_what_was_decided(public):
     model = trial.again([1]).go(WAYS["half of one"].decision(seen.attributes, spent.rest))
     assert len(model.pairs) == 2
     assert public.error(model) < 0.5 * seen.dependence
+    labelled = trial.again([1]).go(WAYS["half of one"].decision(seen.attributes, spent.rest), label="x02")
+    assert sum("x02" in pair for pair in labelled.pairs) == 3
 
 
 def lessons(tmp_path, worse):

@@ -36,6 +36,16 @@ def test_every_way_spends_the_budget_exactly(way, attributes):
         assert all(stage.pairs < attributes for stage in steps if stage.forest)
 
 
+@pytest.mark.parametrize("attributes", [2, 3, 10])
+def test_pairs_with_a_label_come_first(attributes):
+    decision = WAYS["one an attribute"].decision(attributes, Fraction(9, 10))
+    first, *others = stages(decision, attributes, label=True)
+    assert (first.label, first.pairs, first.choosing) == (True, attributes - 1, 0)
+    assert sum(one.choosing + one.measuring for one in (first, *others)) == decision.rest
+    assert all(one.pairs + first.pairs <= attributes * (attributes - 1) // 2 and not one.forest for one in others)
+    assert stages(WAYS["no pairs"].decision(attributes, Fraction(9, 10)), attributes, label=True) == ()
+
+
 def test_a_look_costs_less_where_rows_are_many_and_nothing_for_a_public_count():
     few, many = look(SIDES, 500.0, 0.1), look(SIDES, 1e7, 1.0, public=True)
     assert (few.first, few.distance) == (deciding.FIRST, deciding.DISTANCE)

@@ -99,17 +99,19 @@ class Trial:
         seen = [(one.group, one.variance) for one in self.measured]
         return deciding.outlook(model, seen, distance, epsilon, float(self.epsilon * spent.rest)), spent
 
-    def go(self, decision: Decision) -> PairModel:
-        """After a look: the pairs, by a decision."""
+    def go(self, decision: Decision, label: str | None = None) -> PairModel:
+        """After a look: the pairs, by a decision; those with a label first, if one is named."""
         if decision.every_pair:
             self.measure(deciding.all_pair_shares(self.public.sides), decision.rest)
             return self.model(last=True)
         if decision.top_up:
             self.measure(deciding.single_shares(self.public.sides), decision.top_up)
         model = self.model()
-        for stage in deciding.stages(decision, len(self.public.sides)):
+        for stage in deciding.stages(decision, len(self.public.sides), label=label is not None):
             scale = float(stage.scale(self.epsilon))
-            chosen = self._chosen(model, stage, scale)
+            chosen = [pair for pair in self.public.pairs if label in pair]
+            if not stage.label:
+                chosen = self._chosen(model, stage, scale)
             shares = deciding.pair_shares([model.predicted(pair) for pair in chosen], scale)
             self.measure(dict(zip(chosen, shares, strict=True)), stage.measuring)
             model = self.model()

@@ -35,6 +35,8 @@ LEAST_FIRST, LEAST_DISTANCE = Fraction(1, 200), Fraction(2, 1000)
 """and at least these."""
 CLEAR, CLEAR_DISTANCE = 0.01, 0.002
 """Between them, as much as it takes until noise gives the 1-way tables this total variation, and β that one."""
+LABEL = Fraction(1, 2)
+"""The part of what is left for pairs that those with a label get."""
 PLENTY, ENOUGH, SOME, WORTH = 2.0, 0.5, 0.08, 0.45
 """Set by hand, for when there are no lessons: see :func:`_by_hand`."""
 CHOOSING = Fraction(15, 100)
@@ -208,27 +210,36 @@ class Stage:
     """Whether the pairs may not close a circle."""
     choosing: Fraction
     measuring: Fraction
+    label: bool = False
+    """Whether these are the pairs with the label: nothing is chosen then."""
 
     def scale(self, epsilon: Fraction) -> Fraction:
         """The noise of a pair if all of the stage were measured alike: b."""
         return self.pairs / (self.measuring * epsilon)
 
 
-def stages(decision: Decision, attributes: int) -> tuple[Stage, ...]:
+def stages(decision: Decision, attributes: int, *, label: bool = False) -> tuple[Stage, ...]:
     """First a forest, then any pairs; each stage gets its part of the budget by the number of its pairs.
+
+    Where one attribute is declared to be a *label*, its pairs come first, LABEL of the budget, and then any others:
+    rows that are to teach a classifier must have them.
 
     >>> [(stage.pairs, stage.forest) for stage in stages(WAYS["two an attribute"].decision(6, Fraction(1)), 6)]
     [(5, True), (7, False)]
     """
     if decision.every_pair or not decision.pairs:
         return ()
-    counts = [min(decision.pairs, attributes - 1)]
+    counts, rest, made = [min(decision.pairs, attributes - 1)], decision.rest, []
     if decision.pairs > counts[0]:
         counts.append(decision.pairs - counts[0])
-    made = []
+    if label:
+        others = min(decision.pairs, math.comb(attributes - 1, 2))
+        own = decision.rest * LABEL if others else decision.rest
+        made.append(Stage(attributes - 1, True, Fraction(0), own, label=True))
+        counts, rest = [others] * bool(others), rest - own
     for number, count in enumerate(counts):
-        share = decision.rest * count / decision.pairs
-        made.append(Stage(count, number == 0, CHOOSING * share, (1 - CHOOSING) * share))
+        share = rest * count / sum(counts)
+        made.append(Stage(count, number == 0 and not label, CHOOSING * share, (1 - CHOOSING) * share))
     return tuple(made)
 
 
