@@ -19,20 +19,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Reals
+from adyton.choice.criteria import criterion_named
+from adyton.choice.decision_tree import to_plain
+from adyton.choice.growing import grow
 from adyton.lab.corpus.labelled_tables import LabelledTable
 from adyton.lab.pair_trials import PublicPairs, tried
-from adyton.marginals.way_costs import WayCosts, facts, powers
+from adyton.marginals.way_costs import WayCosts, facts
 from adyton.schema import Categorical
 
 EPSILONS = ("0.1", "1", "10")
 TABLES, FEWEST = 60, 4
 """How many tables, and how many attributes each has at least: with three there is little to choose."""
-RIDGE = 1.0
-"""How much coefficients are held down, in inputs of an average size."""
-MOST = 0.7
-"""Costs above e to this count as this: how bad a bad way is matters little."""
+DEPTH = 3
+MOST = 2.0
+"""Regrets above count as this: how bad a bad way is matters little."""
 _SEED = 7
 
 
@@ -42,8 +45,7 @@ class Trials:
 
     tables: tuple[str, ...]
     epsilons: tuple[str, ...]
-    facts: Reals
-    """looks × 3."""
+    facts: tuple[dict[str, float], ...]
     errors: Reals
     """looks × ways."""
     ways: tuple[str, ...]
@@ -51,7 +53,7 @@ class Trials:
     @classmethod
     def read(cls, file: Path) -> Trials:
         """All that a file keeps."""
-        found: dict[tuple[str, str], tuple[Reals, dict[str, float]]] = {}
+        found: dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]] = {}
         with file.open(newline="", encoding="utf-8") as lines:
             for table, epsilon, attributes, signal, noise, dependence, way, error in csv.reader(lines):
                 seen = facts(float(signal), float(noise), float(dependence), int(attributes))
@@ -59,44 +61,47 @@ class Trials:
         ways = tuple(next(iter(found.values()))[1])
         errors = np.array([[own[way] for way in ways] for _, own in found.values()])
         tables, epsilons = zip(*found, strict=True)
-        return cls(tables, epsilons, np.array([seen for seen, _ in found.values()]), errors, ways)
+        return cls(tables, epsilons, tuple(seen for seen, _ in found.values()), errors, ways)
 
     @property
     def regrets(self) -> Reals:
         """The error of every way beside the least."""
         return np.asarray(self.errors / self.errors.min(axis=1, keepdims=True))
 
-    def where(self, kept: Reals) -> Trials:
+    def where(self, kept: npt.NDArray[np.bool_]) -> Trials:
         """Only these looks."""
         places = np.flatnonzero(kept)
         tables, epsilons = ([names[one] for one in places] for names in (self.tables, self.epsilons))
-        return Trials(tuple(tables), tuple(epsilons), self.facts[places], self.errors[places], self.ways)
+        return Trials(
+            tuple(tables), tuple(epsilons), tuple(self.facts[one] for one in places), self.errors[places], self.ways
+        )
 
     def fitted(self, provenance: Mapping[str, Any] | None = None) -> WayCosts:
-        """Least squares, held down a little."""
-        lowest, highest = self.facts.min(axis=0), self.facts.max(axis=0)
-        terms = powers(self.facts)
-        wanted = np.minimum(np.log(self.regrets), MOST)
-        held = RIDGE * np.diag(np.mean(terms**2, axis=0))
-        held[0, 0] = 0.0
-        found = np.linalg.solve(terms.T @ terms + held, terms.T @ wanted)
-        own = {way: found[:, place] for place, way in enumerate(self.ways)}
-        return WayCosts(lowest, highest, own, provenance or {})
+        """A small tree, split where the least mean regret falls most."""
+        tree = grow(
+            np.array([list(seen.values()) for seen in self.facts]),
+            np.minimum(self.regrets, MOST),
+            tuple(self.facts[0]),
+            self.ways,
+            criterion=criterion_named("least-regret"),
+            depth=DEPTH,
+        )
+        return WayCosts(to_plain(tree), provenance or {})
 
-    def decided(self, costs: WayCosts) -> list[int]:
-        """The place of the decided way, for every look."""
-        points = np.clip(self.facts, costs.lowest, costs.highest)
-        logs = powers(points) @ np.column_stack([costs.coefficients[way] for way in self.ways])
-        return [int(one) for one in logs.argmin(axis=1)]
+    def decided(self, costs: WayCosts) -> Reals:
+        """The regret of the decided way, for every look."""
+        found = []
+        for seen, regrets in zip(self.facts, self.regrets, strict=True):
+            expected = costs.costs(seen)
+            found.append(regrets[self.ways.index(min(expected, key=expected.__getitem__))])
+        return np.array(found)
 
     def held_out(self) -> Reals:
         """The regret of every look, by costs that its table had no part in."""
-        found = np.empty(len(self.tables))
-        names = np.array(self.tables)
+        found, names = np.empty(len(self.tables)), np.array(self.tables)
         for table in dict.fromkeys(self.tables):
-            own = self.where(names == table)
-            places = own.decided(self.where(names != table).fitted())
-            found[names == table] = own.regrets[np.arange(len(places)), places]
+            own = names == table
+            found[own] = self.where(own).decided(self.where(~own).fitted())
         return found
 
 

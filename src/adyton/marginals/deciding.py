@@ -23,7 +23,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.marginals.forest import Pair
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.way_costs import WayCosts, shipped
+from adyton.marginals.way_costs import WayCosts, facts, shipped
 from adyton.solving.residuals import Group, part_variances
 from adyton.strategies.table_shares import mean_absolute, on_grid, table_shares
 
@@ -35,12 +35,10 @@ LEAST_FIRST, LEAST_DISTANCE = Fraction(1, 200), Fraction(2, 1000)
 """and at least these."""
 CLEAR, CLEAR_DISTANCE = 0.01, 0.002
 """Between them, as much as it takes until noise gives the 1-way tables this total variation, and β that one."""
-LABEL = Fraction(1, 2)
-"""The part of what is left for pairs that those with a label get."""
-PLENTY, ENOUGH, SOME, WORTH = 2.0, 0.5, 0.08, 0.45
-"""Set by hand, for when there are no lessons: see :func:`_by_hand`."""
 CHOOSING = Fraction(15, 100)
 """The part of a stage's budget that its choices cost."""
+LABEL = Fraction(1, 2)
+"""The part of what is left for pairs that those with a label get."""
 
 
 def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
@@ -179,26 +177,14 @@ def decide(seen: Outlook, rest: Fraction, costs: WayCosts | None = None) -> Deci
     >>> decide(Outlook(10, signal=0.01, noise=0.5, dependence=0.2), Fraction(9, 10)).pairs
     0
     """
-    lessons = shipped() if costs is None else costs
-    beside = f"noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}"
-    if lessons is None:
-        name = _by_hand(seen)
-        return WAYS[name].decision(seen.attributes, rest, f"{name}: {beside}")
-    expected = lessons.costs(seen.signal, seen.noise, seen.dependence, seen.attributes)
+    point = facts(seen.signal, seen.noise, seen.dependence, seen.attributes)
+    expected = (shipped() if costs is None else costs).costs(point)
     name, other = sorted(expected, key=expected.__getitem__)[:2]
-    why = f"{name}: {beside}; {other} would have {expected[other]:.2f} times the error"
+    why = (
+        f"{name}: noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}; on public tables like this, "
+        f"{other} had {expected[other]:.2f} times the error"
+    )
     return WAYS[name].decision(seen.attributes, rest, why)
-
-
-def _by_hand(seen: Outlook) -> str:
-    """All pairs if their noise is small beside what independence gets wrong; else as many as the signal allows."""
-    if seen.signal >= ENOUGH and seen.noise < WORTH * seen.dependence:
-        return "all pairs"
-    if seen.signal >= PLENTY:
-        return "two an attribute"
-    if seen.signal >= ENOUGH:
-        return "one an attribute"
-    return "half of one" if seen.signal >= SOME else "no pairs"
 
 
 @dataclass(frozen=True)
