@@ -175,7 +175,7 @@ def decide(seen: Outlook, rest: Fraction, costs: WayCosts | None = None) -> Deci
     >>> decide(Outlook(10, signal=200.0, noise=0.01, dependence=0.2), Fraction(9, 10)).every_pair
     True
     >>> decide(Outlook(10, signal=0.01, noise=0.5, dependence=0.2), Fraction(9, 10)).pairs
-    0
+    3
     """
     point = facts(seen.signal, seen.noise, seen.dependence, seen.attributes)
     expected = (shipped() if costs is None else costs).costs(point)
