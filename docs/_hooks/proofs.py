@@ -7,7 +7,10 @@ from typing import Any
 
 from wording import one_line
 
+from adyton.kernel.counted_tables import CountedTables
+from adyton.kernel.guessed_tables import GuessedTables
 from adyton.kernel.mechanisms import MECHANISMS, Mechanism, Selection
+from adyton.kernel.mechanisms.base import section
 
 MARK = "<!-- proofs -->"
 
@@ -17,19 +20,26 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return markdown.replace(MARK, proofs()) if MARK in markdown else markdown
 
 
+LEMMAS = {
+    "The lemma on differences of scores": Selection,
+    "The lemma on rows and tables": CountedTables,
+    "The lemma on distances": GuessedTables,
+}
+
+
 def proofs() -> str:
-    """The lemma that many of them rest on, then a section for each mechanism."""
-    return "\n\n".join([_lemma(), *(_section(mechanism) for mechanism in MECHANISMS)])
+    """The lemmas that many of them rest on, then a section for each mechanism."""
+    lemmas = [_lemma(title, owner) for title, owner in LEMMAS.items()]
+    return "\n\n".join([*lemmas, *(_section(mechanism) for mechanism in MECHANISMS)])
 
 
-def _lemma() -> str:
-    lemma, proof = Selection.lemma()
+def _lemma(title: str, owner: type) -> str:
     return "\n\n".join(
         [
-            "## The lemma on differences of scores",
-            f"**Lemma.** {one_line(lemma)}",
-            f"**Proof.** {one_line(proof)} ∎",
-            "*Beside the code in* `src/adyton/kernel/mechanisms/selection.py`",
+            f"## {title}",
+            f"**Lemma.** {one_line(section(owner, 'Lemma.', 'Proof.'))}",
+            f"**Proof.** {one_line(section(owner, 'Proof.', '∎'))} ∎",
+            f"*Beside the code in* `src/{owner.__module__.replace('.', '/')}.py`",
         ]
     )
 

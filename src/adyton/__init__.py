@@ -26,6 +26,7 @@ _ROOMS = {
     "Ranges": "adyton.tasks",
     "Release": "adyton.release",
     "Session": "adyton.session",
+    "TablesRelease": "adyton.marginals.tables_release",
     "Delphi": "adyton.lab.delphi",
     "Pythia": "adyton.selection.pythia",
     "Selector": "adyton.selection.selector",
@@ -74,6 +75,7 @@ __all__ = [
     "Schema",
     "Selector",
     "Session",
+    "TablesRelease",
     "algorithms",
     "choose",
     "configuration",
@@ -110,6 +112,7 @@ if TYPE_CHECKING:
     from adyton.lab.delphi import Delphi as Delphi
     from adyton.learning import Classifier as Classifier
     from adyton.learning import FittedClassifier as FittedClassifier
+    from adyton.marginals.tables_release import TablesRelease as TablesRelease
     from adyton.plans import algorithms as algorithms
     from adyton.plans import simulate as simulate
     from adyton.queries import Measurement as Measurement

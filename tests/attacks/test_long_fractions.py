@@ -26,7 +26,7 @@ from adyton.kernel.mechanisms import (
     TunedParameter,
 )
 from adyton.kernel.mechanisms.declared_function import BoundFunction
-from adyton.kernel.shapes import InstancesShape, TableShape
+from adyton.kernel.shapes import InstancesShape, TableShape, TablesShape
 from adyton.queries import Explicit
 
 TABLE = pd.DataFrame({"age": [34] * 100})
@@ -123,6 +123,11 @@ def source_of(case):
         curve, parameters = StepCurve(np.array([0, 2]), np.array([1.0, 2.0])), Lattice(0.0, 1.0) if lattice else 4
         utility = Utility.named("regret")
         return ad.Kernel.on_instances([None] * 3, lambda _: curve, parameters, utility, epsilon=1000).root
+    if case.mechanism.takes is TablesShape:
+        schema = ad.Schema({name: ad.Integer(0, size - 1) for name, size in zip("abcde", case.domain, strict=False)})
+        rows = pd.DataFrame(dict.fromkeys(schema.names, [0, 1] * 50))
+        groups = case.prepare(np.zeros(case.domain, dtype=np.int64)).groups
+        return ad.Kernel(rows, schema=schema, epsilon=1000).root.tables(groups)
     trusted = [case.mechanism.declared] if isinstance(case.mechanism, BoundFunction) else []
     return ad.Kernel.on_vector(np.full(case.domain, 3), epsilon=1000, trusted=trusted).root
 

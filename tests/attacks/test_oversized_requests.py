@@ -169,7 +169,9 @@ def test_a_task_over_a_huge_table_is_refused():
     schema = ad.Schema({name: ad.Integer(0, 999) for name in ("a", "b", "c")})
     table = pandas.DataFrame({name: [1] for name in ("a", "b", "c")})
     with ad.Session(table, schema=schema, epsilon=1) as session:
-        for task in (ad.Histogram("a", "b", "c"), ad.Marginals(way=2), ad.Ranges("a", "b", "c")):
+        for task in (ad.Histogram("a", "b", "c"), ad.Ranges("a", "b", "c")):
             with pytest.raises(BadInput, match=r"1,000,000,000 cells, allowed are"):
                 session.release(task, epsilon="0.5")
+        with pytest.raises(BadInput, match=r"1,000,000,000 cells together, allowed are .* Name all-pairs"):
+            session.release(ad.Marginals(way=2), epsilon="0.5", algorithm="identity")
         assert session.spent == 0

@@ -121,9 +121,11 @@ def attack(mechanism, noise, case=0):
     return audit_mechanism(mechanism.audit_cases()[case], pairs=12, draws=8_000, strong_draws=150_000, noise=noise)
 
 
-@pytest.mark.parametrize("noise_type", [Halved, FivePercentShort, Silent, OneSided, ShortTails])
-@pytest.mark.parametrize("mechanism", [NoisyCount, VectorLaplace])
-def test_noise_mutants_are_caught_by_the_attack(noise_type, mechanism):
+@pytest.mark.parametrize(
+    ("mechanism", "noise_type"),
+    [(NoisyCount, Halved), *((VectorLaplace, one) for one in (Halved, FivePercentShort, Silent, OneSided, ShortTails))],
+)
+def test_noise_mutants_are_caught_by_the_attack(mechanism, noise_type):
     strong = 1_500_000 if noise_type is FivePercentShort else 150_000
     found = audit_mechanism(mechanism.audit_cases()[0], pairs=12, draws=8_000, strong_draws=strong, noise=noise_type())
     assert not found.passed, found

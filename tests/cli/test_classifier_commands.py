@@ -107,6 +107,7 @@ def tables(tmp_path_factory):
     return folder
 
 
+@pytest.mark.full
 def test_benchmark_of_classifiers(tables):
     found = run("bench", "classifiers", "--data", tables, "--public", "--trials", "1", "--json")
     assert found.exit_code == 0, found.output

@@ -15,6 +15,8 @@ import pytest
 
 import adyton as ad
 from adyton.errors import KernelFailure, SchemaError
+from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.tables_source import TablesSource
 from adyton.workloads import Identity, Partition
 
 CANARY = "canary7f3a9"
@@ -55,6 +57,9 @@ def sources(kernel):
     yield from vector.split(Partition(np.arange(30) % 2))
     yield vector.map(Identity(30))
     yield kernel.root.misfits(["city"], ["income"])
+    tables = kernel.root.tables([("city", "income"), ("city",)])
+    yield tables
+    yield from tables.vectors()
 
 
 def clean(text):
@@ -179,7 +184,10 @@ def test_ledger_and_its_files(planted, tmp_path):
     path = tmp_path / "canary.ledger"
     kernel = ad.Kernel(planted, schema=SCHEMA, epsilon=500, ledger=path, dataset="canaries")
     for source in sources(kernel):
-        (source.count(1) if hasattr(source, "count") else source.measure(Identity(source.cells), 1))
+        if isinstance(source, TablesSource):
+            source.measure(MeasureTables.weighted((0, 1)), 1)
+        else:
+            (source.count(1) if hasattr(source, "count") else source.measure(Identity(source.cells), 1))
     kernel.ledger.close()
     content = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert b"canaries" in content

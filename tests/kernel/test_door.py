@@ -9,8 +9,9 @@ import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.handles import handle
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import SplitChoice
+from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, ParentChoice, SplitChoice
 from adyton.kernel.sources import TableSource, VectorSource
+from adyton.kernel.tables_source import TablesSource
 from adyton.kernel.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
 from adyton.plans import plan_named
 from adyton.queries import AllRange, Partition, Prefix
@@ -114,6 +115,29 @@ def test_leaves_behind_a_door(table, schema):
     answers = leaves.measure(ad.workloads.Identity((2, 10)), 60).answers.reshape(2, 10)
     assert answers.sum(axis=1).tolist() == [3, 2]
     assert door.budget.spent == 61
+
+
+def test_many_tables_behind_a_door():
+    schema = ad.Schema({name: ad.Integer(0, 2) for name in "abc"})
+    codes = np.random.default_rng(2).integers(0, 3, (100, 3))
+    found = []
+    for through in (lambda kernel: kernel, TextDoor):
+        kernel = Kernel.simulated_table(codes, schema, epsilon=10, seed=5)
+        tables = through(kernel).root.tables([("a", "b"), ("b", "c"), ("c", "a")])
+        assert isinstance(tables, TablesSource)
+        noisy = tables.measure(MeasureTables.weighted((0, 2), (1, 2)), 1)
+        guesses = {place: np.full((3, 3), 11.3) for place in range(3)}
+        found.append(
+            (
+                [(group, table.tolist(), variance) for group, table, variance in noisy.each()],
+                tables.choose_pairs(PairChoice.of(guesses, 2, 2, forest=True), 1),
+                tables.mean_distance(MeanDistance.of(guesses), 1),
+                tables.choose_parents(ParentChoice((0, 1, 2), ("c",)), 1),
+                tables.vectors()[1].measure(ad.workloads.Identity((3, 3)), 1).answers.tolist(),
+                (tables.groups, tables.shapes, tables.lineage, kernel.spent),
+            )
+        )
+    assert found[0] == found[1]
 
 
 def test_a_handle_on_a_door_is_of_no_use_to_a_kernel():

@@ -282,7 +282,7 @@ def test_many_tables_in_one_pass_are_those_of_single_ones(dirty, monkeypatch):
 def test_tables_share_rows_so_that_costs_add_up():
     rows = pyarrow.table({"a": [0, 1, 1], "y": [0, 1, 1]})
     kernel = Kernel(rows, schema=Schema({"a": Integer(0, 2), "y": Integer(0, 1)}), epsilon=3)
-    pair, single = kernel.root.tables([("y", "a"), ["a"]])
+    pair, single = kernel.root.tables([("y", "a"), ["a"]]).vectors()
     assert (pair.shape, single.shape) == ((2, 3), (3,))
     assert pair.lineage[-1] == "table(y, a)"
     for vector in (pair, single):

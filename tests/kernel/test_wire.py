@@ -20,9 +20,13 @@ from adyton.kernel.mechanisms import (
     DawaPartition,
     DeclaredFunction,
     DyadicPartition,
+    MeanDistance,
+    MeasureTables,
     MedianCell,
     NoisyCount,
     NonZeros,
+    PairChoice,
+    ParentChoice,
     Partitionality,
     Resolution,
     SplitChoice,
@@ -31,6 +35,7 @@ from adyton.kernel.mechanisms import (
     VectorLaplace,
     WorstApproximated,
 )  # fmt: skip
+from adyton.kernel.noisy_tables import NoisyTables
 from adyton.kernel.transforms import (
     TRANSFORMS,
     CountLeaves,
@@ -40,6 +45,7 @@ from adyton.kernel.transforms import (
     LinearMap,
     Reduce,
     Select,
+    SingleTables,
     SplitTable,
     SplitVector,
     Vectorize,
@@ -80,6 +86,11 @@ EXAMPLES = [
     CountMisfits(("age",), ("sex",)),
     CountMisfits(("age", "sex")),
     CountTables((("age", "sex"), ("sex",))),
+    SingleTables(),
+    MeasureTables((0, 2), (Fraction(1, 3), Fraction(1, 2))),
+    PairChoice.of({0: [[0.5, 2], [0, 1]], 2: [[1, 1], [1, 1]]}, 3, 2, forest=True, taken=(1,)),
+    MeanDistance.of({1: [0.25, 7]}),
+    ParentChoice((0, 1), ("age",)),
     CountLeaves(TREE, ("age",)),
     CountLeaves(TREE, ()),
     SplitChoice(TREE, TREE.free(), "age", "entropy", 1000),
@@ -307,6 +318,23 @@ def test_spoiled_measurements_are_not_received(change):
         decode_result(packed(change))
 
 
+SPOILED_TABLES = [
+    {"groups": [["a"]]}, {"shapes": [[2], [3]]}, {"shapes": [[2], [2, 1]]}, {"shapes": [[2], ["2"]]},
+    {"counts": array([0, 1, 2])}, {"counts": [1, 2, 3, 4]}, {"variances": reals([1.0])},
+    {"variances": reals([1.0, np.nan])}, {"epsilon": {"fraction": [0, 1]}}, {"private": 1}, {"more": 1},
+]  # fmt: skip
+
+
+def spoiled_tables(change):
+    """Noisy tables as text, after a change."""
+    good = NoisyTables((("a",), ("b",)), ((2,), (2,)), np.arange(4), np.ones(2), Fraction(1), True)
+    text = encode_result(good)
+    assert decode_result(text).tables()["b",].tolist() == [2, 3]
+    plain = json.loads(text)
+    plain["NoisyTables"].update(change)
+    return json.dumps(plain)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -318,6 +346,7 @@ def test_spoiled_measurements_are_not_received(change):
         '{"NoisyValue": {"value": 1, "deviation": 1.0, "private": true}}',
         '{"NoisyValue": {"value": 1.0, "deviation": 1.0, "private": "yes"}}',
         '{"Partition": {"labels": [0, 5], "groups": 2}}',
+        *(spoiled_tables(change) for change in SPOILED_TABLES),
     ],
 )  # fmt: skip
 def test_nonsense_is_no_result(text):

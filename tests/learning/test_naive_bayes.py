@@ -63,6 +63,23 @@ def test_noise_of_the_recipe_has_the_scale_of_one_share():
     assert abs(table.var() / variance - 1) < 5 * np.sqrt(5 / table.size)
 
 
+def test_more_cells_than_a_source_can_hold_are_counted_in_parts(monkeypatch):
+    from adyton.kernel.transforms import many_tables
+    from adyton.learning import class_tables
+
+    schema = ad.Schema({**{name: ad.Integer(0, 9) for name in "abcd"}, "y": ad.Boolean()})
+    place = Kernel.simulated_table(np.zeros((7, 5), dtype=int), schema, epsilon=400, seed=3)
+    for module in (many_tables, class_tables):
+        monkeypatch.setattr(module, "MOST_TABLE_CELLS", 40)
+    found = class_tables.class_vectors(place.root, list("abcd"), "y")
+    assert [found[name].lineage[-2:] for name in "ad"] == [
+        ("tables(y × a, y × b)", "table(y, a)"),
+        ("tables(y × c, y × d)", "table(y, d)"),
+    ]
+    assert class_tables.measured_table(found["d"], F(60))[0].tolist() == [7, 0]
+    assert class_tables.class_vectors(place.root, [], "y") == {}
+
+
 def test_totals_weigh_tables_by_their_noise():
     small, large = np.full((2, 2), 50.0), np.full((100, 2), 2.0)
     small[:, 1], large[:, 1] = 60, 1

@@ -65,6 +65,7 @@ def test_an_attribute_that_was_not_measured_is_said():
         estimated(SIDES, measured(DATA, [("a", "b")], epsilon=1))
 
 
+@pytest.mark.full
 def test_refining_uses_what_circles_say():
     """d depends on a and c, c on a: with those pairs measured, rows know more than any path."""
     circle = [("a", "b"), ("b", "c"), ("a", "d"), ("c", "d"), ("a", "c"), ("d", "e"), ("e", "f")]

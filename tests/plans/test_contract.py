@@ -27,6 +27,10 @@ SERVED = [
 ]
 INDEPENDENT = [name for name in NAMES if not plan_named(name).serves.data_dependent]
 FALSE_ALARM = 1e-7
+RELATIVES = ("mwem-b", "mwem-c", "adaptive-hierarchy-striped", "change-points-striped", "dawa-striped", "striped")
+"""Made of the same steps as others that are compared by chance in every run: MWEM and MWEM-D, and the plans of stripes
+whose inner plans are compared themselves."""
+COMPARED = [pytest.param(name, marks=[pytest.mark.full] if name in RELATIVES else []) for name in NAMES]
 
 
 def identify(case):
@@ -55,7 +59,14 @@ def workloads(name, domain):
         yield Prefix(domain)
 
 
-@pytest.mark.parametrize(("name", "domain"), SERVED, ids=identify)
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [
+        pytest.param(name, domain, marks=[pytest.mark.full] if name in RELATIVES and np.prod(domain) > 1000 else [])
+        for name, domain in SERVED
+    ],
+    ids=identify,
+)
 def test_any_data_give_a_finite_estimate_and_cost_exactly_what_was_asked(name, domain):
     plan = plan_named(name)
     for workload in workloads(name, domain):
@@ -116,12 +127,8 @@ def test_huge_counts_keep_their_size(name):
         assert estimate.max() == pytest.approx(1e12, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.full] if name in ("mwem-b", "mwem-c") else []) for name in NAMES],
-)
+@pytest.mark.parametrize("name", COMPARED)
 def test_the_real_kernel_agrees_with_the_simulated_one(name):
-    """Variants of MWEM are made of the same steps as MWEM and MWEM-D."""
     plan = plan_named(name)
     ndim = next(ndim for ndim in (1, 2) if plan.serves.serves(ndim))
     domain = (6,) if ndim == 1 else (2, 3)
@@ -141,7 +148,7 @@ def test_the_real_kernel_agrees_with_the_simulated_one(name):
         assert ks_2samp(statistic(np.array(real)), statistic(simulated)).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COMPARED)
 def test_trials_at_once_are_trials_one_by_one(name):
     """A batch is not one trial repeated, nor does a trial depend on the others in its batch."""
     plan = plan_named(name)
@@ -169,7 +176,7 @@ def test_a_seed_repeats_a_simulation(name):
 
 
 PREDICTED = [
-    (name, domain)
+    pytest.param(name, domain, marks=[pytest.mark.full] if name in RELATIVES else [])
     for name in INDEPENDENT
     for domain in ((64,), (37,), (8, 8), (5, 6))
     if plan_named(name).serves.serves(len(domain))

@@ -11,9 +11,11 @@ from typing import Any
 from adyton.audit.findings import Finding
 from adyton.audit.walk import DisagreementError, Walk
 from adyton.kernel.kernel import Kernel
+from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.queries import Identity
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
+from adyton.whole import IntegerArray
 
 _ONE_IN = 50
 """So many sequences start from a vector for each that starts from a table, which is slower."""
@@ -57,6 +59,8 @@ def audit_group_by() -> Finding:
     return Finding("kernel", "group-by", largest <= charged, detail, {"moved": largest, "charged": charged})
 
 
+_PLENTY = 30
+"""At this ε a count has noise with a probability of e^-30."""
 _DIRTY = (
     *("3,1.5,F,yes", "three,$1.50,F ,maybe", ",,,", "  , nan,X,2", "999,-1,f,no", "999,$1.50,X,maybe", "3,1e400,F,y"),
     *("10/24/1979,inf,M,", '3,"1,5",M,t', "-0,0x1p3,\N{NO-BREAK SPACE}F,1", "3"),
@@ -70,7 +74,7 @@ def audit_misfits() -> Finding:
     def misfits(rows: TableSource) -> VectorSource:
         return rows.misfits([name for name in rows.schema.names if name != "row"])
 
-    moved, charged = _moved_by_rows(misfits)
+    moved, charged = _moved_by_rows(lambda rows: [_counts(misfits(rows))])
     detail = f"one row moved up to {moved} of the misfits; measurements of them are charged {charged} times."
     return Finding("kernel", "misfits", moved <= charged, detail, {"moved": moved, "charged": charged})
 
@@ -84,13 +88,31 @@ def audit_leaves() -> Finding:
         tree = tree.grow({int(tree.leaves[-1]): "age"}, rows.schema)
         return rows.leaves(tree, "pay")
 
-    moved, charged = _moved_by_rows(leaves)
+    moved, charged = _moved_by_rows(lambda rows: [_counts(leaves(rows))])
     detail = f"one row moved up to {moved} cells of the leaves; measurements of them are charged {charged} times."
     return Finding("kernel", "leaves", moved <= charged, detail, {"moved": moved, "charged": charged})
 
 
-def _moved_by_rows(vector: Callable[[TableSource], VectorSource]) -> tuple[int, int]:
-    """By how much one more dirty row moves a vector of counts at most, and how many times its ε a measurement costs."""
+def audit_tables() -> Finding:
+    """One row more moves one cell of each of many tables by one: on tables that grow row by row."""
+    groups = [("age", "sex"), ("sex", "pay", "smoker"), ("smoker",)]
+
+    def tables(rows: TableSource) -> list[IntegerArray]:
+        noisy = rows.tables(groups).measure(MeasureTables.weighted(range(len(groups))), len(groups) * _PLENTY)
+        return list(noisy.tables().values())
+
+    moved, charged = _moved_by_rows(tables)
+    detail = f"one row moved up to {moved} cells of a table; measurements of one are charged {charged} times."
+    return Finding("kernel", "tables", moved <= charged, detail, {"moved": moved, "charged": charged})
+
+
+def _counts(vector: VectorSource) -> IntegerArray:
+    return vector.measure(Identity(vector.shape), _PLENTY).answers
+
+
+def _moved_by_rows(counts: Callable[[TableSource], list[IntegerArray]]) -> tuple[int, int]:
+    """By how much one more dirty row moves one of some arrays of counts at most, and how many times what was spent on
+    each of them a measurement costs."""
     policies: dict[str, Any] = {"nulls": "level", "outside": "other"}
     strict = {"age": Integer(0, 9), "pay": Numeric(0, 9, bins=3), "sex": Categorical(["F", "M"]), "smoker": Boolean()}
     lenient = {
@@ -105,11 +127,13 @@ def _moved_by_rows(vector: Callable[[TableSource], VectorSource]) -> tuple[int, 
         for attributes in (strict, lenient):
             schema = Schema({**attributes, "row": Integer(0, len(_DIRTY))})
             kernel = Kernel(file, schema=schema, epsilon=1000)
-            before: Any = 0
+            before: list[Any] = []
             for number in range(len(_DIRTY)):
                 spent = kernel.spent
-                counted = vector(kernel.root.where(f"row <= {number}"))
-                counts = counted.measure(Identity(counted.shape), 50).answers  # noise: e^-50
-                charged = int((kernel.spent - spent) / 50)
-                largest, before = max(largest, int(abs(counts - before).sum())), counts
+                after = counts(kernel.root.where(f"row <= {number}"))
+                charged = int((kernel.spent - spent) / (_PLENTY * len(after)))
+                moved = [
+                    int(abs(one - other).sum()) for one, other in zip(after, before or [0] * len(after), strict=True)
+                ]
+                largest, before = max(largest, *moved), after
     return largest, charged

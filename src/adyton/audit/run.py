@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from adyton.audit.accounting import audit_accounting, audit_group_by, audit_leaves, audit_misfits
+from adyton.audit.accounting import audit_accounting, audit_group_by, audit_leaves, audit_misfits, audit_tables
 from adyton.audit.certificates import EPSILONS as BUDGETS
 from adyton.audit.certificates import audit_certificates, cases
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
@@ -175,6 +175,7 @@ def checks(profile: str) -> list[Check]:
         Check("group-by", 1, lambda _: audit_group_by()),
         Check("misfits", 1, lambda _: audit_misfits()),
         Check("leaves", 1, lambda _: audit_leaves()),
+        Check("tables", 1, lambda _: audit_tables()),
         Check("exactness", 1, lambda _: audit_exactness()),
     ]
     if hasattr(os, "fork"):

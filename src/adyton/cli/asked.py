@@ -27,7 +27,7 @@ QueryFile = Annotated[
 def _algorithms() -> list[str]:
     from adyton.plans import algorithms
 
-    return ["auto", *algorithms()]
+    return ["auto", *algorithms(), "all-pairs", "select-pairs"]
 
 
 Algorithm = Annotated[

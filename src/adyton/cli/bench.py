@@ -28,6 +28,7 @@ _BENCHMARKS: dict[str, tuple[str, ...]] = {
     "intervals": _DATA,
     "classifiers": _DATA,
     "learning": (),
+    "pairs": _DATA,
 }
 """Each a module of :mod:`adyton.lab.bench`, and what it takes of the options."""
 _LONG = "judged"
@@ -38,8 +39,8 @@ _HELP = (
     "not private), variants (of MWEM, against MWEM), selections (partitions of a million cells), choosing (how long "
     "it takes to choose an algorithm), clipped (what is chosen, against noise cut off at zero), judged (the selectors "
     "of the package on the inputs of the Pythia paper), intervals (how often they hold the true count), classifiers "
-    "(the one that is chosen, and each single one, on nursery, contraceptive and HIV-1) or learning (from a million "
-    "rows, against the bare group-bys)."
+    "(the one that is chosen, and each single one, on nursery, contraceptive and HIV-1), learning (from a million "
+    "rows, against the bare group-bys) or pairs (tables of many attributes, against independent noise cut off at zero)."
 )
 
 

@@ -46,8 +46,8 @@ def command(
     """Show the error to expect of a release against ε. Needs the schema only: no data are read, nothing is spent."""
     from adyton.schema import Schema
     from adyton.schema.accepting import accepts
-    from adyton.session import Outlook
     from adyton.session.misfits import misfits_share
+    from adyton.session.tables_outlook import outlook_of
 
     task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
     if task is None:
@@ -55,7 +55,7 @@ def command(
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)
     declared = Schema.from_toml(schema)
     part = misfits_share(misfits, from_text=True)  # the data are not known: as for a CSV file, which needs most
-    outlook = Outlook.of(task, declared, algorithm, asked.options_of(option), part)
+    outlook = outlook_of(task, declared, algorithm, asked.options_of(option), part)
     accepted = {name: accepts(one) for name, one in outlook.schema.attributes.items()}
     with progress("computing errors", quiet=quiet or as_json):
         found = {budget: outlook.errors(budget) for budget in budgets}
@@ -131,7 +131,7 @@ def _bar(error: ExpectedError, sizes: list[float]) -> str:
 
 
 def _remark(found: dict[Fraction, dict[str, ExpectedError | None]], picture: Path | None) -> None:
-    from adyton.plans.registry import what_it_does
+    from adyton.marginals.registry import what_it_does
     from adyton.session.preview import promised
 
     errors = next(iter(found.values()))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +16,7 @@ from adyton.cli.counting import print_count
 from adyton.cli.delivery import deliver
 from adyton.cli.folders import check_folder
 from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Total, Where, Yes
+from adyton.cli.tables_delivery import deliver_tables
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
@@ -35,6 +35,15 @@ _Folder = Annotated[
     Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
 ]
 _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")]
+_Rows = Annotated[
+    Path | None,
+    typer.Option(
+        "--rows", metavar="FILE", help="With --marginals: write synthetic rows to this .csv or .parquet file."
+    ),
+]
+_RowsCount = Annotated[
+    int | None, typer.Option("--rows-count", metavar="N", help="How many; about as many as there are, if not given.")
+]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print the release as JSON.")]
 
 
@@ -61,17 +70,22 @@ def command(
     accept: Accept = None,
     out_folder: _Folder = None,
     overwrite: _Overwrite = False,
+    rows: _Rows = None,
+    rows_count: _RowsCount = None,
     yes: Yes = False,
     as_json: _AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
-    from adyton.release import Release
+    from adyton.marginals import tables_file, tables_saving
+    from adyton.marginals.tables_release import TablesRelease
+    from adyton.release import Release, files
     from adyton.release.presentation import Look
     from adyton.release.saving import REPLACEABLE
     from adyton.release.staging import staged
     from adyton.schema import Schema
     from adyton.session import Session
+    from adyton.session.releasing_tables import measures_tables
 
     task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
     options = asked.options_of(option)
@@ -84,18 +98,29 @@ def command(
         _check_count([name for name, given in others.items() if given])
     else:
         _check_task(task, declared, algorithm, options, kept=as_json or out_folder is not None)
+    many = task is not None and measures_tables(task, declared, algorithm)
+    _check_rows(rows, rows_count, task, declared, integer=integer or nonnegative, many=many)
     check_words(accept or ())
     amount = budget(epsilon, "--epsilon")
     check_folder(out_folder, (data, data.rpartition("#")[0], schema, queries, ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet)
-    replaces = REPLACEABLE if overwrite else ()
-    with termination_interrupts(), staged(out_folder, replaces=replaces) if out_folder else nullcontext() as place:
+    replaces = (tables_saving.REPLACEABLE if many else REPLACEABLE) if overwrite else ()
+    ours = tables_file.says_so if many else files.says_so
+    folder = staged(out_folder, replaces=replaces, ours=ours) if out_folder else nullcontext()
+    with termination_interrupts(), folder as place:
         words = accept or ()
         session = Session(data, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words)
         if task is None:
             print_count(session, amount, where, ledger, as_json=as_json, quiet=quiet)
             return
-        ask = partial(session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options)
+        ask: Callable[[], Any] = partial(
+            session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
+        )
+        if many:
+            tables, came = answered(session, ask, TablesRelease, "releasing", quiet=quiet or as_json)
+            asked_rows = None if rows is None else (rows, rows_count)
+            deliver_tables(tables, place, asked_rows, as_json=as_json, quiet=quiet, interrupt=came)
+            return
         release, interrupt = answered(session, ask, Release, "releasing", quiet=quiet or as_json)
         deliver(release, place, Look(integer, nonnegative), as_json=as_json, quiet=quiet, interrupt=interrupt)
 
@@ -107,20 +132,46 @@ def _check_count(others: Sequence[str]) -> None:
 
 def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, Any], *, kept: bool) -> None:
     """Refuse what cannot be released before the data are opened."""
+    from adyton.marginals.registry import program_named
     from adyton.release.tables import MOST_TABLES
     from adyton.session import Outlook
+    from adyton.session.releasing_tables import measures_tables, wanted_of
     from adyton.tasks import Marginals
 
+    if measures_tables(task, schema, algorithm):
+        wanted_of(task, schema)
+        program_named(algorithm, **options)
+        return
     cells = task.select(schema).cells
     if cells > _LARGEST:
         raise BadInput(
             f"this release has {cells:,} cells, allowed are {_LARGEST:,}. Choose fewer attributes, or declare fewer "
             "levels or bins; from Python there is no such limit."
         )
-    tables = comb(len(task.select(schema).names), task.way) if isinstance(task, Marginals) else 1
+    tables = len(task.groups(task.select(schema))) if isinstance(task, Marginals) else 1
     if tables > MOST_TABLES and not kept:
         raise BadInput(
             f"this release has {tables:,} tables, of which {MOST_TABLES:,} are printed. Give --out FOLDER or --json, "
             "which keep what all of them follow from, or ask for fewer attributes."
         )
     Outlook.of(task, schema, algorithm, options)
+
+
+def _check_rows(
+    rows: Path | None, count: int | None, task: Task | None, schema: Schema, *, integer: bool, many: bool
+) -> None:
+    """Refuse rows that cannot be made, and options that are not for many tables."""
+    from adyton.marginals.row_files import check_rows
+
+    if count is not None and rows is None:
+        raise BadInput("--rows-count belongs to --rows FILE. Name a .csv or .parquet file for the rows.")
+    if many and integer:
+        raise BadInput("--integer and --nonnegative are not for tables that are measured one by one. Leave them out.")
+    if rows is None:
+        return
+    if not many or task is None:
+        raise BadInput(
+            "--rows is for marginals that are measured one by one: --marginals 2 of five attributes or more, or with "
+            "--algorithm all-pairs or select-pairs."
+        )
+    check_rows(rows, 0 if count is None else count, task.select(schema))

@@ -13,7 +13,8 @@ from adyton.errors import BadInput
 
 _PAPERS = (
     "pythia (choosing algorithms; SIGMOD 2017, Section 8), jostle (private decision trees; Fig. 4.2), naive-bayes "
-    "(Pythia, Figs. 5 and 6; εKTELO, SIGMOD 2018, Fig. 3) or configuration (tuning parameters; made-up instances)."
+    "(Pythia, Figs. 5 and 6; εKTELO, SIGMOD 2018, Fig. 3), configuration (tuning parameters; made-up instances), "
+    "census (εKTELO, Table 1), ektelo (εKTELO, Tables 2 and 3, Fig. 4) or dawa (PVLDB 2014, Figs. 3 to 7)."
 )
 
 
@@ -30,7 +31,8 @@ def command(
         bool, typer.Option("--public", help="Say that these data are public: nothing done with them is protected.")
     ] = False,
     cache: Annotated[
-        Path | None, typer.Option("--cache", help="pythia: the file that keeps what was measured; else one in --out.")
+        Path | None,
+        typer.Option("--cache", help="The file that keeps what was measured, for later runs; else one in --out."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A coarse grid of sizes and scales, or few trials.")] = False,
     as_json: FiguresAsJson = False,

@@ -18,7 +18,8 @@ import numpy as np
 
 from adyton import queries
 from adyton.errors import BadInput
-from adyton.kernel.shapes import InstancesShape, TableShape, VectorShape
+from adyton.kernel.guessed_tables import GuessedTables
+from adyton.kernel.shapes import InstancesShape, TableShape, TablesShape, VectorShape
 from adyton.queries import Queries
 from adyton.queries.size import Size
 from adyton.schema import RowTree, Schema
@@ -43,7 +44,8 @@ QUERIES: tuple[type[Queries], ...] = (
     queries.OnGroups,
     queries.Explicit,
 )
-PARTS: tuple[type[Any], ...] = (*QUERIES, queries.Partition, RowTree, TableShape, VectorShape, InstancesShape)
+_SHAPES = (TableShape, VectorShape, TablesShape, InstancesShape)
+PARTS: tuple[type[Any], ...] = (*QUERIES, queries.Partition, RowTree, GuessedTables, *_SHAPES)
 """The classes whose values can be part of another value. Subclasses of them cannot: they could lie."""
 _PLAIN = (bool, int, float, str, Fraction, Schema, Size)
 _NOTHING = type(None)

@@ -33,7 +33,7 @@ from adyton.kernel.receipts import Debit, Receipts
 from adyton.kernel.roots import OtherRoots
 from adyton.kernel.running import Kept, run
 from adyton.kernel.sealed import Sealed
-from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, VectorShape
+from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.sources import Source, TableSource
 from adyton.kernel.tables import open_table
 from adyton.kernel.transforms import Transform
@@ -44,7 +44,12 @@ from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
 
 Root = TypeVar("Root", bound=Source)
-_WORDS = {TableShape: "a table", VectorShape: "a vector", InstancesShape: "instances of a problem"}
+_WORDS = {
+    TableShape: "a table",
+    VectorShape: "a vector",
+    TablesShape: "many tables",
+    InstancesShape: "instances of a problem",
+}
 
 
 class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):

@@ -14,7 +14,7 @@ from adyton.kernel.shapes import Facts
 from adyton.noise import KeyedNoise
 from adyton.noise.source import NoiseSource
 
-_DIGITS = re.compile(r"\d+")
+_NUMBERS = re.compile(r"\d+(?:, \d+)*(?: and \d+ more)?")
 
 
 class Kept(NamedTuple):
@@ -49,4 +49,4 @@ def _placed(noise: NoiseSource, operator: Mechanism, facts: Facts) -> NoiseSourc
     which count things that may lie elsewhere."""
     if not isinstance(noise, KeyedNoise):
         return noise
-    return noise.at("\n".join((*facts.lineage, _DIGITS.sub("", str(operator)))), operator.parts(facts.shape))
+    return noise.at("\n".join((*facts.lineage, _NUMBERS.sub("", str(operator)))), operator.parts(facts.shape))

@@ -1,12 +1,15 @@
-"""What is public about a private source: its schema, the shape of its vector, or the parameters to choose from."""
+"""What is public about a private source: its schema, the shape of its vector or tables, or the parameters to choose
+from."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from adyton.errors import BadInput
+from adyton.messages import shorten
 from adyton.queries import Product, Queries
 from adyton.queries.size import NOTHING, Size
 from adyton.schema import RowTree, Schema
@@ -53,6 +56,41 @@ class VectorShape:
 
 
 @dataclass(frozen=True)
+class TablesShape:
+    """What is public about many private tables of counts: the schema, and which attributes each table is over."""
+
+    schema: Schema
+    groups: tuple[tuple[str, ...], ...]
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shape of each table."""
+        sizes = dict(zip(self.schema.names, self.schema.shape, strict=True))
+        return tuple(tuple(sizes[name] for name in group) for group in self.groups)
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are in all tables."""
+        return sum(map(math.prod, self.shapes))
+
+    def sizes(self, places: Sequence[int]) -> list[int]:
+        """How many cells each of these tables has."""
+        shapes = self.shapes
+        return [math.prod(shapes[place]) for place in places]
+
+    def check_places(self, places: Sequence[int]) -> None:
+        """An error unless these are numbers of tables, none of them twice."""
+        if not places:
+            raise BadInput("name the places of some tables, given none.")
+        wrong = [place for place in places if not 0 <= place < len(self.groups)]
+        if wrong:
+            raise BadInput(f"there are {len(self.groups)} tables, numbered from 0, given {shorten(wrong[0])}.")
+        if len(set(places)) < len(places):
+            twice = next(place for number, place in enumerate(places) if place in places[:number])
+            raise BadInput(f"table {twice} is named twice. Name each table once.")
+
+
+@dataclass(frozen=True)
 class InstancesShape:
     """What is public about private instances: which parameters there are, and who counts as a neighbour.
 
@@ -67,7 +105,7 @@ class InstancesShape:
     """Both ends, where the parameters are a lattice of an interval; nothing for a grid of any other kind."""
 
 
-SourceShape: TypeAlias = TableShape | VectorShape | InstancesShape
+SourceShape: TypeAlias = TableShape | VectorShape | TablesShape | InstancesShape
 
 
 @dataclass(frozen=True)

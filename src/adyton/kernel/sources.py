@@ -30,6 +30,7 @@ from adyton.schema import RowTree, Schema
 
 if TYPE_CHECKING:
     from adyton.kernel.door import Door
+    from adyton.kernel.tables_source import TablesSource
 
 Derived = TypeVar("Derived", bound="Source")
 
@@ -114,12 +115,14 @@ class TableSource(Source):
         """The count of every cell of the schema's domain."""
         return self._derive(Vectorize(), VectorSource)[0]
 
-    def tables(self, groups: Sequence[Sequence[str]]) -> tuple[VectorSource, ...]:
-        """The counts of every cell for several groups of attributes, a vector each. They share rows: costs add up.
+    def tables(self, groups: Sequence[Sequence[str]]) -> TablesSource:
+        """The counts of every cell for several groups of attributes. They share rows: costs add up.
 
-        All are counted in one pass over the rows, when the first of them is measured, where the engine can.
+        All are counted together when the first of them is measured, in one pass over the rows where the engine can,
+        and kept.
         """
-        return self._derive(CountTables(tuple(_names(tuple(group)) for group in groups)), VectorSource)
+        counted = self._derive(CountTables(tuple(_names(tuple(group)) for group in groups)), Source)[0]
+        return cast("TablesSource", counted)
 
     def misfits(self, attributes: Sequence[str], tested: Sequence[str] = ()) -> VectorSource:
         """How many rows fit the schema, and how many do not for each reason that

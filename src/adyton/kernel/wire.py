@@ -21,6 +21,7 @@ from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.kernel.fields import MOST_BITS, PARTS, check_fields, is_one_of
 from adyton.kernel.mechanisms import MECHANISMS, Mechanism, NoisyValue
+from adyton.kernel.noisy_tables import NoisyTables
 from adyton.kernel.shapes import Facts
 from adyton.kernel.transforms import TRANSFORMS, Transform
 from adyton.messages import shorten
@@ -30,9 +31,9 @@ from adyton.schema import Schema
 from adyton.whole import IntegerArray, whole, whole_array
 
 OPERATORS: tuple[type[Transform] | type[Mechanism], ...] = (*TRANSFORMS, *MECHANISMS)
-Result: TypeAlias = Measurement | Partition | NoisyValue | int | tuple[int, ...]
-"""What comes out of a kernel: noisy answers, a chosen partition, a noisy number, or the number of what was chosen, or
-several."""
+Result: TypeAlias = Measurement | NoisyTables | Partition | NoisyValue | int | tuple[int, ...]
+"""What comes out of a kernel: noisy answers or tables, a chosen partition, a noisy number, or the number of what was
+chosen, or several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class _Answers:
         return Measurement(self.queries, self.answers, variances, self.epsilon, self.private, self.mapping)
 
 
-_CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (*OPERATORS, *PARTS, NoisyValue, Facts)}
+_CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (*OPERATORS, *PARTS, NoisyValue, NoisyTables, Facts)}
 _CLASSES["Measurement"] = _Answers
 _NAMES = {cls: name for name, cls in _CLASSES.items()}
 _MALFORMED = (TypeError, KeyError, ValueError, AttributeError, RecursionError, MemoryError, ArithmeticError)
@@ -111,11 +112,13 @@ def decode_result(text: str) -> Result:
         return found
     if type(found) is tuple:
         return tuple(_whole_numbers(found))
-    if not is_one_of(found, (_Answers, Partition, NoisyValue)):
-        raise BadInput("a result of a kernel is a measurement, a partition, a noisy value or numbers.")
+    if not is_one_of(found, (_Answers, NoisyTables, Partition, NoisyValue)):
+        raise BadInput("a result of a kernel is a measurement, tables, a partition, a noisy value or numbers.")
     check_fields(found)
     if isinstance(found, _Answers):
         return found.measurement()
+    if isinstance(found, NoisyTables):
+        return found.check()
     if isinstance(found, NoisyValue) and not (np.isfinite(found.value) and 0 <= found.deviation < np.inf):
         raise BadInput("a noisy value and its deviation are finite numbers.")
     result: Partition | NoisyValue = found

@@ -10,6 +10,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
+from adyton.kernel.transforms.many_tables import MOST_TABLE_CELLS
 from adyton.learning.target import Target
 from adyton.plans.limits import MOST_CELLS
 from adyton.queries import Identity, Partition
@@ -29,9 +30,26 @@ def check_tables(target: Target) -> None:
 def class_vectors(source: TableSource, names: Sequence[str], label: str) -> dict[str, VectorSource]:
     """For each attribute the counts of its cells within each class: an axis for the classes, then one for the cells.
 
-    All are counted in one pass over the rows.
+    All are counted in one pass over the rows, if a source can hold so many cells; else in as few as can be.
     """
-    return dict(zip(names, source.tables([(label, name) for name in names]), strict=True)) if names else {}
+    sizes = dict(zip(source.schema.names, source.schema.shape, strict=True))
+    found: dict[str, VectorSource] = {}
+    for together in _batches(names, [sizes[label] * sizes[name] for name in names]):
+        found |= zip(together, source.tables([(label, name) for name in together]).vectors(), strict=True)
+    return found
+
+
+def _batches(names: Sequence[str], cells: Sequence[int]) -> list[list[str]]:
+    """The names in parts whose tables have no more cells together than a source can hold."""
+    parts: list[list[str]] = []
+    room = 0
+    for name, own in zip(names, cells, strict=True):
+        if own > room:
+            parts.append([])
+            room = MOST_TABLE_CELLS
+        parts[-1].append(name)
+        room -= own
+    return parts
 
 
 def by_class(vector: VectorSource) -> tuple[VectorSource, ...]:

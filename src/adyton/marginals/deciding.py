@@ -107,16 +107,26 @@ class Outlook:
 
 
 def outlook(
-    model: PairModel, measured: Iterable[tuple[Group, float]], distance: float, epsilon: float, rest: float
+    model: PairModel,
+    measured: Iterable[tuple[Group, float]],
+    distance: float,
+    epsilon: float,
+    rest: float,
+    shares: Mapping[Group, Fraction] | None = None,
+    pairs: Iterable[Pair] | None = None,
 ) -> Outlook:
-    """From the model of the 1-way tables, their cell variances, β, the whole ε and what of it is left for pairs."""
+    """From the model of the 1-way tables, their cell variances, β, the whole ε and what of it is left for pairs.
+
+    *pairs* are those that matter, and *shares* how they would be measured; where nothing is said, all of them.
+    """
     sides = model.sides
-    shares = all_pair_shares(sides)
+    shares = all_pair_shares(sides) if shares is None else shares
     own = {pair: 2 / (rest * float(share)) ** 2 for pair, share in shares.items()}
     squares = part_variances(sides, [*measured, *own.items()])
     total = max(model.total, 1.0)
     errors, cells = [], 0
-    for pair, table in model.all_pairs().items():
+    for pair in itertools.combinations(sides, 2) if pairs is None else pairs:
+        table, _ = model.pair(pair)
         off = mean_absolute(squares.variance(*pair), own.get(pair, math.inf))
         errors.append(float(np.minimum(off, table).sum()) / (2 * total))
         cells += table.size

@@ -2,15 +2,19 @@
 alike cells, found on noisy counts."""
 
 from adyton.partitions.along_axes import grid_partition, marginal_partition, stripe_partition
+from adyton.partitions.by_axis import groups_by_axis, product_partition, reduce_by_axis
 from adyton.partitions.kd_partition import kd_partition
 from adyton.partitions.similar_counts import similar_counts
 from adyton.partitions.workload_based import lift, reduce_workload, tells_apart, workload_partition
 
 __all__ = [
     "grid_partition",
+    "groups_by_axis",
     "kd_partition",
     "lift",
     "marginal_partition",
+    "product_partition",
+    "reduce_by_axis",
     "reduce_workload",
     "similar_counts",
     "stripe_partition",

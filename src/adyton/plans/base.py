@@ -61,7 +61,11 @@ class Tasks:
         return self.dimensions is None or ndim in self.dimensions
 
     def __str__(self) -> str:
-        return "any number of" if self.dimensions is None else " or ".join(str(number) for number in self.dimensions)
+        if self.dimensions is None:
+            return "any number of"
+        if len(self.dimensions) > 2:
+            return f"{self.dimensions[0]} or more"
+        return " or ".join(str(number) for number in self.dimensions)
 
 
 class Outcome(NamedTuple):

@@ -10,12 +10,11 @@ from functools import lru_cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Array, Reals
 from adyton.denoising.change_points import change_points
 from adyton.denoising.denoiser import Denoiser
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.neighbours import with_neighbours
-from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
 from adyton.plans.strategy_plan import DenoisingPlan
 from adyton.queries import Queries
@@ -40,10 +39,9 @@ class _DenoisedCells(DenoisingPlan):
     def denoiser(self, workload: Queries, epsilon: float) -> Denoiser:
         """What takes the noise out again."""
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, then denoise."""
-        cells = self.strategy(workload).measure(x, epsilon)
-        return self.denoiser(workload, float(epsilon))(cells.answers)
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+        """Denoised."""
+        return self.denoiser(workload, float(epsilon))(answers)
 
 
 def _single_cells(workload: Queries) -> bool:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from adyton.arrays import Reals
+from adyton.arrays import Array, Reals
 from adyton.denoising.top_down import top_down
-from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Hierarchy, Queries
@@ -51,12 +50,11 @@ class DenoisedTree(DenoisingPlan):
         """The levels that are best when denoising follows."""
         return _strategy(workload, denoised=True)
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, then posterior means on the tree."""
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+        """Posterior means on the tree."""
         strategy = self.strategy(workload)
-        blocks = strategy.measure(x, epsilon)
         assert isinstance(strategy.queries, Hierarchy)
-        return top_down(strategy.queries, blocks.answers, blocks.variances)
+        return top_down(strategy.queries, answers, strategy.variances(epsilon))
 
 
 @lru_cache(maxsize=16)

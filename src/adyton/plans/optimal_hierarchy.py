@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.arrays import Reals
+from adyton.arrays import Array, Reals
 from adyton.denoising.isotonic import monotone_prefix
 from adyton.denoising.shrinkage import james_stein
-from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Queries
@@ -50,8 +49,8 @@ class MonotoneHierarchy(DenoisingPlan, OptimalHierarchy):
     name = "monotone-hierarchy"
     serves = Tasks(dimensions=(1,), ordered=True, sums=True)
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, least squares, shrink, make monotone."""
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+        """Least squares, shrink, make monotone."""
         levels = self.levels(workload)
-        cells = super().run(x, workload, epsilon)
+        cells = super().cells_from(answers, workload, epsilon)
         return monotone_prefix(james_stein(cells, levels.block_sizes, levels.variances(float(epsilon))))

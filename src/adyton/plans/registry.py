@@ -29,14 +29,19 @@ PLANS: dict[str, type[Plan]] = {}
 """The plans that were registered by :func:`register`, by name."""
 
 _LINE, _PLANE, _BOTH, _ANY = (1,), (2,), (1, 2), None
+SEVERAL = tuple(range(2, 65))
+"""Two dimensions or more."""
 _PLACES: dict[str, tuple[str, str, tuple[int, ...] | None]] = {
     "adaptive-grid": ("plans.grids", "AdaptiveGrid", _PLANE),
     "adaptive-hierarchy": ("plans.adaptive_hierarchy", "AdaptiveHierarchy", _LINE),
+    "adaptive-hierarchy-striped": ("plans.striped", "AdaptiveHierarchyStriped", SEVERAL),
     "ahp": ("plans.ahp", "Ahp", _BOTH),
     "ahp*": ("plans.ahp", "AhpStar", _BOTH),
     "cdf": ("plans.cdf", "Cdf", _LINE),
     "change-points": ("plans.denoised", "ChangePoints", _BOTH),
+    "change-points-striped": ("plans.striped", "ChangePointsStriped", SEVERAL),
     "dawa": ("plans.dawa", "Dawa", _BOTH),
+    "dawa-striped": ("plans.striped", "DawaStriped", SEVERAL),
     "denoised-cells": ("plans.denoised", "DenoisedCells", _ANY),
     "denoised-neighbours": ("plans.denoised", "DenoisedNeighbours", _ANY),
     "denoised-tree": ("plans.denoised_tree", "DenoisedTree", _BOTH),
@@ -46,6 +51,7 @@ _PLACES: dict[str, tuple[str, str, tuple[int, ...] | None]] = {
     "greedy-h": ("plans.workload_strategies", "GreedyH", _BOTH),
     "h2": ("plans.fixed_strategies", "H2", _LINE),
     "hb": ("plans.fixed_strategies", "HB", _ANY),
+    "hb-striped": ("plans.striped", "HBStriped", SEVERAL),
     "hdmm": ("plans.workload_strategies", "HDMM", _ANY),
     "hybrid-tree": ("plans.hybrid_tree", "HybridTree", _PLANE),
     "identity": ("plans.fixed_strategies", "IdentityPlan", _ANY),
@@ -63,7 +69,9 @@ _PLACES: dict[str, tuple[str, str, tuple[int, ...] | None]] = {
     "pythia": ("selection.pythia", "Pythia", _ANY),
     "quadtree": ("plans.fixed_strategies", "Quadtree", _PLANE),
     "staged-hierarchy": ("plans.adaptive_hierarchy", "StagedHierarchy", _LINE),
+    "staged-hierarchy-striped": ("plans.striped", "StagedHierarchyStriped", SEVERAL),
     "staged-quadtree": ("plans.staged_quadtree", "StagedQuadtree", _PLANE),
+    "striped": ("plans.striped", "Striped", SEVERAL),
     "structure-first": ("plans.structure_first", "StructureFirst", _LINE),
     "uniform": ("plans.fixed_strategies", "Uniform", _ANY),
     "uniform-grid": ("plans.grids", "UniformGrid", _PLANE),

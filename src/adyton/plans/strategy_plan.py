@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Array, Reals
 from adyton.exact import Rational, positive
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan
@@ -29,9 +29,12 @@ class StrategyPlan(Plan):
         """The queries to measure."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure, then least squares."""
-        strategy = self.strategy(workload)
-        return strategy.solver(epsilon).solve(strategy.measure(x, epsilon).answers)
+        """Measure, then :meth:`cells_from`."""
+        return self.cells_from(self.strategy(workload).measure(x, epsilon).answers, workload, epsilon)
+
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+        """The cells from the answers to the strategy, by least squares; axes in front are independent trials."""
+        return self.strategy(workload).solver(epsilon).solve(answers)
 
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
         """In closed form, 2/ε²·‖W·A⁺·D‖²_F with the variances of the discrete noise, plus the bias on *x* if any."""
@@ -58,7 +61,8 @@ class StrategyPlan(Plan):
     @property
     def linear(self) -> bool:
         """Least squares are; another program may do anything."""
-        return super().linear and type(self).run is StrategyPlan.run
+        plain = type(self).run is StrategyPlan.run and type(self).cells_from is StrategyPlan.cells_from
+        return super().linear and plain
 
     def _kind(self, strategy: Strategy, asked: Queries, epsilon: Fraction, *, biased: bool) -> ErrorKind:
         if biased and not (strategy.measures(asked) or strategy.determines(asked, epsilon)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +14,7 @@ from adyton.queries.base import Queries
 from adyton.queries.combined import check_queries
 from adyton.queries.partition import Partition
 from adyton.queries.size import Size
-from adyton.whole import freeze
+from adyton.whole import as_shape, freeze
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +33,12 @@ class OnGroups(Queries):
     domain: tuple[int, ...] = field(init=False)
     queries: Queries
     partition: Partition
+    sides: tuple[int, ...] | None = None
+    """The shape of the groups' domain; None for a line."""
     first: Integers = field(init=False)
     """The first cell of each group."""
 
-    def __init__(self, queries: Queries, partition: Partition) -> None:
+    def __init__(self, queries: Queries, partition: Partition, sides: tuple[int, ...] | None = None) -> None:
         (queries,) = check_queries([queries], "queries")
         if not isinstance(partition, Partition):
             raise BadInput(f"groups of cells are given as a Partition, given {shorten(partition)}.")
@@ -45,7 +48,11 @@ class OnGroups(Queries):
         first = first[groups >= 0]
         if first.size < partition.groups:
             raise BadInput(f"every group needs a cell, and only {first.size} of {partition.groups} have one.")
-        object.__setattr__(self, "domain", (partition.groups,))
+        shape = as_shape(partition.groups if sides is None else sides)
+        if math.prod(shape) != partition.groups:
+            raise BadInput(f"there are {partition.groups} groups, given the shape {shape}.")
+        object.__setattr__(self, "domain", shape)
+        object.__setattr__(self, "sides", None if sides is None else shape)
         object.__setattr__(self, "queries", queries)
         object.__setattr__(self, "partition", partition)
         object.__setattr__(self, "first", freeze(first, "first"))
@@ -70,7 +77,7 @@ class OnGroups(Queries):
         return self.queries._rows(numbers)[..., self.first]
 
     def _whole_form(self) -> Queries:
-        return self if self.queries.whole else OnGroups(self.queries._whole_form(), self.partition)
+        return self if self.queries.whole else OnGroups(self.queries._whole_form(), self.partition, self.sides)
 
     def __str__(self) -> str:
         return f"{self.queries} on {self.cells:,} groups of cells"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from adyton.plans.expected_error import ExpectedError
     from adyton.release.release import Release
 
-JSON = "release.json"
+JSON, MANY = "release.json", "tables.json"
+"""What a release is in; and one of many tables, which is of another kind."""
 
 
 def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
@@ -73,6 +74,8 @@ def read(path: str | os.PathLike[str]) -> Release:
     """The release in a folder or in a JSON file."""
     place = Path(path)
     file = place / JSON if place.is_dir() else place
+    if place.is_dir() and not file.exists() and (place / MANY).exists():
+        raise BadInput(f"{place} holds a release of many tables. Read it with ad.TablesRelease.load.")
     problem = "cannot be read"
     try:
         return from_dict(json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse))

@@ -49,7 +49,7 @@ def from_dict(plain: object) -> Release:
         where, algorithm = part_of(plain, "where"), as_text(part_of(plain, "algorithm"), "algorithm")
         receipt = read_receipt(part_of(plain, "record"), schema.rows_per_unit)
         epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
-        choice, misfits = part_of(plain, "choice"), _misfits(plain.get("misfits"), epsilon)
+        choice, misfits = part_of(plain, "choice"), read_misfits(plain.get("misfits"), epsilon)
         counting = (epsilon - (misfits.epsilon if misfits else 0)) / schema.rows_per_unit
         release = Release(
             schema=schema,
@@ -130,7 +130,7 @@ def _choice(given: object, algorithm: str, epsilon: Fraction) -> Choice:
     )
 
 
-def _misfits(plain: object, epsilon: Fraction) -> Misfits | None:
+def read_misfits(plain: object, epsilon: Fraction) -> Misfits | None:
     """The rows that did not fit, if they were counted; older files know nothing of it."""
     if plain is None:
         return None

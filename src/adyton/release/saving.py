@@ -104,9 +104,14 @@ def _write_json(release: Release, file: Path, error: ExpectedError | None) -> No
 
 
 def _write_csv(table: ReleasedTable, file: Path) -> None:
+    write_table(table.to_arrow(), file)
+
+
+def write_table(table: pa.Table, file: Path) -> None:
+    """A CSV file that spreadsheets can open without harm."""
     from pyarrow import csv
 
-    csv.write_csv(_for_spreadsheets(table.to_arrow()), file)
+    csv.write_csv(_for_spreadsheets(table), file)
 
 
 def _for_spreadsheets(table: pa.Table) -> pa.Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -122,7 +121,7 @@ class TableSet:
 def asked_tables(release: Release, look: Look) -> TableSet:
     """What was asked for: marginals, cumulative counts, answers to queries, or the cells."""
     task = release.task
-    if isinstance(task, Marginals) and task.way < len(release.schema.names):
+    if isinstance(task, Marginals) and task.groups(release.schema) != (release.schema.names,):
         return _marginals(release, task, look)
     if isinstance(task, Cdf):
         cells = table_of(release, release.schema.names, look).tables[0]
@@ -154,7 +153,7 @@ def _marginals(release: Release, task: Marginals, look: Look) -> TableSet:
     """Every table of so many attributes, in the order of the workload."""
     names, shape = release.schema.names, release.schema.shape
     cells = look.shown(release.estimate)
-    every = math.comb(len(names), task.way)
+    every = len(task.groups(release.schema))
     sets = [list(places) for places in itertools.islice(table_places(release, task), MOST_TABLES)]
     queries = release.workload if len(sets) == every else MarginalQueries(shape, sets)
     taken: set[str] = set()
@@ -162,13 +161,14 @@ def _marginals(release: Release, task: Marginals, look: Look) -> TableSet:
     for places in sets:
         kept = tuple(names[place] for place in places)
         counts = look.numbers(MarginalQueries(shape, [places]) @ cells)
-        tables.append(_table(_file_name(kept, taken), release, places, counts))
+        tables.append(_table(file_name(kept, taken), release, places, counts))
     return TableSet(queries, tuple(tables), look, left_out=every - len(sets))
 
 
 def table_places(release: Release, task: Marginals) -> Iterator[tuple[int, ...]]:
     """The axes of each table that was asked for, in the order of the workload."""
-    return itertools.combinations(range(len(release.schema.names)), task.way)
+    names = release.schema.names
+    return (tuple(names.index(name) for name in group) for group in task.groups(release.schema))
 
 
 def _table(file: str, release: Release, places: Sequence[int], counts: Array) -> ReleasedTable:
@@ -176,7 +176,7 @@ def _table(file: str, release: Release, places: Sequence[int], counts: Array) ->
     return ReleasedTable(file, tuple(names), frames.labels([release.axes[name] for name in names]), "count", counts)
 
 
-def _file_name(names: Sequence[str], taken: set[str]) -> str:
+def file_name(names: Sequence[str], taken: set[str]) -> str:
     """A name for the file of a table that every file system holds, and that no other table has."""
     stem = re.sub(r"[^A-Za-z0-9_-]+", "_", "-".join(names))[:_LONGEST].strip("_-") or "table"
     numbered = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def apart(release: Release) -> bool:
     """Whether the task asks for sums only, so that single cells are a by-product that says little."""
-    return isinstance(release.task, Marginals) and release.task.way < release.estimate.ndim
+    return isinstance(release.task, Marginals) and release.task.groups(release.schema) != (release.schema.names,)
 
 
 def lines(release: Release, asked: Asked, rows: int) -> LaterTable:
@@ -42,7 +42,7 @@ def _lines_of_marginals(release: Release, asked: Asked, rows: int) -> LaterTable
     """The first lines of every table that was asked for: about as many of each."""
     assert isinstance(release.task, Marginals)
     names, shape = tuple(release.axes), release.estimate.shape
-    every = math.comb(len(names), release.task.way)
+    every = len(release.task.groups(release.schema))
     labels: list[tuple[str, str]] = []
     lower: list[list[int]] = []
     upper: list[list[int]] = []

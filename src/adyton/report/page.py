@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import re
 from fractions import Fraction
 from functools import cache
@@ -107,10 +106,10 @@ def _more_tables(release: Release, summary: Summary) -> str | None:
     if not apart(release):
         return None
     assert isinstance(release.task, Marginals)
-    every = math.comb(len(release.axes), release.task.way)
+    every = len(release.task.groups(release.schema))
     kept = min(every, MOST_TABLES)
     more = f" Of the {every - kept:,} others, release.to_frame(attributes) makes each." if every > kept else ""
-    if release.task.way > 2:
+    if release.task.widest > 2:
         told = f"{kept:,} of the {every:,}" if more else f"The {every:,}"
         return (
             f"{told} tables that were asked for are in the files beside this page.{more} Here is each attribute alone."

@@ -130,7 +130,8 @@ class Selector(ABC):
         if workload is not None and reach(workload) == 0:
             usable = [name for name in usable if not plan_type(name).serves.sums] or usable
         missing = [name for name in known if name not in here]
-        newer = sorted(here - set(known) - set(self.training.library)) if self.training.library else []
+        unseen = sorted(here - set(known) - set(self.training.library)) if self.training.library else []
+        newer = [name for name in unseen if not plan_type(name).variant]
         notes = []
         if missing:
             notes.append(

@@ -5,27 +5,24 @@ All of it follows from the schema and the task, which are public: no data are to
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.messages import listing, shorten
 from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named, plan_type
 from adyton.queries import Queries
 from adyton.schema import Schema
+from adyton.session.least_epsilon import least_epsilon
 from adyton.session.preview import promised
 from adyton.tasks import Task, as_task
 
 AUTO, _CHOOSER = "auto", "pythia"
-LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)
-_DIGITS = 4
 _KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
 
 
@@ -86,6 +83,16 @@ class Outlook:
         return cls(task, selected, workload, plans, plan.chooses, share, misfits)
 
     @property
+    def cells(self) -> int:
+        """How many cells are estimated."""
+        return self.schema.cells
+
+    @property
+    def queries(self) -> int:
+        """How many queries the task asks."""
+        return self.workload.count
+
+    @property
     def names(self) -> tuple[str, ...]:
         """What they are called."""
         return tuple(self.plans)
@@ -122,36 +129,4 @@ class Outlook:
             assert found is not None
             return found[1].per_query
 
-        return _solve(error_at, target, error)
-
-
-def _solve(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:
-    """Halve the interval between an ε that is too small and one that is enough, until four digits are certain.
-
-    The error falls as 1/ε until the noise is so small that most of it is rounded away, and then faster.
-    """
-    enough = _rounded_up(Fraction(max(1e-9, error_at(Fraction(1)) / target)))
-    while enough < LARGEST and error_at(enough) > target:
-        enough = min(LARGEST, enough * 2)
-    enough = min(enough, LARGEST)
-    if error_at(enough) > target:
-        raise BadInput(f"no ε up to {LARGEST} has an error of at most {shorten(given)}. Ask for less accuracy.")
-    few = enough / 2
-    while few > SMALLEST and error_at(few) <= target:
-        enough, few = few, few / 2
-    while _rounded_up(few) < (middle := _rounded_up((few + enough) / 2)) < enough:
-        if error_at(middle) <= target:
-            enough = middle
-        else:
-            few = middle
-    return enough
-
-
-def _rounded_up(value: Fraction) -> Fraction:
-    """To so many significant digits.
-
-    >>> _rounded_up(Fraction(1, 3))
-    Fraction(1667, 5000)
-    """
-    unit = Fraction(10) ** (math.floor(math.log10(value)) - _DIGITS + 1)
-    return math.ceil(value / unit) * unit
+        return least_epsilon(error_at, target, error)

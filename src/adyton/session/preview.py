@@ -8,8 +8,8 @@ from fractions import Fraction
 from html import escape
 
 from adyton.exact import display
+from adyton.marginals.registry import what_it_does
 from adyton.plans.expected_error import MEANINGS, ExpectedError
-from adyton.plans.registry import what_it_does
 
 UNKNOWN = "depends on the data"
 

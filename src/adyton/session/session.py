@@ -19,6 +19,7 @@ from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.sources import TableSource
 from adyton.learning.classifier import Classifier
 from adyton.learning.fitted_classifier import FittedClassifier, fit_classifier
+from adyton.marginals.tables_release import TablesRelease
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
 from adyton.release import Release
@@ -29,6 +30,8 @@ from adyton.session.misfits import MisfitCount
 from adyton.session.opening import declared_schema, total_budget
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
+from adyton.session.releasing_tables import measures_tables, release_tables
+from adyton.session.tables_outlook import TablesOutlook, outlook_of
 from adyton.tasks import Task, as_task
 
 
@@ -65,7 +68,7 @@ class Session(Budgeted):
         noise: NoiseSource | None = None,
     ) -> None:
         self.schema = declared_schema(schema, rows_per_unit)
-        self.last: Release | FittedClassifier | None = None
+        self.last: Release | TablesRelease | FittedClassifier | None = None
         """What was paid for last: should an interrupt come before it has a name, it is not lost."""
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
@@ -114,8 +117,8 @@ class Session(Budgeted):
         outlook, amount = self._outlook(task, algorithm, where, misfits, options), budget(epsilon, "epsilon")
         return Preview(
             task=str(task),
-            cells=outlook.schema.cells,
-            queries=outlook.workload.count,
+            cells=outlook.cells,
+            queries=outlook.queries,
             epsilon=amount,
             remaining=self.remaining,
             candidates=outlook.errors(amount),
@@ -151,7 +154,7 @@ class Session(Budgeted):
         where: str | None = None,
         misfits: Rational | bool | None = None,
         **options: Any,
-    ) -> Release:
+    ) -> Release | TablesRelease:
         """Release a task, spending *epsilon*: ``session.release(ad.Ranges("age"), epsilon="0.5")``.
 
         With ``algorithm="auto"`` the algorithm is chosen privately, within the same budget; or name one, with its
@@ -161,8 +164,15 @@ class Session(Budgeted):
         From a CSV file, 1/50 of *epsilon* counts the rows that do not fit the schema: ``release.misfits`` has them.
         ``misfits=False`` leaves that out, ``misfits=True`` counts them in any table, and a number is the part of
         *epsilon* to take for it.
+
+        Marginals are measured one by one, never over the whole domain, with ``algorithm="all-pairs"`` or
+        ``"select-pairs"``; ``"auto"`` does so from five attributes on, and where the domain cannot be held.
         """
-        schema = as_task(task).select(self.schema)
+        self.last = None
+        if measures_tables(task := as_task(task), self.schema, algorithm):
+            keep = partial(setattr, self, "last")
+            return release_tables(self._kernel, task, epsilon, algorithm, where, misfits, options, keep)
+        schema = task.select(self.schema)
         workload = task.workload(schema)
         amount = budget(epsilon, "epsilon")
         plan, kept = plan_of(task, schema, algorithm, options)
@@ -173,7 +183,6 @@ class Session(Budgeted):
         plan.admit(x, workload, row_epsilon)
         odds.warn(amount, "a release", self.unit)
         receipt = Receipt.opened(self._kernel)
-        self.last = None
         with self._kernel.receipts() as debits:
             counted = planned.measure(amount)
             outcome = plan.carry_out(x, workload, row_epsilon)
@@ -240,11 +249,11 @@ class Session(Budgeted):
         where: str | None,
         misfits: Rational | bool | None,
         options: Mapping[str, Any],
-    ) -> Outlook:
+    ) -> Outlook | TablesOutlook:
         """It refuses a predicate that could not be released either."""
         names = as_task(task).select(self.schema).names
         planned = MisfitCount.planned(self._kernel.root, names, where, misfits)
-        return Outlook.of(task, self.schema, algorithm, options, planned.share)
+        return outlook_of(task, self.schema, algorithm, options, planned.share)
 
     def __repr__(self) -> str:
         try:

@@ -1,8 +1,8 @@
 """Least squares prepared for one set of queries and noise: the estimate for any answers, and the error that it has.
 
-Structure decides: single cells need nothing, hierarchies take linear time, Haar queries are inverted, products of axes
-are solved axis by axis, small domains densely, and everything else by LSMR (Fong and Saunders, 2011) on the implicit
-matrix.
+Structure decides: single cells need nothing, hierarchies take linear time, Haar queries are inverted, stripes are
+solved one by one, products of axes axis by axis, small domains densely, and everything else by LSMR (Fong and Saunders,
+2011) on the implicit matrix.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from adyton.solving.augmented import AugmentedSolver
 from adyton.solving.energies import tree_energies
 from adyton.solving.general_solvers import LARGEST_DENSE, DenseSolver, IterativeSolver
 from adyton.solving.product_solver import KroneckerSolver, noise_by_axis
+from adyton.solving.striped_solver import StripedSolver
 from adyton.solving.trees import TreeSolver
 
 
@@ -62,6 +63,9 @@ def solver(queries: Queries, variances: npt.ArrayLike) -> Solver:  # noqa: PLR09
         return TreeSolver(tree, noise)
     if AugmentedSolver.suits(queries):
         return AugmentedSolver(queries, noise)
+    striped = StripedSolver.of(queries, noise, solver)
+    if striped is not None:
+        return striped
     by_axis = noise_by_axis(queries, noise) if isinstance(queries, Kronecker) else None
     if isinstance(queries, Kronecker) and by_axis is not None:
         return KroneckerSolver(queries, by_axis)

@@ -23,7 +23,7 @@ def task_from_dict(plain: object) -> Task:
             raise BadInput(f"the task {kind!r} needs a list of attributes, given {shorten(names)}.")
         return named[kind](*names)
     if kind == Marginals.kind:
-        return Marginals(way=plain.get("way", 0), attrs=names)
+        return Marginals.from_dict(plain)
     if kind == QueryList.kind:
         return QueryList(plain.get("queries", ()))
     raise BadInput(no_such("task", kind, [*named, Marginals.kind, QueryList.kind]))

@@ -78,6 +78,7 @@ def test_regret_is_relative_and_by_hand():
     assert [pool.regret(place) for place in (0, 10, 25)] == pytest.approx([0.2 / 3, 0.0, 0.1 / 3])
 
 
+@pytest.mark.full
 def test_records_are_reproducible_and_bounded(records):
     again = list(tuned_on(kind_of("knapsack, strong"), SMALL, 1))
     assert again == [one for one in records if one.kind == "strong"]
@@ -87,11 +88,13 @@ def test_records_are_reproducible_and_bounded(records):
     assert {one.utility for one in records} == set(configuration.UTILITIES)
 
 
+@pytest.mark.full
 def test_costs_have_no_value(records):
     routing = list(tuned_on(kind_of("routing, random"), replace(SMALL, sizes=(5,), to_tune=5, to_judge=5), 0))
     assert {one.utility for one in routing} == set(configuration.UTILITIES) - {"value"}
 
 
+@pytest.mark.full
 def test_tables_say_where_tuning_pays(records):
     sheets = {sheet.title.split(":")[0]: sheet for sheet in all_sheets(records)}
     assert [row[0] for row in sheets["Where tuning is worthwhile"].rows] == ["auction, regions"]
@@ -102,6 +105,7 @@ def test_tables_say_where_tuning_pays(records):
     assert next(iter(claims(means(broken)))).holds == "no"
 
 
+@pytest.mark.full
 def test_everything_is_written(records, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(configuration, "run", lambda **_: records)

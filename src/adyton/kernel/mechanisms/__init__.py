@@ -11,9 +11,13 @@ from adyton.kernel.mechanisms.declared_function import Declared as Declared
 from adyton.kernel.mechanisms.declared_function import DeclaredFunction as DeclaredFunction
 from adyton.kernel.mechanisms.declared_function import trusted_functions as trusted_functions
 from adyton.kernel.mechanisms.dyadic_partition import DyadicPartition as DyadicPartition
+from adyton.kernel.mechanisms.mean_distance import MeanDistance as MeanDistance
+from adyton.kernel.mechanisms.measure_tables import MeasureTables as MeasureTables
 from adyton.kernel.mechanisms.median_cell import MedianCell as MedianCell
 from adyton.kernel.mechanisms.noisy_count import NoisyCount as NoisyCount
 from adyton.kernel.mechanisms.non_zeros import NonZeros as NonZeros
+from adyton.kernel.mechanisms.pair_choice import PairChoice as PairChoice
+from adyton.kernel.mechanisms.parent_choice import ParentChoice as ParentChoice
 from adyton.kernel.mechanisms.partitionality import Partitionality as Partitionality
 from adyton.kernel.mechanisms.resolution import Resolution as Resolution
 from adyton.kernel.mechanisms.selection import Selection as Selection
@@ -41,6 +45,10 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Partitionality,
     DeclaredFunction,
     SplitChoice,
+    MeasureTables,
+    PairChoice,
+    MeanDistance,
+    ParentChoice,
     TunedParameter,
     ChosenPoint,
 )

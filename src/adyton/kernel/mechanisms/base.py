@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from adyton.arrays import Places, Reals
-from adyton.kernel.shapes import InstancesShape, SourceShape, TableShape, VectorShape
+from adyton.kernel.shapes import InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
 from adyton.queries.size import Size
@@ -53,7 +53,7 @@ class Mechanism(ABC):
     steps of one row in one cell, so the loss is at most k·ε, and the vectors in between need not be counts of anything.
     """
 
-    takes: ClassVar[type[TableShape] | type[VectorShape] | type[InstancesShape]]
+    takes: ClassVar[type[TableShape] | type[VectorShape] | type[TablesShape] | type[InstancesShape]]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.kernel.sealed import Sealed
+from adyton.kernel.tables.packs import Column, packed
 from adyton.messages import shorten
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
@@ -97,8 +98,20 @@ class CodedTable(Sealed):
         return tables
 
     def tables(self, groups: Sequence[Sequence[str]]) -> list[Integers]:
-        """For each group of attributes the number of rows in every cell of it."""
-        return [self.select(list(names)).vectorize() for names in groups]
+        """For each group of attributes the number of rows in every cell of it; groups that fit together at once."""
+        names = list(dict.fromkeys(name for group in groups for name in group))
+        sizes = {name: self._schema.attributes[name].size for name in names}
+        codes = {name: self._codes[:, self._schema.names.index(name)] for name in names}
+        codes = {name: np.where(own < 0, sizes[name], own) for name, own in codes.items()}
+        columns = {name: Column(size, size + 1) for name, size in sizes.items()}
+        packs, where = packed(columns, groups)
+        counts = []
+        for pack in packs:
+            key = codes[pack.names[0]]
+            for name, keys in zip(pack.names[1:], pack.shape[1:], strict=True):
+                key = key * keys + codes[name]
+            counts.append(self._times_in(key, pack.keys))
+        return [packs[one].table(counts[one], group, columns) for one, group in zip(where, groups, strict=True)]
 
     def where(self, *_: Any) -> NoReturn:
         """Refused, as is all that asks for values."""
@@ -122,9 +135,14 @@ class CodedTable(Sealed):
         """How many rows have each combination of these codes; those with a −1 have none."""
         codes = np.column_stack(columns)
         kept = (codes >= 0).all(axis=1)
-        cells = np.ravel_multi_index(tuple(codes[kept].T), shape)
+        cells = np.full(len(codes), math.prod(shape))
+        cells[kept] = np.ravel_multi_index(tuple(codes[kept].T), shape)
+        return self._times_in(cells, math.prod(shape) + 1)[:-1].reshape(shape)
+
+    def _times_in(self, cells: Integers, count: int) -> Integers:
+        """How many rows are in each of so many cells."""
         if self._times is None:
-            return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
-        counts = np.zeros(math.prod(shape), dtype=np.int64)
-        np.add.at(counts, cells, self._times[kept])
-        return counts.reshape(shape)
+            return np.bincount(cells, minlength=count)
+        counts = np.zeros(count, dtype=np.int64)
+        np.add.at(counts, cells, self._times)
+        return counts

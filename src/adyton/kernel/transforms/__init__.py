@@ -2,7 +2,8 @@
 
 from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.kernel.transforms.leaves import CountLeaves
-from adyton.kernel.transforms.tables import CountMisfits, CountTables, GroupBy, Select, SplitTable, Vectorize, Where
+from adyton.kernel.transforms.many_tables import CountTables, SingleTables
+from adyton.kernel.transforms.tables import CountMisfits, GroupBy, Select, SplitTable, Vectorize, Where
 from adyton.kernel.transforms.vectors import LinearMap, Reduce, SplitVector
 
 TRANSFORMS: tuple[type[Transform], ...] = (
@@ -13,6 +14,7 @@ TRANSFORMS: tuple[type[Transform], ...] = (
     Vectorize,
     CountMisfits,
     CountTables,
+    SingleTables,
     CountLeaves,
     Reduce,
     SplitVector,
@@ -29,6 +31,7 @@ __all__ = [
     "Outcome",
     "Reduce",
     "Select",
+    "SingleTables",
     "SplitTable",
     "SplitVector",
     "Transform",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
+from adyton.kernel.shapes import SourceShape, TableShape, TablesShape, VectorShape
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Outcome:
 class Transform(ABC):
     """A private → private operator."""
 
-    takes: ClassVar[type[TableShape] | type[VectorShape]]
+    takes: ClassVar[type[TableShape] | type[VectorShape] | type[TablesShape]]
 
     @abstractmethod
     def plan(self, source: Any) -> Outcome:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -102,35 +101,6 @@ class Vectorize(Transform):
         check_domain(source.schema)
         vector = VectorShape(source.schema.shape, source.schema)
         return Outcome("vectorize", (vector,), lambda table: [PrivateVector(table.vectorize)])
-
-
-@dataclass(frozen=True)
-class CountTables(Transform):
-    """Count the rows of every cell, for several groups of attributes: one vector each, in as few passes as can be.
-
-    Claim.  Each vector has stability 1 in L1; they share rows, so that measurements of several add up.
-    Proof.  Each is what :class:`Vectorize` counts after :class:`Select`. That one pass counts all of them changes when
-    they are counted, not what is counted.  ∎
-    """
-
-    takes = TableShape
-    groups: tuple[tuple[str, ...], ...]
-
-    def plan(self, source: TableShape) -> Outcome:
-        """A vector for each group, with an axis for each of its attributes."""
-        if not self.groups:
-            raise BadInput("tables are counted for groups of attributes, given none. Name at least one.")
-        schemas = [source.schema.select(names) for names in self.groups]
-        for schema in schemas:
-            check_domain(schema)
-        shapes = tuple(VectorShape(schema.shape, schema) for schema in schemas)
-        parts = tuple(f"table({', '.join(schema.names)})" for schema in schemas)
-        cells = [schema.cells for schema in schemas]
-
-        def derive(table: Any) -> list[PrivateVector]:
-            return PrivateVector(lambda: np.concatenate(list(map(np.ravel, table.tables(self.groups))))).cut(cells)
-
-        return Outcome("tables", shapes, derive, parts=parts)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ _PLACES = {
     "jostle": "adyton.lab.reproduce.jostle_evaluation",
     "naive-bayes": "adyton.lab.reproduce.naive_bayes_evaluation",
     "configuration": "adyton.lab.reproduce.configuration_evaluation",
+    "census": "adyton.lab.reproduce.census_evaluation",
+    "dawa": "adyton.lab.reproduce.dawa_evaluation",
+    "ektelo": "adyton.lab.reproduce.ektelo_evaluation",
 }
 """The module of every evaluation; it is imported when it is asked for."""
 
@@ -73,7 +76,7 @@ def evaluations() -> tuple[str, ...]:
     """The names of all.
 
     >>> evaluations()
-    ('pythia', 'jostle', 'naive-bayes', 'configuration')
+    ('pythia', 'jostle', 'naive-bayes', 'configuration', 'census', 'dawa', 'ektelo')
     """
     return tuple(_PLACES)
 

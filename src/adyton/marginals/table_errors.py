@@ -1,0 +1,93 @@
+"""How far off the tables of a release are expected to be: in closed form where there is one."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adyton.marginals.pair_model import PairModel
+from adyton.marginals.wanted import Wanted
+from adyton.plans.expected_error import ErrorKind, ExpectedError
+from adyton.solving.residuals import Group, Residuals, in_order
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from adyton.marginals.tables_release import TablesRelease
+
+MEASURED = "measured"
+
+
+def table_errors(release: TablesRelease) -> pa.Table:
+    """A line for each table that was asked for: cells, expected total variation if it is known, how it was got."""
+    import pyarrow as pa
+
+    model, groups = release.model, release.groups
+    return pa.table(
+        {
+            "table": [" × ".join(group) for group in groups],
+            "cells": [_cells(release.wanted.sides, group) for group in groups],
+            "expected_error": pa.array([total_variation(model, group) for group in groups], type=pa.float64()),
+            "how": [how_got(model, group) for group in groups],
+        }
+    )
+
+
+def how_got(model: PairModel, group: Group) -> str:
+    """How a table was got, without making it."""
+    names = in_order(group, model.sides)
+    if len(names) < 2:
+        return MEASURED
+    if len(names) == 2:
+        return model.pair((names[0], names[1]))[1]
+    connected = any(model.pair(pair)[1] != "independent" for pair in itertools.combinations(names, 2))
+    return "fitted to pairs" if connected else "independent"
+
+
+def total_variation(model: PairModel, group: Group) -> float | None:
+    """The expected total variation of a measured table; None where it depends on what was not measured."""
+    names = in_order(group, model.sides)
+    if len(names) == 1 and names in model.errors:
+        table = model.singles[names[0]]
+        return float(np.minimum(model.errors[names], table).sum() / (2 * max(model.total, 1e-9)))
+    return model.expected_error((names[0], names[1])) if len(names) == 2 else None
+
+
+def expected_error(release: TablesRelease) -> ExpectedError:
+    """Of all cells of the tables that were asked for, from the variances of least squares.
+
+    Where all tables are determined by what was measured, denoising is meant to improve on it. Else it is the noise
+    alone: what attributes have to do with one another beyond the measured pairs comes on top.
+    """
+    squares, model = release.estimated.squares, release.model
+    sides, total, queries = release.wanted.sides, 0.0, 0
+    kind: ErrorKind = "upper mark"
+    for group in release.groups:
+        cells = _cells(sides, group)
+        variance = squares.variance(*group)
+        if not math.isfinite(variance):
+            kind, variance = "noise only", _noise(squares, model, group) / cells
+        total, queries = total + cells * variance, queries + cells
+    return ExpectedError(math.sqrt(total), queries, kind)
+
+
+def least_squares_error(squares: Residuals, wanted: Wanted) -> ExpectedError | None:
+    """Of all cells of the wanted tables, by least squares; None if not all of them are determined."""
+    total = sum(_cells(wanted.sides, group) * squares.variance(*group) for group in wanted.groups)
+    return ExpectedError(math.sqrt(total), wanted.cells, "upper mark") if math.isfinite(total) else None
+
+
+def _noise(squares: Residuals, model: PairModel, group: Group) -> float:
+    """Σ of the variances of all cells of a product of single attributes: Σ_i n_i·Var_i·Π_{j≠i} Σ p_j²."""
+    shares = {name: float(((model.singles[name] / max(model.total, 1e-9)) ** 2).sum()) for name in group}
+    return sum(
+        model.singles[name].size * squares.variance(name) * math.prod(shares[one] for one in group if one != name)
+        for name in group
+    )
+
+
+def _cells(sides: dict[str, int], group: Group) -> int:
+    return math.prod(sides[name] for name in group)

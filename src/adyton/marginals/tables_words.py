@@ -1,0 +1,58 @@
+"""A release of many tables explained in words, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adyton.exact import display
+from adyton.marginals.table_errors import how_got, total_variation
+from adyton.release.explanation import Explanation, budget_in_words
+
+if TYPE_CHECKING:
+    from adyton.marginals.tables_release import TablesRelease
+
+
+def explanation(release: TablesRelease) -> Explanation:
+    """What was asked, what was measured and why, how far off it is, which rows did not fit, what it cost."""
+    where = f", of rows where {release.where}" if release.where else ""
+    cells = sum(len(axis) for axis in release.axes.values())
+    asked = (
+        f"Released: {release.task}{where}; {len(release.groups):,} tables of {len(release.axes)} attributes with "
+        f"{cells:,} cells of their own."
+    )
+    loud: tuple[str, ...] = ()
+    quiet: tuple[str, ...] = ()
+    if release.misfits is not None:
+        warnings = " ".join(release.misfits.warnings())
+        loud, quiet = (f"WARNING: {warnings}",) * bool(warnings), (f"Misfits: {release.misfits.in_words()}",)
+    paid = budget_in_words(release.receipt, release.epsilon, "release")
+    return Explanation((asked, *loud, _way(release), _errors(release), *quiet, paid))
+
+
+def _way(release: TablesRelease) -> str:
+    if not release.bought:
+        return f"Algorithm: {release.algorithm}, as asked: {release.why}."
+    look = release.bought[0]
+    price = display(look.spent * release.rows_per_unit)
+    return (
+        f"Algorithm: {release.algorithm}, chosen after the tables of single attributes and a look at {look.words} "
+        f"({look.value:,.6g} ± {look.deviation:,.3g}, noisy), for ε = {price}: {release.why}."
+    )
+
+
+def _errors(release: TablesRelease) -> str:
+    """In parts of all rows, as total variation: the unit in which tables can be compared."""
+    model = release.model
+    known = [error for group in release.groups if (error := total_variation(model, group)) is not None]
+    counted = Counter(how_got(model, group) for group in release.groups)
+    ways = ", ".join(f"{number:,} {how}" for how, number in counted.most_common())
+    if not known:
+        return f"Tables: {ways}. Their errors depend on the data and have no closed form."
+    rest = "" if len(known) == len(release.groups) else " The error of the others depends on what was not measured."
+    return (
+        f"Tables: {ways}. Expected error of {len(known):,} of them: at most {100 * float(np.mean(known)):.2g}% of all "
+        f"rows are in a wrong cell, on average (total variation).{rest} errors() has each."
+    )

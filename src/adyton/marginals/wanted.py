@@ -1,0 +1,124 @@
+"""The tables that somebody asks for, and what has to be measured for them: pairs of attributes, and single ones."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.errors import BadInput
+from adyton.marginals.forest import Pair, Parts
+from adyton.messages import listing, shorten
+from adyton.remembered import cached_property
+from adyton.schema import Schema
+from adyton.solving.residuals import Group, in_order
+from adyton.strategies.table_shares import table_shares
+
+MOST_CELLS = 1 << 22
+"""How many cells the tables may have together: about a minute of work, and a gigabyte."""
+MOST_PAIRS = 20_000
+_NAMED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """Some groups of attributes, of which each has a weight: how much the error of its table matters.
+
+    >>> from adyton.schema import Boolean, Integer
+    >>> schema = Schema({"age": Integer(0, 99, step=10), "sex": Boolean(), "ill": Boolean()})
+    >>> Wanted.of(schema, [("sex", "age", "ill"), ("age", "ill")], [1.0, 2.0]).pairs
+    {('age', 'sex'): 1.0, ('age', 'ill'): 3.0, ('sex', 'ill'): 1.0}
+    """
+
+    schema: Schema
+    """Of the attributes that are in a group."""
+    groups: tuple[Group, ...]
+    weights: tuple[float, ...]
+
+    @classmethod
+    def of(cls, schema: Schema, groups: Sequence[Sequence[str]], weights: Sequence[float] | None = None) -> Wanted:
+        """For some groups of attributes of a schema; all weigh the same where nothing is said."""
+        wanted = tuple(tuple(group) for group in groups)
+        return cls(schema, wanted, (1.0,) * len(wanted) if weights is None else tuple(map(float, weights)))
+
+    @cached_property
+    def sides(self) -> dict[str, int]:
+        """How many cells each attribute has."""
+        return dict(zip(self.schema.names, self.schema.shape, strict=True))
+
+    @cached_property
+    def pairs(self) -> dict[Pair, float]:
+        """All pairs that are in a group, in the order of the schema, with the weights of these groups together."""
+        found: dict[Pair, float] = {}
+        for group, weight in zip(self.groups, self.weights, strict=True):
+            for one, other in itertools.combinations(in_order(group, self.sides), 2):
+                found[one, other] = found.get((one, other), 0.0) + weight
+        return found
+
+    @property
+    def singles(self) -> tuple[Group, ...]:
+        """Every attribute by itself."""
+        return tuple((name,) for name in self.sides)
+
+    @property
+    def alone(self) -> dict[Group, float]:
+        """The attributes that are in no pair, with their weights."""
+        paired = {name for pair in self.pairs for name in pair}
+        return {
+            group: sum(weight for one, weight in zip(self.groups, self.weights, strict=True) if one == group)
+            for group in self.singles
+            if group[0] not in paired
+        }
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """The attributes whose neighbouring cells are alike."""
+        return tuple(name for name, attribute in self.schema.attributes.items() if attribute.ordered)
+
+    @property
+    def longest_forest(self) -> int:
+        """How many of the pairs there can be without a circle."""
+        parts = Parts(self.sides)
+        return sum(parts.join(*pair) for pair in self.pairs)
+
+    @property
+    def pair_cells(self) -> int:
+        """How many cells all pairs have."""
+        return sum(self.sides[one] * self.sides[other] for one, other in self.pairs)
+
+    @property
+    def cells(self) -> int:
+        """How many cells all tables have that are asked for."""
+        return sum(math.prod(self.sides[name] for name in group) for group in self.groups)
+
+    def shares(self) -> Mapping[Group, Fraction]:
+        """The shares of a budget for measuring every pair, and what is in none, so that the sum of all errors, each
+        times its weight, is least. They sum to at most 1."""
+        matters: dict[Group, float] = dict([*self.pairs.items(), *self.alone.items()])
+        return table_shares(self.sides, list(matters), weights=list(matters.values()))
+
+    def check(self) -> None:
+        """Refuse tables that are too large to be worked with, by public facts alone."""
+        cells, limit = self.pair_cells + sum(self.sides.values()), f"allowed are {MOST_CELLS:,}"
+        if len(self.pairs) > MOST_PAIRS:
+            raise BadInput(
+                f"{len(self.sides)} attributes have {len(self.pairs):,} pairs, allowed are {MOST_PAIRS:,}. Name fewer "
+                "attributes (attrs), or the tables that matter (sets)."
+            )
+        if cells > MOST_CELLS:
+            largest = sorted(self.sides, key=lambda name: -self.sides[name])[:_NAMED]
+            sizes = ", ".join(f"{shorten(name)} ({self.sides[name]:,} cells)" for name in largest)
+            raise BadInput(
+                f"the tables of these {len(self.pairs):,} pairs have {cells:,} cells together, {limit}. The largest "
+                f"attributes are {sizes}: declare fewer levels, or longer steps or bins, for them, leave them out "
+                "(attrs), or name the tables that matter (sets)."
+            )
+        for group in self.groups:
+            own = math.prod(self.sides[name] for name in group)
+            if own > MOST_CELLS:
+                raise BadInput(
+                    f"the table of {listing(group)} has {own:,} cells, {limit}. Ask for fewer attributes in it; rows "
+                    "that are sampled from a release have all of them."
+                )

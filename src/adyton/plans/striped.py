@@ -1,0 +1,243 @@
+"""Striped plans: the domain falls into lines along one attribute, and each gets a plan for one dimension and all of ε.
+
+The stripes hold different rows, so that what is spent on each is spent once (parallel composition, which the kernel
+applies where it splits a vector). Zhang et al., "εKTELO", SIGMOD 2018, §7.1 and Algorithm 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from adyton.arrays import Array, Reals
+from adyton.errors import BadInput
+from adyton.kernel.sources import VectorSource
+from adyton.messages import shorten
+from adyton.partitions import groups_by_axis, product_partition, reduce_by_axis, stripe_partition
+from adyton.plans.adaptive_hierarchy import AdaptiveHierarchy, StagedHierarchy
+from adyton.plans.base import Plan, Tasks
+from adyton.plans.dawa import Dawa
+from adyton.plans.denoised import ChangePoints
+from adyton.plans.fixed_strategies import HB
+from adyton.plans.limits import MOST_PLAIN_CELLS, check_cells
+from adyton.plans.merging import Merging
+from adyton.plans.options import Within, whole_number
+from adyton.plans.registry import SEVERAL, algorithms, plan_named, plan_type
+from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
+from adyton.queries import Identity, Kronecker, Queries
+from adyton.queries.stripes import along_axis, stripe_workload, stripes_of, whole_of
+from adyton.strategies.base import Strategy
+
+MOST_STRIPES = 1 << 12
+"""How many stripes are measured one after the other: each takes some hundredths of a second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StripedPlan(Plan):
+    """A plan for one dimension, run in every stripe."""
+
+    axis: Annotated[int, Within(whole_number, 0)] | None = None
+    """The number of the attribute along which the stripes run, from 0; None for the one with the most cells."""
+
+    variant = True
+
+    @property
+    def along(self) -> Plan:
+        """What runs in a stripe."""
+        raise NotImplementedError
+
+    def axis_of(self, domain: tuple[int, ...]) -> int:
+        """Along which axis the stripes run."""
+        return along_axis(domain, int(np.argmax(domain)) if self.axis is None else self.axis)
+
+    def line(self, workload: Queries) -> Queries:
+        """What is asked of a stripe."""
+        return _line(workload, self.axis_of(workload.domain))
+
+    def check(self, workload: Queries) -> None:
+        """Refuse what has no such axis."""
+        super().check(workload)
+        self.axis_of(workload.domain)
+
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """What a stripe takes: nothing that is as large as all queries is written out."""
+        check_cells(self, workload)
+        self.along.check_size(self.line(workload), epsilon)
+
+    def merging(self, workload: Queries) -> Merging:
+        """Values of an attribute are merged, so that stripes stay stripes."""
+        return _merged_by_axis(workload) if self.reduce else Merging(None, workload)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StripedStrategyPlan(StripedPlan, StrategyPlan):
+    """A strategy for one dimension, measured in all stripes at once."""
+
+    along: ClassVar[StrategyPlan]
+    """What runs in a stripe."""
+
+    def strategy(self, workload: Queries) -> Strategy:
+        """The queries of the inner plan, asked of every stripe."""
+        axis = self.axis_of(workload.domain)
+        return _in_every_stripe(self.along.strategy(self.line(workload)), workload.domain, axis)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HBStriped(StripedStrategyPlan):
+    """In every stripe along one attribute a tree of counts, made consistent by least squares.
+
+    Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, plan 14.
+    """
+
+    name = "hb-striped"
+    serves = Tasks(dimensions=SEVERAL)
+    most_cells = MOST_PLAIN_CELLS
+    minds_workload = False
+    along = HB()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangePointsStriped(StripedStrategyPlan, DenoisingPlan):
+    """Noise on every cell, then a hidden Markov chain along each stripe: runs of alike cells are averaged, jumps and
+    spikes are kept. Good for single cells of large tables with one attribute that has many ordered values.
+
+    After Zhang et al., "εKTELO", SIGMOD 2018, plan 13, with ``change-points`` in place of DAWA.
+    """
+
+    name = "change-points-striped"
+    serves = Tasks(dimensions=SEVERAL, ordered=True)
+    along = ChangePoints()
+
+    def minds(self, workload: Queries) -> object:
+        """What the inner plan minds, and where the stripes run."""
+        return self.axis_of(workload.domain), self.along.minds(self.line(workload))
+
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+        """Each stripe by itself, as the inner plan does."""
+        axis, line = self.axis_of(workload.domain), self.line(workload)
+        asked = self.along.strategy(line).queries.count
+        shape = tuple(asked if place == axis else side for place, side in enumerate(workload.domain))
+        cells = self.along.cells_from(stripes_of(answers, shape, axis), line, epsilon)
+        return whole_of(cells, workload.domain, axis)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneByOne(StripedPlan):
+    """A plan for one dimension that decides by what it sees: it runs in one stripe after the other."""
+
+    simulates_many = False
+
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """There must not be too many stripes."""
+        super().check_size(workload, epsilon)
+        axis = self.axis_of(workload.domain)
+        stripes = workload.cells // workload.domain[axis]
+        if stripes > MOST_STRIPES:
+            raise BadInput(
+                f"{self.name} takes up to {MOST_STRIPES:,} stripes, along axis {axis} there are {stripes:,}. Choose "
+                'another axis or fewer attributes, or name "hb-striped" or "change-points-striped".'
+            )
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Split, and run the plan in each part."""
+        axis, line, plan = self.axis_of(workload.domain), self.line(workload), self.along
+        parts = x.split(stripe_partition(workload.domain, axis))
+        cells = [plan.carry_out(part, line, epsilon).estimate for part in parts]
+        return whole_of(np.stack(cells), workload.domain, axis)
+
+
+def _line_plan(given: object, name: str) -> str:
+    """The name of a plan that serves one dimension."""
+    if not isinstance(given, str) or given not in algorithms(1) or plan_type(given).chooses:
+        raise BadInput(
+            f"{name} must be the name of an algorithm for one dimension, such as 'staged-hierarchy' or 'dawa', given "
+            f"{shorten(given)}. ad.algorithms(ndim=1) lists them."
+        )
+    return given
+
+
+@dataclass(frozen=True, kw_only=True)
+class Striped(OneByOne):
+    """Any plan for one dimension, run in every stripe along one attribute: the other attributes are fixed in a stripe,
+    so that no row is in two of them, and each gets the whole budget.
+
+    After Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, §7.1.
+    """
+
+    name = "striped"
+    serves = Tasks(dimensions=SEVERAL, data_dependent=True, ordered=True)
+
+    inner: Annotated[str, _line_plan] = "staged-hierarchy"
+    """The plan in a stripe, by its name."""
+
+    @property
+    def along(self) -> Plan:
+        """What runs in a stripe."""
+        return plan_named(self.inner)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DawaStriped(OneByOne):
+    """DAWA in every stripe along one attribute: intervals of nearly equal cells, and a tree of counts above them.
+
+    Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, plan 13, with as
+    much noise in the choice of the intervals as DAWA's proof needs.
+    """
+
+    name = "dawa-striped"
+    serves = Tasks(dimensions=SEVERAL, data_dependent=True, ordered=True)
+    along = Dawa()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveHierarchyStriped(OneByOne):
+    """In every stripe along one attribute a noisy total decides which levels of a tree are worth measuring.
+
+    After Zhang et al., "εKTELO", SIGMOD 2018, plan 13, with ``adaptive-hierarchy`` in place of DAWA.
+    """
+
+    name = "adaptive-hierarchy-striped"
+    serves = Tasks(dimensions=SEVERAL, data_dependent=True, ordered=True, sums=True)
+    along = AdaptiveHierarchy()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedHierarchyStriped(OneByOne):
+    """In every stripe along one attribute coarse blocks first, then finer ones where the answers promise most: few
+    answers where there are few rows. Good for prefix sums and ranges along an attribute with many ordered values.
+
+    After Zhang et al., "εKTELO", SIGMOD 2018, plan 13, with ``staged-hierarchy`` in place of DAWA.
+    """
+
+    name = "staged-hierarchy-striped"
+    serves = Tasks(dimensions=SEVERAL, data_dependent=True, ordered=True, sums=True)
+    along = StagedHierarchy()
+
+
+@lru_cache(maxsize=16)
+def _line(workload: Queries, axis: int) -> Queries:
+    return stripe_workload(workload, axis)
+
+
+@lru_cache(maxsize=16)
+def _merged_by_axis(workload: Queries) -> Merging:
+    """Once for all plans that keep the axes."""
+    by_axis = groups_by_axis(workload)
+    groups = product_partition(by_axis)
+    return Merging(None if groups.groups == groups.cells else groups, reduce_by_axis(workload, by_axis))
+
+
+@lru_cache(maxsize=16)
+def _in_every_stripe(strategy: Strategy, domain: tuple[int, ...], axis: int) -> Strategy:
+    if isinstance(strategy.queries, Identity):
+        return Strategy(Identity(domain))
+    factors = [strategy.queries if place == axis else Identity(side) for place, side in enumerate(domain)]
+    if strategy.weights is None:
+        return Strategy(Kronecker(factors))
+    weights = strategy.weights.reshape([-1 if place == axis else 1 for place in range(len(domain))])
+    counts = [factor.count for factor in factors]
+    return Strategy(Kronecker(factors), np.ascontiguousarray(np.broadcast_to(weights, counts)).reshape(-1))

@@ -1,0 +1,99 @@
+"""The report of many tables: one HTML file that opens anywhere, with a grid of pairs and the graph of measured ones."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from adyton.marginals.table_errors import how_got, total_variation
+from adyton.report import svg
+from adyton.report.page import templates
+from adyton.report.paid import paid_facts
+from adyton.report.palette import BLUE, ORANGE
+
+if TYPE_CHECKING:
+    from adyton.marginals.tables_release import TablesRelease
+
+_MOST_ATTRIBUTES, _LISTED = 40, 500
+_CELL, _LABEL, _CIRCLE = 18.0, 130.0, 170.0
+
+
+def render(release: TablesRelease) -> str:
+    """The whole page."""
+    from markupsafe import Markup
+
+    names = list(release.axes)[:_MOST_ATTRIBUTES]
+    asked, *told = release.explain().paragraphs
+    lines = [(group, how_got(release.model, group), total_variation(release.model, group)) for group in release.groups]
+    return (
+        templates()
+        .get_template("tables.html.j2")
+        .render(
+            release=release,
+            asked=asked,
+            told=told,
+            grid=Markup(_grid(release, names)),
+            graph=Markup(_graph(release, names)),
+            left=len(release.axes) - len(names),
+            lines=lines[:_LISTED],
+            more=max(0, len(lines) - _LISTED),
+            **_facts(release),
+        )
+    )
+
+
+def _facts(release: TablesRelease) -> dict[str, Any]:
+    return paid_facts(release.receipt, release.epsilon, "release")
+
+
+def _grid(release: TablesRelease, names: list[str]) -> str:
+    """A square for each pair: blue where it was measured, the darker the larger its error; pale where it was not."""
+    model = release.model
+    pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
+    errors = {pair: total_variation(model, pair) for pair in pairs}
+    largest = max((error for error in errors.values() if error is not None), default=1.0) or 1.0
+    parts = []
+    for row, name in enumerate(names):
+        parts.append(svg.text(_LABEL - 6, (row + 0.5) * _CELL, svg.cut(name, _LABEL - 10), anchor="end"))
+    for one, other in pairs:
+        x, y = _LABEL + names.index(one) * _CELL, names.index(other) * _CELL
+        error = errors[one, other]
+        strength = 0.15 if error is None else 0.25 + 0.75 * error / largest
+        said = model.pair((one, other))[1] + ("" if error is None else f", expected error {error:.4f}")
+        square = svg.box(x, y, _CELL - 2, _CELL - 2, ORANGE if error is None else BLUE, strength)
+        parts.append(f"<g><title>{_escaped(f'{one} × {other}: {said}')}</title>{square}</g>")
+    side = len(names) * _CELL
+    words = "Every pair of attributes, by its expected error"
+    return svg.drawing(
+        _LABEL + side, side, words, f"{len(pairs)} pairs; the largest expected error is {largest:.4f}", parts
+    )
+
+
+def _graph(release: TablesRelease, names: list[str]) -> str:
+    """The attributes in a circle, with a line for each measured pair; those of the forest are strong."""
+    model, middle = release.model, _CIRCLE + _LABEL
+    places = {
+        name: (middle + _CIRCLE * math.cos(angle), _CIRCLE + 20 + _CIRCLE * math.sin(angle))
+        for number, name in enumerate(names)
+        for angle in [2 * math.pi * number / len(names)]
+    }
+    forest = set(model.forest.pairs)
+    parts = [
+        svg.line(
+            *places[one], *places[other], 0.9 if (one, other) in forest else 0.15, 2 if (one, other) in forest else 1
+        )
+        for one, other in model.pairs
+        if one in places and other in places
+    ]
+    for name, (x, y) in places.items():
+        right = x >= middle
+        parts.append(svg.box(x - 3, y - 3, 6, 6, BLUE))
+        parts.append(svg.text(x + (7 if right else -7), y, svg.cut(name, _LABEL - 10), "start" if right else "end"))
+    words = "The measured pairs of attributes"
+    return svg.drawing(2 * middle, 2 * _CIRCLE + 40, words, f"{len(model.pairs)} measured pairs", parts)
+
+
+def _escaped(words: str) -> str:
+    from html import escape
+
+    return escape(words)
