@@ -31,6 +31,7 @@ class PublicPairs:
     sides: Mapping[str, int]
     rows: int
     tables: Mapping[Group, Reals]
+    codes: Integers
     ordered: frozenset[str] = frozenset()
 
     @classmethod
@@ -40,12 +41,16 @@ class PublicPairs:
         tables: dict[Group, Reals] = {}
         for size in (1, 2):
             for group in itertools.combinations(range(len(sides)), size):
-                shape = [sides[place] for place in group]
-                cells = np.ravel_multi_index(tuple(codes[:, place] for place in group), shape)
-                counts = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
-                tables[tuple(names[place] for place in group)] = counts.astype(np.float64)
+                tables[tuple(names[place] for place in group)] = _counted(codes, sides, group)
         alike = frozenset(one for one, known in zip(names, ordered, strict=False) if known)
-        return cls(name, dict(zip(names, sides, strict=True)), len(codes), tables, alike)
+        return cls(name, dict(zip(names, sides, strict=True)), len(codes), tables, codes, alike)
+
+    def table(self, group: Group) -> Reals:
+        """The counts of any group."""
+        if group in self.tables:
+            return self.tables[group]
+        names = list(self.sides)
+        return _counted(self.codes, list(self.sides.values()), [names.index(name) for name in group])
 
     @property
     def pairs(self) -> list[Pair]:
@@ -63,6 +68,12 @@ class PublicPairs:
         return {pair: float(np.abs(found[pair] - self.tables[pair]).sum()) for pair in self.pairs}
 
 
+def _counted(codes: Integers, sides: Sequence[int], places: Sequence[int]) -> Reals:
+    shape = [sides[place] for place in places]
+    cells = np.ravel_multi_index(tuple(codes[:, place] for place in places), shape)
+    return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+
+
 @dataclass(eq=False)
 class Trial:
     """One run on a public table: what was measured so far."""
@@ -76,7 +87,7 @@ class Trial:
         """Tables with Laplace noise, each with its share of a part of ε."""
         for group, share in shares.items():
             scale = 1 / float(self.epsilon * part * share)
-            truth = self.public.tables[group]
+            truth = self.public.table(group)
             noisy = truth + self.random.laplace(scale=scale, size=truth.shape)
             self.measured.append(MeasuredTable(group, noisy, 2 * scale**2))
 
