@@ -6,12 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from adyton.cli.main import app
 from adyton.errors import BadInput
-from adyton.lab.pair_decisions import Trials, collect, main
+from adyton.lab.pair_decisions import Trials, collect
 from adyton.lab.pair_trials import PublicPairs, Trial
 from adyton.marginals.deciding import WAYS
-from adyton.marginals.way_costs import WayCosts, facts, shipped
+from adyton.marginals.way_costs import FILE, WayCosts, facts, shipped
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def lessons(tmp_path, worse):
         for number, signal in enumerate(np.geomspace(0.01, 100, 40)):
             errors = (worse, 1.0) if signal < 1 else (1.0, worse)
             for way, error in zip(("all pairs", "no pairs"), errors, strict=True):
-                csv.writer(kept).writerow((f"t{number % 20}", "1", 6, signal, 0.1, 0.1 * signal, way, error))
+                csv.writer(kept).writerow((f"t{number % 20}", "1", number, 6, signal, 0.1, 0.1 * signal, way, error))
     return Trials.read(file), file
 
 
@@ -52,14 +54,16 @@ def test_what_is_learnt_holds_on_tables_held_out(tmp_path):
 
 def test_files_are_made_once_and_read_again(tmp_path, public):
     trials, file = lessons(tmp_path, 2.0)
-    main([str(tmp_path / "out.json"), "--trials", str(file), "--tables", "0"])
-    read = WayCosts.from_plain(json.loads((tmp_path / "out.json").read_text("utf-8")))
+    found = CliRunner().invoke(app, ["train-pairs", "--out", str(tmp_path), "--cache", str(file), "--tables", "0"])
+    assert found.exit_code == 0
+    assert "mean regret, held out: 1" in found.output
+    read = WayCosts.from_plain(json.loads((tmp_path / FILE).read_text("utf-8")))
     point = facts(0.2, 0.1, 0.02, 6)
     assert read.costs(point) == trials.fitted().costs(point)
     with file.open("a", newline="") as kept:
-        csv.writer(kept).writerow((public.name, "1", 4, 1.0, 0.1, 0.1, "all pairs", 1.0))
+        csv.writer(kept).writerow((public.name, "1", 0, 4, 1.0, 0.1, 0.1, "all pairs", 1.0))
     before = file.read_text("utf-8")
-    collect([public], ["1"], file)
+    collect([public], ["1"], 1, file)
     assert file.read_text("utf-8") == before
     with pytest.raises(BadInput, match="pair ways"):
         WayCosts.from_plain({})

@@ -19,6 +19,11 @@ from adyton.marginals.deciding import (
     stages,
 )
 from adyton.marginals.estimating import estimated
+from adyton.marginals.pair_model import PairModel
+from adyton.marginals.wanted import Wanted
+from adyton.schema import Integer, Schema
+
+EVERY = Wanted.of(Schema({name: Integer(0, side - 1) for name, side in SIDES.items()}), PAIRS)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -46,10 +51,10 @@ def test_pairs_with_a_label_come_first(attributes):
     assert stages(WAYS["no pairs"].decision(attributes, Fraction(9, 10)), attributes, label=True) == ()
 
 
-def test_a_look_costs_less_where_rows_are_many_and_nothing_for_a_public_count():
-    few, many = look(SIDES, 500.0, 0.1), look(SIDES, 1e7, 1.0, public=True)
-    assert (few.first, few.distance) == (deciding.FIRST, deciding.DISTANCE)
-    assert many == deciding.Look(Fraction(0), deciding.LEAST_FIRST, deciding.LEAST_DISTANCE)
+def test_a_look_costs_less_where_rows_are_many():
+    few, many = look(SIDES, 500.0, 0.1), look(SIDES, 1e7, 1.0)
+    assert (few.first, few.distance, few.rest) == (deciding.FIRST, deciding.DISTANCE, deciding.LEAST_REST)
+    assert many == deciding.Look(deciding.COUNT, deciding.LEAST_FIRST, deciding.LEAST_DISTANCE)
     assert look(SIDES, -50.0, 1.0) == few  # a noisy count may be below 0
 
 
@@ -69,11 +74,11 @@ def test_outlook_tells_noise_and_dependence():
     singles = measured(data, [(name,) for name in SIDES], epsilon=0.025)
     model = estimated(SIDES, singles).model
     exactly = np.mean([np.abs(table(data, pair) - model.predicted(pair)).sum() for pair in PAIRS])
-    seen = outlook(model, [(one.group, one.variance) for one in singles], float(exactly), epsilon, 0.93 * epsilon)
+    shares, known = EVERY.shares(), [(one.group, one.variance) for one in singles]
+    seen = outlook(model, known, float(exactly), epsilon, 0.93 * epsilon, shares, PAIRS)
     assert seen.attributes == 6
     assert seen.dependence == pytest.approx(exactly / (2 * model.total))
     assert seen.signal == pytest.approx(model.total * epsilon / sum(SIDES[a] * SIDES[b] for a, b in PAIRS))
-    shares = deciding.all_pair_shares(SIDES)
     noisy = measured_with(data, shares, 0.93 * epsilon)
     squares = estimated(SIDES, [*singles, *noisy]).squares
     off = np.mean([np.abs(squares.table(*pair) - table(data, pair)).sum() / (2 * len(data)) for pair in PAIRS])
@@ -98,3 +103,10 @@ def test_shares_sum_to_at_most_one():
     assert sum(shares) <= 1
     assert shares[1] < shares[0] < shares[2]
     assert penalties({("a", "b"): np.array([[3.0, 30.0]])}, 10.0) == {("a", "b"): 13.0}
+
+
+def test_a_part_of_the_cells_is_expected_to_have_rows():
+    counts = {"a": np.array([1e6, 1.0, 1.0, 1.0]), "b": np.array([1e6, 1.0])}
+    model = PairModel.of(counts, {})
+    found = deciding.occupied(model, {("a", "b"): Fraction(1)}, [("a", "b")], 1.0)
+    assert found["a", "b"] == pytest.approx((1 + 4 + 2) / (8 + 2), abs=0.01)

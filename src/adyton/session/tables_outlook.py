@@ -10,7 +10,7 @@ from typing import Any
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.mechanisms import MeasureTables
-from adyton.marginals.deciding import REST
+from adyton.marginals.deciding import LEAST_REST
 from adyton.marginals.registry import AUTO, program_named
 from adyton.marginals.table_errors import least_squares_error
 from adyton.marginals.wanted import Wanted
@@ -53,7 +53,7 @@ class TablesOutlook:
         """Of measuring all pairs, in closed form; what choosing some does better depends on the data."""
         every, found = "all-pairs", dict[str, ExpectedError | None].fromkeys(self.names)
         if every in found:
-            row_epsilon = epsilon * (1 - self.misfits) / self.schema.rows_per_unit * (REST if self.chooses else 1)
+            row_epsilon = epsilon * (1 - self.misfits) / self.schema.rows_per_unit * (LEAST_REST if self.chooses else 1)
             shares = self.wanted.shares()
             variances = MeasureTables(tuple(range(len(shares))), tuple(shares.values())).variances(row_epsilon)
             squares = part_variances(self.wanted.sides, zip(shares, variances.tolist(), strict=True))

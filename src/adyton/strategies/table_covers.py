@@ -4,8 +4,8 @@ Under pure ε each measured table takes its part of the budget, so that fewer ta
 a table over S has the variance 2·n_S/(n_Q·θ_S²), and if S serves the pairs Q ∈ S with weights w, their error is
 E_S/θ_S, E_S = √n_S·Σ w_Q·√n_Q up to a factor. With the best shares, θ_S ∝ √E_S, all errors are (Σ_S √E_S)². So a table
 is worth as much as Σ √E_S gets smaller by it: six attributes of two cells in one table of 64 have a quarter of the
-error of their 15 pairs. What is found greedily, the best ratio first, is a cover, as in Chvátal, "A greedy heuristic for
-the set-covering problem", 1979.
+error of their 15 pairs. What is found greedily, the best ratio first, is a cover, as in Chvátal, "A greedy heuristic
+for the set-covering problem", 1979.
 """
 
 from __future__ import annotations

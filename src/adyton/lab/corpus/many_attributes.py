@@ -151,9 +151,7 @@ _RACES = ["Asian", "Black", "East African", "Latino", "Native American", "Other"
 _STOPS: dict[str, Attribute] = {
     "problem": _levels("suspicious traffic"),
     "MDC": _levels("MDC other"),
-    **{
-        name: Categorical(["NO", "YES"], nulls="level") for name in ("citationIssued", "personSearch", "vehicleSearch")
-    },
+    **{name: Categorical(["NO", "YES"], nulls="level") for name in ("citationIssued", "personSearch", "vehicleSearch")},
     **{name: Categorical(_RACES, nulls="level") for name in ("preRace", "race")},
     "gender": Categorical(["Female", "Male", "Unknown"], nulls="level"),
     "lat": Numeric(44.89, 45.06, 17, outside="clamp"),
