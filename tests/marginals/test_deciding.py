@@ -13,13 +13,11 @@ from adyton.marginals.deciding import (
     decide,
     look,
     outlook,
-    pair_shares,
-    penalties,
     single_shares,
-    stages,
 )
 from adyton.marginals.estimating import estimated
 from adyton.marginals.pair_model import PairModel
+from adyton.marginals.stages import label_stages, pair_shares, penalties, stages
 from adyton.marginals.wanted import Wanted
 from adyton.schema import Integer, Schema
 
@@ -30,25 +28,23 @@ EVERY = Wanted.of(Schema({name: Integer(0, side - 1) for name, side in SIDES.ite
 @pytest.mark.parametrize("attributes", [2, 5, 24])
 def test_every_way_spends_the_budget_exactly(way, attributes):
     spent = look(dict.fromkeys(map(str, range(attributes)), 5), 3000.0, 0.7)
+    possible = attributes * (attributes - 1) // 2
     decision = WAYS[way].decision(attributes, spent.rest)
-    steps = stages(decision, attributes)
-    pairs = decision.rest if decision.every_pair else sum(stage.choosing + stage.measuring for stage in steps)
-    assert spent.count + spent.first + spent.distance + decision.top_up + pairs == 1
-    assert all(isinstance(stage.measuring, Fraction) for stage in steps)
-    if not decision.every_pair:
-        assert sum(stage.pairs for stage in steps) == decision.pairs <= attributes * (attributes - 1) // 2
-        assert [stage.forest for stage in steps] == [True, False][: len(steps)]
+    labelled = label_stages(decision, attributes, attributes - 1, possible)
+    for plan in (stages(decision, attributes - 1, possible), labelled):
+        steps = plan.stages
+        pairs = decision.rest if decision.every_pair else sum(stage.choosing + stage.measuring for stage in steps)
+        if not decision.every_pair:
+            assert spent.count + spent.first + spent.distance + plan.top_up + pairs == 1
+            assert sum(stage.pairs for stage in steps) <= possible
+        assert all(isinstance(stage.measuring, Fraction) for stage in steps)
         assert all(stage.pairs < attributes for stage in steps if stage.forest)
-
-
-@pytest.mark.parametrize("attributes", [2, 3, 10])
-def test_pairs_with_a_label_come_first(attributes):
-    decision = WAYS["one an attribute"].decision(attributes, Fraction(9, 10))
-    first, *others = stages(decision, attributes, label=True)
-    assert (first.label, first.pairs, first.choosing) == (True, attributes - 1, 0)
-    assert sum(one.choosing + one.measuring for one in (first, *others)) == decision.rest
-    assert all(one.pairs + first.pairs <= attributes * (attributes - 1) // 2 and not one.forest for one in others)
-    assert stages(WAYS["no pairs"].decision(attributes, Fraction(9, 10)), attributes, label=True) == ()
+    if decision.pairs and not decision.every_pair:
+        assert (labelled.stages[0].label, labelled.stages[0].pairs, labelled.stages[0].choosing) == (
+            True,
+            attributes - 1,
+            0,
+        )
 
 
 def test_a_look_costs_less_where_rows_are_many():

@@ -52,8 +52,8 @@ def command(
         raise BadInput(f"{out_folder} is not a folder. Give one that exists.")
     budgets = [str(positive(one, "--epsilon")) for one in epsilon or EPSILONS]
     named = tables_in(data) if data is not None else []
-    found = public_pairs([public_table(name, data, public=public) for name in named if data is not None])
-    found += public_pairs(r_labelled_tables(tables) if tables else [])
+    found = public_pairs(r_labelled_tables(tables) if tables else [])
+    found += public_pairs([public_table(name, data, public=public) for name in named if data is not None])
     with progress("trying ways", len(found) * len(budgets) * seeds, quiet=quiet or as_json) as advance:
         collect(found, budgets, seeds, cache, advance)
     if not cache.is_file():

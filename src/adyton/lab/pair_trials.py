@@ -14,18 +14,19 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Integers, Reals
-from adyton.marginals import deciding
-from adyton.marginals.deciding import Decision, Look, Outlook, Stage
+from adyton.marginals import deciding, stages
+from adyton.marginals.deciding import Decision, Look, Outlook
 from adyton.marginals.estimating import estimated
 from adyton.marginals.forest import Pair, Parts
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.refining import refined
+from adyton.marginals.stages import Stage
 from adyton.marginals.wanted import Wanted
 from adyton.remembered import cached_property
 from adyton.schema import Integer, Schema
 from adyton.solving.residuals import Group, MeasuredTable
 
-ROWS = 1 << 15
+ROWS = 1 << 14
 """So many rows are fitted in a trial: fewer than in a release, to save time."""
 
 
@@ -130,15 +131,17 @@ class Trial:
         if decision.every_pair:
             self.measure(self.shares, decision.rest)
             return self.model(last=True)
-        if decision.top_up:
-            self.measure(deciding.single_shares(self.public.sides), decision.top_up)
+        own, possible = [pair for pair in self.public.pairs if label in pair], len(self.public.pairs)
+        plan = stages.stages(decision, len(self.public.sides) - 1, possible)
+        if label is not None:
+            plan = stages.label_stages(decision, len(self.public.sides), len(own), possible)
+        if plan.top_up:
+            self.measure(deciding.single_shares(self.public.sides), plan.top_up)
         model = self.model()
-        for stage in deciding.stages(decision, len(self.public.sides), label=label is not None):
+        for stage in plan.stages:
             scale = float(stage.scale(self.epsilon))
-            chosen = [pair for pair in self.public.pairs if label in pair]
-            if not stage.label:
-                chosen = self._chosen(model, stage, scale)
-            shares = deciding.pair_shares([model.predicted(pair) for pair in chosen], scale)
+            chosen = own if stage.label else self._chosen(model, stage, scale)
+            shares = stages.pair_shares([model.predicted(pair) for pair in chosen], scale)
             self.measure(dict(zip(chosen, shares, strict=True)), stage.measuring)
             model = self.model()
         return self.model(last=True)
@@ -146,7 +149,7 @@ class Trial:
     def _chosen(self, model: PairModel, stage: Stage, scale: float) -> list[Pair]:
         """Permute-and-flip, which is report-noisy-max with exponential noise."""
         taken = {one.group for one in self.measured}
-        penalties = deciding.penalties(model.all_pairs(), scale)
+        penalties = stages.penalties(model.all_pairs(), scale)
         scores = {pair: far - penalties[pair] for pair, far in self.public.distances(model).items()}
         noise = 2 * stage.pairs / float(self.epsilon * stage.choosing)
         parts, chosen = Parts(list(self.public.sides)), list[Pair]()

@@ -22,10 +22,12 @@ class ChosenWay(Program):
     """
 
     name = "auto"
+    label: str | None = None
+    """An attribute that rows are to predict: where not all pairs are measured, its pairs are measured first."""
 
     def check(self, wanted: Wanted, epsilon: Fraction) -> None:
         """Both ways can be gone to their end."""
-        SelectPairs().check(wanted, epsilon)
+        SelectPairs(label=self.label).check(wanted, epsilon)
 
     def run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
         """The look, the decision, and what was decided."""
@@ -36,4 +38,5 @@ class ChosenWay(Program):
         if decision.every_pair:
             every = (*told.found, *measured(told.tables, told.shares, decision.rest * epsilon))
             return Outcome(AllPairs.name, every, decision.why, told.bought)
-        return Outcome(SelectPairs.name, selected(told, wanted, decision, epsilon), decision.why, told.bought)
+        found = selected(told, wanted, decision, epsilon, self.label)
+        return Outcome(SelectPairs.name, found, decision.why, told.bought)

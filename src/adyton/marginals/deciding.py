@@ -6,20 +6,18 @@ Public functions of public numbers. The way of a plan that uses them:
 2. the 1-way tables, divided by :func:`single_shares`;
 3. β, the mean over all pairs of ‖M − M̂‖₁ with M̂ independence;
 4. :func:`outlook` and :func:`decide`: all pairs with the rest, or the 1-way tables once more and some pairs;
-5. in the second case, for each of :func:`stages`: choose its pairs by ‖M − M̂‖₁ − Σ min(b, M̂), with b = ``scale`` the
-   noise that each would be measured with, and measure them with the shares of :func:`pair_shares`.
+5. in the second case, the stages of :mod:`adyton.marginals.stages`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Reals
 from adyton.marginals.forest import Pair
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.way_costs import WayCosts, facts, shipped
@@ -36,10 +34,6 @@ LEAST_REST = 1 - COUNT - FIRST - DISTANCE
 """So much is left for pairs at least."""
 CLEAR, CLEAR_DISTANCE = 0.01, 0.002
 """Between them, as much as it takes until noise gives the 1-way tables this total variation, and β that one."""
-CHOOSING = Fraction(15, 100)
-"""The part of a stage's budget that its choices cost."""
-LABEL = Fraction(1, 2)
-"""The part of what is left for pairs that those with a label get."""
 
 
 def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
@@ -217,58 +211,3 @@ def _so_many(attributes: int, pairs: int, rest: Fraction) -> Decision:
     top_ups = {way.pairs * attributes: way.top_up for way in WAYS.values() if way.pairs}
     top_up = rest * top_ups[min(top_ups, key=lambda usual: abs(usual - pairs))]
     return Decision(False, top_up, pairs, rest - top_up, f"{pairs:,} pairs, as asked for")
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Some pairs, chosen one after the other and then measured together. Shares are parts of the whole budget."""
-
-    pairs: int
-    forest: bool
-    """Whether the pairs may not close a circle."""
-    choosing: Fraction
-    measuring: Fraction
-    label: bool = False
-    """Whether these are the pairs with the label: nothing is chosen then."""
-
-    def scale(self, epsilon: Fraction) -> Fraction:
-        """The noise of a pair if all of the stage were measured alike: b."""
-        return self.pairs / (self.measuring * epsilon)
-
-
-def stages(decision: Decision, attributes: int, *, label: bool = False) -> tuple[Stage, ...]:
-    """First a forest, then any pairs; each stage gets its part of the budget by the number of its pairs.
-
-    Where one attribute is declared to be a *label*, its pairs come first, LABEL of the budget, and then any others:
-    rows that are to teach a classifier must have them.
-
-    >>> [(stage.pairs, stage.forest) for stage in stages(WAYS["two an attribute"].decision(6, Fraction(1)), 6)]
-    [(5, True), (7, False)]
-    """
-    if decision.every_pair or not decision.pairs:
-        return ()
-    counts, rest, made = [min(decision.pairs, attributes - 1)], decision.rest, []
-    if decision.pairs > counts[0]:
-        counts.append(decision.pairs - counts[0])
-    if label:
-        others = min(decision.pairs, math.comb(attributes - 1, 2))
-        own = decision.rest * LABEL if others else decision.rest
-        made.append(Stage(attributes - 1, True, Fraction(0), own, label=True))
-        counts, rest = [others] * bool(others), rest - own
-    for number, count in enumerate(counts):
-        share = rest * count / sum(counts)
-        made.append(Stage(count, number == 0 and not label, CHOOSING * share, (1 - CHOOSING) * share))
-    return tuple(made)
-
-
-def pair_shares(predicted: Sequence[Reals], scale: float) -> list[Fraction]:
-    """How to divide a stage's budget over its chosen pairs: ε_q ∝ √(Σ min(1, M̂/b) + 2). They sum to at most 1.
-
-    Cells that are expected to be empty cost nothing: they are shrunk away afterwards.
-    """
-    return on_grid(np.sqrt([float(np.minimum(1.0, table / scale).sum()) + 2 for table in predicted]))
-
-
-def penalties(predicted: Mapping[Pair, Reals], scale: float) -> dict[Pair, float]:
-    """What measuring a pair would cost in error: Σ min(b, M̂)."""
-    return {pair: float(np.minimum(scale, table).sum()) for pair, table in predicted.items()}
