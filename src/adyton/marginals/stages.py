@@ -1,7 +1,7 @@
 """How some pairs are chosen and measured in stages, once it was decided that not all are measured.
 
-In every stage pairs are chosen by ‖M − M̂‖₁ − Σ min(b, M̂), with b = ``scale`` the noise that each would be measured with,
-and then measured with the shares of :func:`pair_shares`. Public functions of public numbers.
+In every stage pairs are chosen by ‖M − M̂‖₁ − Σ min(b, M̂), with b = ``scale`` the noise that each would be measured
+with, and then measured with the shares of :func:`pair_shares`. Public functions of public numbers.
 """
 
 from __future__ import annotations

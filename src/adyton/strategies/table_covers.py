@@ -46,12 +46,12 @@ def covering(
     queue = [(0.0, place[one], place[other]) for one, other in pairs]
     heapq.heapify(queue)
     while queue:
-        _, one, other = heapq.heappop(queue)
-        if not alone[one, other]:
+        _, first, second = heapq.heappop(queue)
+        if not alone[first, second]:
             continue
-        ratio, group = _grown(cells, spread, alone, [one, other])
-        if queue and ratio > queue[0][0]:  # others have become no better than they were: their turn may be first
-            heapq.heappush(queue, (ratio, one, other))
+        ratio, group = _grown(cells, spread, alone, [first, second])
+        if queue and ratio > queue[0][0]:  # a ratio only grows as pairs are covered: another may be the best now
+            heapq.heappush(queue, (ratio, first, second))
             continue
         found.append(tuple(names[member] for member in sorted(group)))
         inside = np.ix_(group, group)
