@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.lab.pair_decisions import Trials, collect
-from adyton.lab.pair_trials import PublicPairs, Trial
+from adyton.lab.pair_trials import PublicPairs, Trial, tried
+from adyton.lab.way_costs import FILE, WayCosts, facts
 from adyton.marginals.deciding import WAYS
-from adyton.marginals.way_costs import FILE, WayCosts, facts, shipped
 
 
 @pytest.fixture(scope="module")
@@ -69,5 +69,7 @@ def test_files_are_made_once_and_read_again(tmp_path, public):
         WayCosts.from_plain({})
 
 
-def test_the_file_of_the_package_knows_every_way():
-    assert list(shipped().costs(facts(1.0, 0.1, 0.1, 6))) == list(WAYS)
+def test_no_two_tables_share_their_noise(public):
+    other = PublicPairs("other", public.sides, public.rows, public.tables, public.codes)
+    looks = [next(iter(tried(one, Fraction(1), 0)))[1] for one in (public, public, other)]
+    assert looks[0] == looks[1] != looks[2]

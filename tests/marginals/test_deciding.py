@@ -59,7 +59,7 @@ def test_noise_and_signal_decide():
     chosen = [decide(Outlook(10, *seen), rest) for seen in [(200.0, 0.01, 0.2), (3.0, 0.1, 0.15), (0.01, 0.5, 0.6)]]
     assert chosen[0].every_pair
     assert 0 < chosen[1].pairs < 45
-    assert chosen[2].pairs <= 3
+    assert chosen[2].pairs <= 5
     assert all(one.top_up + one.rest == rest for one in chosen)
     assert "dependence" in chosen[0].why
     assert decide(Outlook(10, 3.0, 0.1, -0.4), rest).rest <= rest  # β is noisy: it may be below 0

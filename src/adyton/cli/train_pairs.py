@@ -40,13 +40,13 @@ def command(
 ) -> None:
     """Learn from public tables which way to measure the pairs of many attributes has the least error where.
 
-    Each way is tried on every table; a small tree is grown, and judged on tables that were held out as a whole. It can
-    be interrupted and goes on where it was. No private data are touched.
+    Each way is tried on every table; a small tree is grown, and judged on tables that were held out as a whole, beside
+    the rule that is in use. It can be interrupted and goes on where it was. No private data are touched.
     """
     from adyton.lab.corpus.many_attributes import public_table, tables_in
     from adyton.lab.corpus.r_labelled import r_labelled_tables
     from adyton.lab.pair_decisions import EPSILONS, Trials, collect, public_pairs, taught
-    from adyton.marginals.way_costs import FILE
+    from adyton.lab.way_costs import FILE
 
     if not out_folder.is_dir():
         raise BadInput(f"{out_folder} is not a folder. Give one that exists.")

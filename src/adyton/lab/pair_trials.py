@@ -6,6 +6,7 @@ truth. The steps are those of :mod:`adyton.marginals.deciding`.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -169,12 +170,16 @@ class Trial:
 
 
 def tried(public: PublicPairs, epsilon: Fraction, seed: int) -> Iterator[tuple[str, Outlook, float]]:
-    """Each way after one look: its name, what the look told, and the error."""
-    first = Trial(public, epsilon, np.random.default_rng([seed, 0]))
+    """Each way after one look: its name, what the look told, and the error.
+
+    The noise is another one for every table and ε. Were it the same, one way would be lucky on all of them together.
+    """
+    own = int.from_bytes(hashlib.sha256(f"{public.name} {epsilon}".encode()).digest()[:8], "big")
+    first = Trial(public, epsilon, np.random.default_rng([own, seed, 0]))
     seen, spent = first.look()
     done: dict[Decision, float] = {}
     for number, (name, way) in enumerate(deciding.WAYS.items()):
         decision = way.decision(seen.attributes, spent.rest)
         if decision not in done:
-            done[decision] = public.error(first.again([seed, 1 + number]).go(decision))
+            done[decision] = public.error(first.again([own, seed, 1 + number]).go(decision))
         yield name, seen, done[decision]

@@ -20,7 +20,6 @@ import numpy as np
 
 from adyton.marginals.forest import Pair
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.way_costs import WayCosts, facts, shipped
 from adyton.solving.residuals import Group, part_variances
 from adyton.strategies.table_shares import mean_absolute, on_grid
 
@@ -34,6 +33,12 @@ LEAST_REST = 1 - COUNT - FIRST - DISTANCE
 """So much is left for pairs at least."""
 CLEAR, CLEAR_DISTANCE = 0.01, 0.002
 """Between them, as much as it takes until noise gives the 1-way tables this total variation, and β that one."""
+
+PLENTY, ENOUGH, SOME = 2.0, 0.5, 0.08
+"""Rows times ε for each cell of the pairs: from ENOUGH on all pairs may be measured, below SOME none is. From PLENTY on
+two pairs are chosen for each attribute, from ENOUGH on one, from SOME on half of one."""
+WORTH = 0.45
+"""All pairs are measured if their noise is less than this part of what independence gets wrong."""
 
 
 def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
@@ -180,30 +185,30 @@ WAYS = {
 """What can be decided for."""
 
 
-def decide(
-    seen: Outlook, rest: Fraction, costs: WayCosts | None = None, *, every: bool = True, pairs: int | None = None
-) -> Decision:
-    """The way that public tables lead to expect the least error of, with *rest* of the budget.
+def decide(seen: Outlook, rest: Fraction, *, every: bool = True, pairs: int | None = None) -> Decision:
+    """All pairs if their noise is small beside what independence gets wrong; else as many as the signal allows.
 
-    *costs* are what was taught, those of the package if not given. Unless *every* pair may be measured, some are
-    chosen: as many as *pairs*, if a number is given.
+    *rest* is what is left of the budget. Unless *every* pair may be measured, some are chosen: as many as *pairs*, if a
+    number is given.
 
-    >>> decide(Outlook(10, signal=200.0, noise=0.01, dependence=0.2), Fraction(9, 10)).every_pair
+    >>> decide(Outlook(10, signal=3.0, noise=0.01, dependence=0.2), Fraction(9, 10)).every_pair
     True
-    >>> decide(Outlook(10, signal=200.0, noise=0.01, dependence=0.2), Fraction(9, 10), pairs=7).pairs
-    7
+    >>> decide(Outlook(10, signal=0.2, noise=0.3, dependence=0.2), Fraction(9, 10)).pairs
+    5
     """
     if pairs is not None:
         return _so_many(seen.attributes, pairs, rest)
-    point = facts(seen.signal, seen.noise, seen.dependence, seen.attributes)
-    expected = (shipped() if costs is None else costs).costs(point)
-    possible = [name for name in expected if every or WAYS[name].pairs is not None]
-    name, other = sorted(possible, key=expected.__getitem__)[:2]
-    why = (
-        f"{name}: noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}; on public tables like this, "
-        f"{other} had {expected[other] / expected[name]:.2f} times the error"
-    )
+    name = way_for(seen.signal, seen.noise, seen.dependence, every=every)
+    why = f"{name}: noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}"
     return WAYS[name].decision(seen.attributes, rest, why)
+
+
+def way_for(signal: float, noise: float, dependence: float, *, every: bool = True) -> str:
+    """The name of the way to go, one of :data:`WAYS`."""
+    if every and signal >= ENOUGH and noise < WORTH * dependence:
+        return "all pairs"
+    bounds = {"two an attribute": PLENTY, "one an attribute": ENOUGH, "half of one": SOME}
+    return next((name for name, least in bounds.items() if signal >= least), "no pairs")
 
 
 def _so_many(attributes: int, pairs: int, rest: Fraction) -> Decision:

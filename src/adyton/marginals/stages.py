@@ -19,7 +19,7 @@ from adyton.strategies.table_shares import on_grid
 
 CHOOSING = Fraction(15, 100)
 """The part of a stage's budget that its choices cost."""
-LABEL_TOP_UP, LABEL = Fraction(15, 100), Fraction(40, 100)
+LABEL_TOP_UP, LABEL = Fraction(15, 100), Fraction(60, 100)
 """Where there is a label: the parts of what the look left that the 1-way tables get, and the pairs with the label."""
 
 
@@ -64,8 +64,7 @@ def stages(decision: Decision, longest: int, possible: int) -> Stages:
 
 def label_stages(decision: Decision, attributes: int, own: int, possible: int) -> Stages:
     """Where one attribute is a label, its *own* pairs come first, and then any others, one for each attribute: rows
-    that are to teach a classifier must have them. Of rows that were made from the adult census at ε = 1, a classifier
-    learnt more by it than by any division of the budget that was tried beside it."""
+    that are to teach a classifier must have them."""
     left = decision.top_up + decision.rest
     others = min(attributes, possible - own)
     if not decision.pairs or not own:

@@ -2,17 +2,14 @@
 
 A decision tree asks for three numbers without a unit, each as a logarithm: the signal, the noise of all pairs beside
 the dependence, and the number of attributes. Its leaves keep the mean regret of every way on public tables: its error
-divided by that of the best way. ``adyton.lab.pair_decisions`` makes the file.
+divided by that of the best way. :mod:`adyton.lab.pair_decisions` grows it.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any
 
 from adyton.errors import BadInput
@@ -65,10 +62,3 @@ def facts(signal: float, noise: float, dependence: float, attributes: int) -> di
         NOISE: math.log10(max(beside, 1e-12)),
         ATTRIBUTES: math.log2(attributes),
     }
-
-
-@cache
-def shipped() -> WayCosts:
-    """The costs that come with the package."""
-    text = resources.files("adyton.marginals").joinpath("trained", FILE).read_text("utf-8")
-    return WayCosts.from_plain(json.loads(text))
