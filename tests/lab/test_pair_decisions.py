@@ -40,7 +40,7 @@ def lessons(tmp_path, worse):
     with file.open("w", newline="") as kept:
         for number, signal in enumerate(np.geomspace(0.01, 100, 40)):
             errors = (worse, 1.0) if signal < 1 else (1.0, worse)
-            for way, error in zip(("all pairs", "no pairs"), errors, strict=True):
+            for way, error in zip(WAYS, (errors[0], *[errors[1]] * (len(WAYS) - 1)), strict=True):
                 csv.writer(kept).writerow((f"t{number % 20}", "1", number, 6, signal, 0.1, 0.1 * signal, way, error))
     return Trials.read(file), file
 
@@ -49,7 +49,7 @@ def test_what_is_learnt_holds_on_tables_held_out(tmp_path):
     trials, _ = lessons(tmp_path, 2.0)
     assert (trials.held_out() == 1).mean() > 0.9
     costs = trials.fitted().costs(facts(50.0, 0.1, 5.0, 6))
-    assert costs == {"all pairs": 1.0, "no pairs": 2.0}
+    assert costs == {way: 1.0 if way == "all pairs" else 2.0 for way in WAYS}
 
 
 def test_files_are_made_once_and_read_again(tmp_path, public):

@@ -12,7 +12,7 @@ Public functions of public numbers. The way of a plan that uses them:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -112,7 +112,7 @@ class Outlook:
     noise: float
     """The mean total variation that is expected if all pairs are measured with the rest of the budget."""
     dependence: float
-    """The mean total variation of independence, from β."""
+    """The mean total variation of independence, from β, less what noise has added to it."""
 
 
 def outlook(
@@ -130,15 +130,28 @@ def outlook(
     """
     sides = model.sides
     own = {group: 2 / (rest * float(share)) ** 2 for group, share in shares.items()}
-    squares = part_variances(sides, [*measured, *own.items()])
+    known, wanted = list(measured), list(pairs)
+    squares = part_variances(sides, [*known, *own.items()])
     total = max(model.total, 1.0)
     errors, cells = [], 0
-    for pair in pairs:
+    for pair in wanted:
         table, _ = model.pair(pair)
         off = mean_absolute(squares.variance(*pair), own.get(pair, math.inf))
         errors.append(float(np.minimum(off, table).sum()) / (2 * total))
         cells += table.size
-    return Outlook(len(sides), total * epsilon / cells, float(np.mean(errors)), distance / (2 * total))
+    inflated, blur = distance / (2 * total), _blur(sides, known, wanted, total)
+    dependence = math.sqrt(max(0.0, inflated) ** 2 - blur**2) if inflated > blur else 0.0
+    return Outlook(len(sides), total * epsilon / cells, float(np.mean(errors)), dependence)
+
+
+def _blur(
+    sides: Mapping[str, int], measured: Sequence[tuple[Group, float]], pairs: Sequence[Pair], total: float
+) -> float:
+    """The mean total variation that the noise of the 1-way tables alone puts between independence and a pair: part of
+    β, which therefore says too much where rows are few. Independent errors add up in squares."""
+    squares = part_variances(sides, measured)
+    single = {name: side * mean_absolute(squares.variance(name)) / (2 * total) for name, side in sides.items()}
+    return float(np.mean([min(1.0, math.hypot(single[one], single[other])) for one, other in pairs]))
 
 
 @dataclass(frozen=True)
