@@ -7,31 +7,62 @@ import pytest
 from rough_tables import PAIRS, SIDES, measured, rows, table
 
 from adyton.marginals import deciding
-from adyton.marginals.deciding import Outlook, decide, outlook, pair_shares, penalties, single_shares, stages
+from adyton.marginals.deciding import (
+    WAYS,
+    Outlook,
+    decide,
+    look,
+    outlook,
+    single_shares,
+)
 from adyton.marginals.estimating import estimated
+from adyton.marginals.pair_model import PairModel
+from adyton.marginals.stages import label_stages, pair_shares, penalties, stages
+from adyton.marginals.wanted import Wanted
+from adyton.schema import Integer, Schema
+
+EVERY = Wanted.of(Schema({name: Integer(0, side - 1) for name, side in SIDES.items()}), PAIRS)
 
 
-@pytest.mark.parametrize("signal", [0.01, 0.2, 1.0, 3.0])
-@pytest.mark.parametrize("noise", [0.01, 0.5])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("attributes", [2, 5, 24])
-def test_every_way_spends_the_budget_exactly(signal, noise, attributes):
-    decision = decide(Outlook(attributes, signal, noise, dependence=0.2))
-    steps = stages(decision, attributes)
-    pairs = decision.rest if decision.every_pair else sum(stage.choosing + stage.measuring for stage in steps)
-    assert deciding.FIRST + deciding.DISTANCE + decision.top_up + pairs == 1
-    assert all(isinstance(stage.measuring, Fraction) for stage in steps)
-    if not decision.every_pair:
-        assert sum(stage.pairs for stage in steps) == decision.pairs <= attributes * (attributes - 1) // 2
-        assert [stage.forest for stage in steps] == [True, False][: len(steps)]
+def test_every_way_spends_the_budget_exactly(way, attributes):
+    spent = look(dict.fromkeys(map(str, range(attributes)), 5), 3000.0, 0.7)
+    possible = attributes * (attributes - 1) // 2
+    decision = WAYS[way].decision(attributes, spent.rest)
+    labelled = label_stages(decision, attributes, attributes - 1, possible)
+    for plan in (stages(decision, attributes - 1, possible), labelled):
+        steps = plan.stages
+        pairs = decision.rest if decision.every_pair else sum(stage.choosing + stage.measuring for stage in steps)
+        if not decision.every_pair:
+            assert spent.count + spent.first + spent.distance + plan.top_up + pairs == 1
+            assert sum(stage.pairs for stage in steps) <= possible
+        assert all(isinstance(stage.measuring, Fraction) for stage in steps)
         assert all(stage.pairs < attributes for stage in steps if stage.forest)
+    if decision.pairs and not decision.every_pair:
+        assert (labelled.stages[0].label, labelled.stages[0].pairs, labelled.stages[0].choosing) == (
+            True,
+            attributes - 1,
+            0,
+        )
+
+
+def test_a_look_costs_less_where_rows_are_many():
+    few, many = look(SIDES, 500.0, 0.1), look(SIDES, 1e7, 1.0)
+    assert (few.first, few.distance, few.rest) == (deciding.FIRST, deciding.DISTANCE, deciding.LEAST_REST)
+    assert many == deciding.Look(deciding.COUNT, deciding.LEAST_FIRST, deciding.LEAST_DISTANCE)
+    assert look(SIDES, -50.0, 1.0) == few  # a noisy count may be below 0
 
 
 def test_noise_and_signal_decide():
-    assert decide(Outlook(10, 3.0, 0.01, 0.2)).every_pair
-    assert decide(Outlook(10, 3.0, 0.15, 0.2)).pairs == 20
-    assert decide(Outlook(10, 1.0, 0.15, 0.2)).pairs == 10
-    assert decide(Outlook(10, 0.3, 0.01, 0.2)).pairs == 5
-    assert decide(Outlook(10, 0.01, 0.01, 0.2)).pairs == 0
+    rest = Fraction(9, 10)
+    chosen = [decide(Outlook(10, *seen), rest) for seen in [(200.0, 0.01, 0.2), (3.0, 0.1, 0.15), (0.01, 0.5, 0.6)]]
+    assert chosen[0].every_pair
+    assert 0 < chosen[1].pairs < 45
+    assert chosen[2].pairs <= 5
+    assert all(one.top_up + one.rest == rest for one in chosen)
+    assert "dependence" in chosen[0].why
+    assert decide(Outlook(10, 3.0, 0.1, -0.4), rest).rest <= rest  # β is noisy: it may be below 0
 
 
 def test_outlook_tells_noise_and_dependence():
@@ -39,11 +70,11 @@ def test_outlook_tells_noise_and_dependence():
     singles = measured(data, [(name,) for name in SIDES], epsilon=0.025)
     model = estimated(SIDES, singles).model
     exactly = np.mean([np.abs(table(data, pair) - model.predicted(pair)).sum() for pair in PAIRS])
-    seen = outlook(model, [(one.group, one.variance) for one in singles], float(exactly), epsilon, 0.93 * epsilon)
+    shares, known = EVERY.shares(), [(one.group, one.variance) for one in singles]
+    seen = outlook(model, known, float(exactly), epsilon, 0.93 * epsilon, shares, PAIRS)
     assert seen.attributes == 6
-    assert seen.dependence == pytest.approx(exactly / (2 * model.total))
+    assert 0.7 * exactly / (2 * model.total) < seen.dependence < exactly / (2 * model.total)
     assert seen.signal == pytest.approx(model.total * epsilon / sum(SIDES[a] * SIDES[b] for a, b in PAIRS))
-    shares = deciding.all_pair_shares(SIDES)
     noisy = measured_with(data, shares, 0.93 * epsilon)
     squares = estimated(SIDES, [*singles, *noisy]).squares
     off = np.mean([np.abs(squares.table(*pair) - table(data, pair)).sum() / (2 * len(data)) for pair in PAIRS])
@@ -68,3 +99,10 @@ def test_shares_sum_to_at_most_one():
     assert sum(shares) <= 1
     assert shares[1] < shares[0] < shares[2]
     assert penalties({("a", "b"): np.array([[3.0, 30.0]])}, 10.0) == {("a", "b"): 13.0}
+
+
+def test_a_part_of_the_cells_is_expected_to_have_rows():
+    counts = {"a": np.array([1e6, 1.0, 1.0, 1.0]), "b": np.array([1e6, 1.0])}
+    model = PairModel.of(counts, {})
+    found = deciding.occupied(model, {("a", "b"): Fraction(1)}, [("a", "b")], 1.0)
+    assert found["a", "b"] == pytest.approx((1 + 4 + 2) / (8 + 2), abs=0.01)

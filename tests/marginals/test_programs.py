@@ -67,7 +67,7 @@ def test_chosen_sets_and_weights_count():
     for name in OURS:
         kernel, outcome = run(name, Fraction(1), star)
         assert kernel.remaining == 0
-        assert {one.group for one in outcome.measured if len(one.group) > 1} <= star.pairs.keys()
+        assert {one.group for one in outcome.measured if len(one.group) > 1} <= {*star.pairs, *star.cover}
 
 
 def test_so_many_pairs_as_asked_for():
@@ -76,6 +76,15 @@ def test_so_many_pairs_as_asked_for():
     assert run("select-pairs", Fraction(1), pairs=99)[0].remaining == 0
     with pytest.raises(BadInput, match="pairs must be at least 1"):
         program_named("select-pairs", pairs=0)
+
+
+def test_pairs_with_a_label_come_first():
+    kernel, outcome = run("select-pairs", Fraction(1, 5), label="b")
+    assert kernel.remaining == 0
+    first = [one.group for one in outcome.measured if len(one.group) == 2][: len(SIDES) - 1]
+    assert all("b" in group for group in first)
+    with pytest.raises(BadInput, match="there is no attribute 'z'"):
+        run("auto", Fraction(1), label="z")
 
 
 def test_one_attribute_needs_no_pairs():

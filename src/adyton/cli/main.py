@@ -34,6 +34,7 @@ COMMANDS = {
     "bench": "adyton.cli.bench:command",
     "train": "adyton.cli.train:command",
     "train-classifiers": "adyton.cli.train_classifiers:command",
+    "train-pairs": "adyton.cli.train_pairs:command",
     "explain": "adyton.cli.explain:command",
     "compare": "adyton.cli.compare:command",
     "reproduce": "adyton.cli.reproduce:command",

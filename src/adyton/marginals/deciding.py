@@ -2,16 +2,15 @@
 
 Public functions of public numbers. The way of a plan that uses them:
 
-1. the 1-way tables, FIRST of the budget, divided by :func:`single_shares`;
-2. β, the mean over all pairs of ‖M − M̂‖₁ with M̂ independence, DISTANCE of the budget;
-3. :func:`outlook` and :func:`decide`: all pairs with the rest, or the 1-way tables once more and some pairs;
-4. in the second case, for each of :func:`stages`: choose its pairs by ‖M − M̂‖₁ − Σ min(b, M̂), with b = ``scale`` the
-   noise that each would be measured with, and measure them with the shares of :func:`pair_shares`.
+1. the number of rows, COUNT of the budget; then :func:`look` tells what the next two may cost:
+2. the 1-way tables, divided by :func:`single_shares`;
+3. β, the mean over all pairs of ‖M − M̂‖₁ with M̂ independence;
+4. :func:`outlook` and :func:`decide`: all pairs with the rest, or the 1-way tables once more and some pairs;
+5. in the second case, the stages of :mod:`adyton.marginals.stages`.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,17 +18,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Reals
 from adyton.marginals.forest import Pair
 from adyton.marginals.pair_model import PairModel
 from adyton.solving.residuals import Group, part_variances
-from adyton.strategies.table_shares import mean_absolute, on_grid, table_shares
+from adyton.strategies.table_shares import mean_absolute, on_grid
 
+COUNT = Fraction(2, 1000)
+"""The part of a budget for the number of rows."""
 FIRST, DISTANCE = Fraction(5, 100), Fraction(2, 100)
-"""The parts of a budget for the 1-way tables and for β."""
-REST = 1 - FIRST - DISTANCE
-CHOOSING = Fraction(15, 100)
-"""The part of a stage's budget that its choices cost."""
+"""At most these parts of a budget go into the 1-way tables and β before anything is decided,"""
+LEAST_FIRST, LEAST_DISTANCE = Fraction(1, 200), Fraction(2, 1000)
+"""and at least these."""
+LEAST_REST = 1 - COUNT - FIRST - DISTANCE
+"""So much is left for pairs at least."""
+CLEAR, CLEAR_DISTANCE = 0.01, 0.002
+"""Between them, as much as it takes until noise gives the 1-way tables this total variation, and β that one."""
+
 PLENTY, ENOUGH, SOME = 2.0, 0.5, 0.08
 """Rows times ε for each cell of the pairs: from ENOUGH on all pairs may be measured, below SOME none is. From PLENTY on
 two pairs are chosen for each attribute, from ENOUGH on one, from SOME on half of one."""
@@ -47,9 +51,55 @@ def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
     return {(name,): share for name, share in zip(sides, shares, strict=True)}
 
 
-def all_pair_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
-    """Shares for measuring all pairs of attributes, so that the sum of all their errors is least."""
-    return table_shares(sides, list(itertools.combinations(sides, 2)))
+@dataclass(frozen=True)
+class Look:
+    """What is spent before anything is decided. Shares are parts of the whole budget."""
+
+    count: Fraction
+    first: Fraction
+    distance: Fraction
+
+    @property
+    def rest(self) -> Fraction:
+        """What is left."""
+        return 1 - self.count - self.first - self.distance
+
+
+def look(sides: Mapping[str, int], rows: float, epsilon: float) -> Look:
+    """How much to spend on the 1-way tables and β, by a noisy number of rows.
+
+    >>> narrow = {"a": 4, "b": 4, "c": 4}
+    >>> look(narrow, 1000, 1.0), look(narrow, 1e6, 1.0).rest
+    (Look(count=Fraction(1, 500), first=Fraction(1, 20), distance=Fraction(1, 50)), Fraction(991, 1000))
+    """
+    roots = np.sqrt(np.array(list(sides.values()), dtype=np.float64))
+    strength = 2 * max(rows, 1.0) * epsilon
+    first = float(roots.mean() * roots.sum()) / (CLEAR * strength)
+    distance = 1 / (CLEAR_DISTANCE * strength)
+    return Look(
+        COUNT,
+        _between(LEAST_FIRST, first, FIRST),
+        _between(LEAST_DISTANCE, distance, DISTANCE),
+    )
+
+
+def _between(least: Fraction, value: float, most: Fraction) -> Fraction:
+    """In whole thousandths, rounded down."""
+    return min(most, max(least, Fraction(math.floor(min(value, 1.0) * 1000), 1000)))
+
+
+def occupied(
+    model: PairModel, shares: Mapping[Group, Fraction], pairs: Iterable[Pair], epsilon: float
+) -> dict[Pair, float]:
+    """Which part of the cells of each pair the model expects to hold more rows than noise, Σ min(1, M̂/b) + 2 of them,
+    if *epsilon* is spent by these *shares*: what is below the noise is shrunk away, whatever was measured."""
+    variances = [(group, 2 / (epsilon * float(share)) ** 2) for group, share in shares.items()]
+    squares = part_variances(model.sides, variances)
+    found = {}
+    for pair in pairs:
+        table, scale = model.predicted(pair), math.sqrt(squares.variance(*pair) / 2)
+        found[pair] = (float(np.minimum(1.0, table / scale).sum()) + 2) / (table.size + 2)
+    return found
 
 
 @dataclass(frozen=True)
@@ -62,7 +112,7 @@ class Outlook:
     noise: float
     """The mean total variation that is expected if all pairs are measured with the rest of the budget."""
     dependence: float
-    """The mean total variation of independence, from β."""
+    """The mean total variation of independence, from β, less what noise has added to it."""
 
 
 def outlook(
@@ -71,25 +121,37 @@ def outlook(
     distance: float,
     epsilon: float,
     rest: float,
-    shares: Mapping[Group, Fraction] | None = None,
-    pairs: Iterable[Pair] | None = None,
+    shares: Mapping[Group, Fraction],
+    pairs: Iterable[Pair],
 ) -> Outlook:
     """From the model of the 1-way tables, their cell variances, β, the whole ε and what of it is left for pairs.
 
-    *pairs* are those that matter, and *shares* how they would be measured; where nothing is said, all of them.
+    *pairs* are those that matter, and *shares* how they would be measured.
     """
     sides = model.sides
-    shares = all_pair_shares(sides) if shares is None else shares
-    own = {pair: 2 / (rest * float(share)) ** 2 for pair, share in shares.items()}
-    squares = part_variances(sides, [*measured, *own.items()])
+    own = {group: 2 / (rest * float(share)) ** 2 for group, share in shares.items()}
+    known, wanted = list(measured), list(pairs)
+    squares = part_variances(sides, [*known, *own.items()])
     total = max(model.total, 1.0)
     errors, cells = [], 0
-    for pair in itertools.combinations(sides, 2) if pairs is None else pairs:
+    for pair in wanted:
         table, _ = model.pair(pair)
         off = mean_absolute(squares.variance(*pair), own.get(pair, math.inf))
         errors.append(float(np.minimum(off, table).sum()) / (2 * total))
         cells += table.size
-    return Outlook(len(sides), total * epsilon / cells, float(np.mean(errors)), distance / (2 * total))
+    inflated, blur = distance / (2 * total), _blur(sides, known, wanted, total)
+    dependence = math.sqrt(max(0.0, inflated) ** 2 - blur**2) if inflated > blur else 0.0
+    return Outlook(len(sides), total * epsilon / cells, float(np.mean(errors)), dependence)
+
+
+def _blur(
+    sides: Mapping[str, int], measured: Sequence[tuple[Group, float]], pairs: Sequence[Pair], total: float
+) -> float:
+    """The mean total variation that the noise of the 1-way tables alone puts between independence and a pair: part of
+    β, which therefore says too much where rows are few. Independent errors add up in squares."""
+    squares = part_variances(sides, measured)
+    single = {name: side * mean_absolute(squares.variance(name)) / (2 * total) for name, side in sides.items()}
+    return float(np.mean([min(1.0, math.hypot(single[one], single[other])) for one, other in pairs]))
 
 
 @dataclass(frozen=True)
@@ -106,73 +168,64 @@ class Decision:
     why: str
 
 
-def decide(seen: Outlook) -> Decision:
+@dataclass(frozen=True)
+class Way:
+    """How many pairs to choose for each attribute, and which part of what is left the 1-way tables get before."""
+
+    pairs: Fraction | None
+    """None: all are measured, none is chosen."""
+    top_up: Fraction
+
+    def decision(self, attributes: int, rest: Fraction, why: str = "") -> Decision:
+        """For so many attributes, with *rest* of the budget."""
+        possible = math.comb(attributes, 2)
+        if self.pairs is None:
+            return Decision(True, Fraction(0), possible, rest, why)
+        pairs = min(possible, math.ceil(self.pairs * attributes))
+        top_up = rest * self.top_up if pairs else rest
+        return Decision(False, top_up, pairs, rest - top_up, why)
+
+
+WAYS = {
+    "all pairs": Way(None, Fraction(0)),
+    "four an attribute": Way(Fraction(4), Fraction(15, 100)),
+    "two an attribute": Way(Fraction(2), Fraction(27, 100)),
+    "one an attribute": Way(Fraction(1), Fraction(43, 100)),
+    "half of one": Way(Fraction(1, 2), Fraction(75, 100)),
+    "a quarter of one": Way(Fraction(1, 4), Fraction(85, 100)),
+    "no pairs": Way(Fraction(0), Fraction(1)),
+}
+"""What can be decided for."""
+
+
+def decide(seen: Outlook, rest: Fraction, *, every: bool = True, pairs: int | None = None) -> Decision:
     """All pairs if their noise is small beside what independence gets wrong; else as many as the signal allows.
 
-    >>> decide(Outlook(10, signal=3.0, noise=0.01, dependence=0.2)).every_pair
+    *rest* is what is left of the budget. Unless *every* pair may be measured, some are chosen: as many as *pairs*, if a
+    number is given.
+
+    >>> decide(Outlook(10, signal=3.0, noise=0.01, dependence=0.2), Fraction(9, 10)).every_pair
     True
-    >>> decide(Outlook(10, signal=0.2, noise=0.3, dependence=0.2)).pairs
+    >>> decide(Outlook(10, signal=0.2, noise=0.3, dependence=0.2), Fraction(9, 10)).pairs
     5
     """
-    possible = math.comb(seen.attributes, 2)
-    beside = f"noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}"
-    if seen.signal >= ENOUGH and seen.noise < WORTH * seen.dependence:
-        return Decision(True, Fraction(0), possible, REST, f"all pairs: {beside}")
-    if seen.signal >= PLENTY:
-        top_up, pairs = Fraction(25, 100), 2 * seen.attributes
-    elif seen.signal >= ENOUGH:
-        top_up, pairs = Fraction(40, 100), seen.attributes
-    elif seen.signal >= SOME:
-        top_up, pairs = Fraction(70, 100), max(1, seen.attributes // 2)
-    else:
-        top_up, pairs = REST, 0
-    pairs = min(pairs, possible)
-    if not pairs:
-        return Decision(False, REST, 0, Fraction(0), "no pairs: too few rows for each cell of a pair")
-    return Decision(False, top_up, pairs, REST - top_up, f"{pairs} pairs: {beside}")
+    if pairs is not None:
+        return _so_many(seen.attributes, pairs, rest)
+    name = way_for(seen.signal, seen.noise, seen.dependence, every=every)
+    why = f"{name}: noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}"
+    return WAYS[name].decision(seen.attributes, rest, why)
 
 
-@dataclass(frozen=True)
-class Stage:
-    """Some pairs, chosen one after the other and then measured together. Shares are parts of the whole budget."""
-
-    pairs: int
-    forest: bool
-    """Whether the pairs may not close a circle."""
-    choosing: Fraction
-    measuring: Fraction
-
-    def scale(self, epsilon: Fraction) -> Fraction:
-        """The noise of a pair if all of the stage were measured alike: b."""
-        return self.pairs / (self.measuring * epsilon)
+def way_for(signal: float, noise: float, dependence: float, *, every: bool = True) -> str:
+    """The name of the way to go, one of :data:`WAYS`."""
+    if every and signal >= ENOUGH and noise < WORTH * dependence:
+        return "all pairs"
+    bounds = {"two an attribute": PLENTY, "one an attribute": ENOUGH, "half of one": SOME}
+    return next((name for name, least in bounds.items() if signal >= least), "no pairs")
 
 
-def stages(decision: Decision, attributes: int) -> tuple[Stage, ...]:
-    """First a forest, then any pairs; each stage gets its part of the budget by the number of its pairs.
-
-    >>> [(stage.pairs, stage.forest) for stage in stages(decide(Outlook(6, 2.0, 0.2, 0.1)), 6)]
-    [(5, True), (7, False)]
-    """
-    if decision.every_pair or not decision.pairs:
-        return ()
-    counts = [min(decision.pairs, attributes - 1)]
-    if decision.pairs > counts[0]:
-        counts.append(decision.pairs - counts[0])
-    made = []
-    for number, count in enumerate(counts):
-        share = decision.rest * count / decision.pairs
-        made.append(Stage(count, number == 0, CHOOSING * share, (1 - CHOOSING) * share))
-    return tuple(made)
-
-
-def pair_shares(predicted: Sequence[Reals], scale: float) -> list[Fraction]:
-    """How to divide a stage's budget over its chosen pairs: ε_q ∝ √(Σ min(1, M̂/b) + 2). They sum to at most 1.
-
-    Cells that are expected to be empty cost nothing: they are shrunk away afterwards.
-    """
-    return on_grid(np.sqrt([float(np.minimum(1.0, table / scale).sum()) + 2 for table in predicted]))
-
-
-def penalties(predicted: Mapping[Pair, Reals], scale: float) -> dict[Pair, float]:
-    """What measuring a pair would cost in error: Σ min(b, M̂)."""
-    return {pair: float(np.minimum(scale, table).sum()) for pair, table in predicted.items()}
+def _so_many(attributes: int, pairs: int, rest: Fraction) -> Decision:
+    """As many pairs as somebody asked for; the 1-way tables get as much as in the way that is most alike."""
+    top_ups = {way.pairs * attributes: way.top_up for way in WAYS.values() if way.pairs}
+    top_up = rest * top_ups[min(top_ups, key=lambda usual: abs(usual - pairs))]
+    return Decision(False, top_up, pairs, rest - top_up, f"{pairs:,} pairs, as asked for")

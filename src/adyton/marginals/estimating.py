@@ -54,11 +54,7 @@ def estimated(
         raise BadInput(f"no measured table has {listing(lacking)}. Measure each attribute in at least one table.")
     total = max(1.0, float(squares.table()))
     singles = {name: _single(squares, name, total, name in ordered) for name in sides}
-    own: dict[Pair, float] = {}
-    for one in tables:
-        for first, second in itertools.combinations(in_order(one.group, sides), 2):
-            noise = one.variance * math.prod(sides[name] for name in one.group if name not in (first, second))
-            own[first, second] = 1 / (1 / own.get((first, second), np.inf) + 1 / noise)
+    own = _own_variances(sides, tables)
     pairs = [pair for pair in own if min(sides[name] for name in pair) > 1]
     errors: dict[Group, float] = {pair: mean_absolute(squares.variance(*pair), own[pair]) for pair in pairs}
     errors |= {(name,): mean_absolute(squares.variance(name)) for name in sides}
@@ -76,6 +72,20 @@ def estimated(
     return Estimated(squares, model)
 
 
+def _own_variances(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> dict[Pair, float]:
+    """For every pair in a measured table, what :func:`mean_absolute` is to know of its own noise. A cell that sums k
+    noises of variance v has k·v, and a k-th of their kurtosis: as if its own noise had the variance k·v·√k."""
+    found: dict[Pair, float] = {}
+    for one in measured:
+        group = in_order(one.group, sides)
+        cells = math.prod(sides[name] for name in group)
+        for first, second in itertools.combinations(group, 2):
+            summed = cells / (sides[first] * sides[second])
+            precision = 1 / (one.variance * summed**1.5)
+            found[first, second] = 1 / (1 / found.get((first, second), math.inf) + precision)
+    return found
+
+
 def _single(squares: Residuals, name: str, total: float, ordered: bool) -> Reals:
     shrunk = denoised_single(squares.table(name), squares.variance(name), ordered=ordered)
     return np.asarray(shrunk * (total / shrunk.sum()))
@@ -84,14 +94,18 @@ def _single(squares: Residuals, name: str, total: float, ordered: bool) -> Reals
 def _denoised(squares: Residuals, pairs: Sequence[Pair], model: PairModel) -> dict[Pair, Reals]:
     """The measured pairs, each shrunk towards its prediction, and raked to the 1-way tables.
 
-    A pair of the forest is predicted by independence: the forest's own word for it is the pair itself. Of the
-    measurement only the pair's own part is used, the part that the 1-way tables say nothing about.
+    A pair of the forest is predicted by independence: the forest's own word for it is the pair itself. Others are
+    predicted by what fits best between independence and the forest. Of the measurement only the pair's own part is
+    used, the part that the 1-way tables say nothing about.
     """
     independent = PairModel.of(model.singles, {}, {})
-    predicted = [(independent if pair in model.forest.pairs else model).predicted(pair) for pair in pairs]
-    noisy, variances = [], []
-    for pair, prediction in zip(pairs, predicted, strict=True):
+    predicted, noisy, variances = [], [], []
+    for pair in pairs:
+        prediction = independent.predicted(pair)
+        if pair not in model.forest.pairs:
+            prediction = _between(prediction, model.predicted(pair), squares.parts[pair])
         first, second = prediction.shape
+        predicted.append(prediction)
         noisy.append(prediction + squares.parts[pair] - residual(prediction))
         variances.append(squares.variances[pair] * (1 - 1 / first) * (1 - 1 / second))
     shrunk = denoised_tables(noisy, predicted, variances)
@@ -99,3 +113,17 @@ def _denoised(squares: Residuals, pairs: Sequence[Pair], model: PairModel) -> di
         pair: raked(table, model.singles[pair[0]], model.singles[pair[1]])
         for pair, table in zip(pairs, shrunk, strict=True)
     }
+
+
+def _between(one: Reals, other: Reals, part: Reals) -> Reals:
+    """The point between two predictions whose own part is nearest to the measured one.
+
+    Neither was made with this measurement, so that its noise favours none: where the forest only follows noise, what
+    comes out is near independence.
+    """
+    step = residual(other - one)
+    length = float((step * step).sum())
+    if not length > 0:
+        return one
+    way = float((step * (part - residual(one))).sum()) / length
+    return np.asarray(one + min(1.0, max(0.0, way)) * (other - one))

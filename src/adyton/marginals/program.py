@@ -123,7 +123,7 @@ class Program(ABC):
 
     def check(self, wanted: Wanted, epsilon: Fraction) -> None:
         """Refuse what the program itself cannot do; by default, measuring every table that could be measured."""
-        groups = (*wanted.singles, *wanted.pairs)
+        groups = wanted.counted
         every = MeasureTables.weighted(range(len(groups)))
         check_request(every, TablesShape(wanted.schema, groups), epsilon / (1 << 10))
         wanted.shares()

@@ -9,6 +9,7 @@ rows had up to 13% less error than those that they were fitted to.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -33,18 +34,19 @@ is little noise, rows cannot follow all tables as closely as they were measured.
 _SEED = 20210811
 
 
-def refined(model: PairModel) -> PairModel:
+def refined(model: PairModel, rows: int = ROWS) -> PairModel:
     """The model with the tables of all pairs as rows have them that were fitted to all measured pairs together.
 
-    A model whose measured pairs form a forest is left as it is: its paths are exact. The random numbers have a fixed
-    seed, so that the same measurements always give the same tables.
+    A model whose measured pairs form a forest is left as it is: its paths are exact. So is one whose pairs were all
+    measured: rows would tell nothing new. The random numbers have a fixed seed, so that the same measurements always
+    give the same tables.
     """
-    if model.fitted or len(model.pairs) == len(model.forest.pairs):
+    if model.fitted or len(model.pairs) in (len(model.forest.pairs), math.comb(len(model.singles), 2)):
         return model
     random = np.random.default_rng(_SEED)
-    codes = along_forest(model, ROWS, random)
+    codes = along_forest(model, rows, random)
     fit(codes, model.sides, model.pairs, random)
-    names, scale = list(model.singles), model.total / ROWS
+    names, scale = list(model.singles), model.total / rows
     found = {}
     for one, other in itertools.combinations(range(len(names)), 2):
         pair = names[one], names[other]

@@ -36,7 +36,7 @@ def program_named(name: str, **options: Any) -> Program:
     """A program with its options.
 
     >>> program_named("select-pairs", pairs=12)
-    SelectPairs(pairs=12)
+    SelectPairs(pairs=12, label=None)
     """
     if name not in PROGRAMS:
         raise BadInput(no_such("program for many tables", name, PROGRAMS))

@@ -121,14 +121,11 @@ def _parts(plain: dict[str, Any]) -> dict[str, Any]:
 
 def _measured(plain: object, wanted: Wanted) -> tuple[MeasuredTable, ...]:
     """Noisy tables of few attributes, which tell of every attribute."""
-    found, cells = [], 0
+    found, cells, allowed = [], 0, set(wanted.counted)
     for one in of_kind(list, plain, "measured"):
         group = tuple(as_text(name, "an attribute") for name in of_kind(list, part_of(one, "group"), "a group"))
-        if (
-            not 0 < len(group) <= _MOST_ATTRIBUTES
-            or any(name not in wanted.sides for name in group)
-            or in_order(group, wanted.sides) != group
-        ):
+        few = 0 < len(group) <= _MOST_ATTRIBUTES and all(name in wanted.sides for name in group)
+        if group not in allowed and not (few and in_order(group, wanted.sides) == group):
             raise BadInput(f"{shorten(group)} is no table that is measured for this task")
         cells += math.prod(wanted.sides[name] for name in group)
         if cells > _MOST_CELLS:

@@ -15,6 +15,7 @@ from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.schema.coarsening import coarsened
 from adyton.solving.residuals import Group, in_order
+from adyton.strategies.table_covers import covering
 from adyton.strategies.table_shares import table_shares
 from adyton.tasks import Marginals
 from adyton.tasks.along import Along
@@ -146,11 +147,23 @@ class Wanted:
         """What the variances of these queries follow from, by attribute; see :class:`adyton.tasks.along.Along`."""
         return {name: one.energy for name, one in self.along.items()}
 
-    def shares(self) -> Mapping[Group, Fraction]:
-        """The shares of a budget for measuring every pair, and what is in none, so that the sum of all errors, each
-        times its weight, is least. They sum to at most 1."""
+    @cached_property
+    def cover(self) -> tuple[Group, ...]:
+        """The tables to measure for all pairs, and what is in none: pairs, and larger ones that hold several."""
+        return (*covering(self.sides, list(self.pairs), list(self.pairs.values())), *self.alone)
+
+    @property
+    def counted(self) -> tuple[Group, ...]:
+        """All tables that may be measured: single attributes, pairs, and those of the cover."""
+        return tuple(dict.fromkeys((*self.singles, *self.pairs, *self.cover)))
+
+    def shares(self, parts: Mapping[Pair, float] | None = None) -> Mapping[Group, Fraction]:
+        """The shares of a budget for measuring the cover, so that the sum of all errors, each times its weight, is
+        least. They sum to at most 1. *parts* tell which part of a pair's cells is likely to have rows: others cost
+        little, as they are shrunk away."""
         matters: dict[Group, float] = dict([*self.pairs.items(), *self.alone.items()])
-        return table_shares(self.sides, list(matters), weights=list(matters.values()), energies=self.energies)
+        weights = [weight * (parts or {}).get((group[0], group[-1]), 1.0) for group, weight in matters.items()]
+        return table_shares(self.sides, list(self.cover), list(matters), weights, self.energies)
 
     def check(self) -> None:
         """Refuse tables that are too large to be worked with, by public facts alone."""

@@ -12,7 +12,7 @@ from adyton.exact import Rational, positive
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.marginals.all_pairs import AllPairs
 from adyton.marginals.all_tables import AllTables, direct_shares
-from adyton.marginals.deciding import REST
+from adyton.marginals.deciding import LEAST_REST
 from adyton.marginals.registry import AUTO, program_named
 from adyton.marginals.table_errors import least_squares_error
 from adyton.marginals.wanted import Wanted
@@ -67,7 +67,7 @@ class TablesOutlook:
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
         """Of measuring all pairs, or all tables, in closed form; what choosing some does better depends on the data."""
         found = dict[str, ExpectedError | None].fromkeys(self.names)
-        row_epsilon = epsilon * (1 - self.misfits) / self.schema.rows_per_unit * (REST if self.chooses else 1)
+        row_epsilon = epsilon * (1 - self.misfits) / self.schema.rows_per_unit * (LEAST_REST if self.chooses else 1)
         for name in _LINEAR & found.keys():
             shares = self.wanted.shares() if name == AllPairs.name else direct_shares(self.wanted)
             variances = MeasureTables(tuple(range(len(shares))), tuple(shares.values())).variances(row_epsilon)

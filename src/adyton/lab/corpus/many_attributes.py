@@ -110,11 +110,75 @@ _STROKE: dict[str, Attribute] = {
     "rxhep": _levels("H L M N"),
     "occode": Categorical([0, 1, 2, 3, 4, 9]),
 }
+_DIAMONDS: dict[str, Attribute] = {
+    "carat": _between(0.2, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.05, 1.2, 1.5, 1.7, 2, 2.5, 6),
+    "cut": Categorical(["Fair", "Good", "Very Good", "Premium", "Ideal"]),
+    "color": _levels("D E F G H I J"),
+    "clarity": _levels("I1 SI2 SI1 VS2 VS1 VVS2 VVS1 IF"),
+    "depth": Numeric(55, 70, 15, outside="clamp"),
+    "table": Numeric(50, 70, 20, outside="clamp"),
+    "price": _between(*(round(300 * 1.25**step) for step in range(19)), 20_000),
+    **{name: Numeric(3.5, 9.5, 24, outside="clamp") for name in "xy"},
+    "z": Numeric(2, 6, 24, outside="clamp"),
+}
+_DELAYS = (-100, -30, -20, -10, -5, -2, 0, 2, 5, 10, 20, 30, 60, 120, 240, 1400)
+_FLIGHTS: dict[str, Attribute] = {
+    "month": Integer(1, 12),
+    "day": Integer(1, 31),
+    "sched_dep_time": Integer(0, 2399, step=100),
+    **{name: Numeric(edges=_DELAYS, outside="clamp", nulls="level") for name in ("dep_delay", "arr_delay")},
+    "carrier": _levels("9E AA AS B6 DL EV F9 FL HA MQ OO UA US VX WN YV"),
+    "origin": _levels("EWR JFK LGA"),
+    "air_time": Numeric(0, 400, 20, outside="clamp", nulls="level"),
+    "distance": Numeric(0, 3000, 30, outside="clamp"),
+}
+_RIDES: dict[str, Attribute] = {
+    "season": Integer(1, 4),
+    "yr": Integer(0, 1),
+    "mnth": Integer(1, 12),
+    "hr": Integer(0, 23),
+    "holiday": Integer(0, 1),
+    "weekday": Integer(0, 6),
+    "workingday": Integer(0, 1),
+    "weathersit": Integer(1, 4),
+    **{name: Numeric(0, 1, 20, outside="clamp") for name in ("temp", "atemp", "hum", "windspeed")},
+    **{
+        name: _between(0, 1, 3, 5, 10, 20, 40, 60, 80, 100, 150, 200, 300, 400, 600, 1000)
+        for name in ("casual", "registered", "cnt")
+    },
+}
+_RACES = ["Asian", "Black", "East African", "Latino", "Native American", "Other", "Unknown", "White"]
+_STOPS: dict[str, Attribute] = {
+    "problem": _levels("suspicious traffic"),
+    "MDC": _levels("MDC other"),
+    **{name: Categorical(["NO", "YES"], nulls="level") for name in ("citationIssued", "personSearch", "vehicleSearch")},
+    **{name: Categorical(_RACES, nulls="level") for name in ("preRace", "race")},
+    "gender": Categorical(["Female", "Male", "Unknown"], nulls="level"),
+    "lat": Numeric(44.89, 45.06, 17, outside="clamp"),
+    "long": Numeric(-93.33, -93.19, 14, outside="clamp"),
+    "policePrecinct": Integer(1, 5),
+}
+_TITANIC: dict[str, Attribute] = {
+    "Pclass": Integer(0, 2),
+    "Sex": Integer(0, 1),
+    "Age": Integer(0, 99, step=5),
+    "SibSp": Integer(0, 8),
+    "Parch": Integer(0, 6),
+    "Fare": Integer(0, 29, step=2),
+    "Cabin": Integer(0, 8),
+    "Embarked": Integer(0, 2),
+    "Survived": Integer(0, 2),
+}
 
 TABLES: Mapping[str, tuple[str, dict[str, Attribute]]] = {
     "adult": ("adult.csv.gz", _ADULT),
     "credit": ("credit_default.csv.gz", _CREDIT),
     "stroke": ("stroke.csv.gz", _STROKE),
+    "diamonds": ("diamonds.csv.gz", _DIAMONDS),
+    "flights": ("nyc_flights.csv.gz", _FLIGHTS),
+    "rides": ("bike_sharing_hour.csv.gz", _RIDES),
+    "stops": ("mpls_stops.csv.gz", _STOPS),
+    "titanic": ("titanic.csv", _TITANIC),
     **{
         name: (labelled_tables.TABLES[name][0], labelled_tables.TABLES[name][2])
         for name in ("nursery", "contraceptive", "hiv-1")
