@@ -12,9 +12,6 @@ import os
 import sys
 import time
 
-os.sched_setaffinity(0, {int(os.environ.get("CORE", "0"))})
-os.environ.update(POLARS_MAX_THREADS="1", OMP_NUM_THREADS="1", XLA_FLAGS="--xla_cpu_multi_thread_eigen=false")
-
 import numpy as np
 import opendp.extras.mbi._mst
 import opendp.prelude as dp
@@ -22,6 +19,8 @@ import polars as pl
 
 SECONDS = 1800
 
+os.sched_setaffinity(0, {int(os.environ.get("CORE", "0"))})
+os.environ.update(POLARS_MAX_THREADS="1", XLA_FLAGS="--xla_cpu_multi_thread_eigen=false")  # read at their first use
 dp.enable_features("contrib")
 rows, target, method, name, epsilon = sys.argv[1:6]
 given = np.load(rows)
@@ -77,7 +76,10 @@ except dp.OpenDPException:
         raise
     model = last[0]
 seconds = time.process_time() - begun
-known = json.load(open(target)) if os.path.exists(target) else {}
+known = {}
+if os.path.exists(target):
+    with open(target) as file:
+        known = json.load(file)
 known[f"{method} {name} {epsilon}"] = {
     "error": distance(model),
     "seconds": seconds,

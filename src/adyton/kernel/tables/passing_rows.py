@@ -32,9 +32,7 @@ _Codes = npt.NDArray[np.uint16]
 _Short = npt.NDArray[np.uint32]
 
 
-def counted_in_passing(
-    backend: Any, rows: Any, columns: Mapping[str, Column], packs: Sequence[Pack]
-) -> list[Integers]:
+def counted_in_passing(backend: Any, rows: Any, columns: Mapping[str, Column], packs: Sequence[Pack]) -> list[Integers]:
     """For each pack the number of rows with each key, in one pass over an Ibis table on DuckDB."""
     names = list(dict.fromkeys(name for pack in packs for name in pack.names))
     codes = rows.select(**{name: rows[name].try_cast("uint16").fill_null(columns[name].keys - 1) for name in names})

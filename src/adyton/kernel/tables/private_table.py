@@ -1,4 +1,4 @@
-"""The private table: rows that are counted inside an engine and never come out.
+"""The private table: rows that are counted inside an engine, or as they come from it, and never leave the kernel.
 
 Operators build expressions; only what counts rows runs anything, and what comes back is one number, or at most one
 number per cell of a declared domain.
@@ -38,7 +38,8 @@ thread that held this one while the process forked does not exist there."""
 LARGEST_DOMAIN = 1 << 27
 """A vector of a gigabyte."""
 _FEW_RUNS = 8
-_FEW_PACKS = 0
+_FEW_PACKS = 8
+"""So many are counted by group-bys; loading the compiled loop would take longer."""
 Result = TypeVar("Result")
 
 
