@@ -10,6 +10,8 @@ from adyton.compiling import compiled
 
 Codes = npt.NDArray[np.int32]
 """The numbers of cells, one for each row."""
+Gaps = npt.NDArray[np.float32]
+"""What each cell of a table has too many."""
 State = npt.NDArray[np.uint64]
 """One number of 64 bits: where a stream of random numbers stands."""
 
@@ -66,7 +68,7 @@ def deal(known: Codes, table: Reals, starts: Integers, deck: Codes, new: Codes, 
 
 
 @compiled
-def _drawn(gaps: Reals, base: int, stride: int, values: int, state: State) -> int:
+def _drawn(gaps: Gaps, base: int, stride: int, values: int, state: State) -> int:
     """A value in proportion to what is missing in its cell; −1 if hardly anything is."""
     missing = 0.0
     for value in range(values):
@@ -93,7 +95,8 @@ def update(
     bases: Integers,
     steps: Integers,
     strides: Integers,
-    gaps: Reals,
+    gaps: Gaps,
+    starts: Integers,
     state: State,
 ) -> int:
     """Give rows another value of the attribute *own* where all tables together then fit better; how many changed.
@@ -102,12 +105,14 @@ def update(
     tables of *own* with each of *others* begin at *bases*; there, the other's value counts *steps* and the own one
     *strides*. A row whose cells have on the whole too many rows is looked at twice: a value is drawn by what is missing
     in the table where its own cell has most too many, then in a random one; it is taken if the fit improves by it.
+    *codes* has a line for each row; *starts*, one for each of *others*, is room to work in.
     """
     tables, changed = others.size, 0
-    for row in range(codes.shape[1]):
-        value, gain, most, fullest = codes[own, row], 0.0, -np.inf, 0
+    for row in range(codes.shape[0]):
+        value, gain, most, fullest = codes[row, own], 0.0, -np.inf, 0
         for k in range(tables):
-            gap = gaps[bases[k] + codes[others[k], row] * steps[k] + value * strides[k]]
+            starts[k] = bases[k] + codes[row, others[k]] * steps[k]
+            gap = gaps[starts[k] + value * strides[k]]
             gain += 2 * gap - 1
             if gap > most:
                 most, fullest = gap, k
@@ -115,18 +120,17 @@ def update(
             continue
         for look in range(2):
             k = fullest if look == 0 else int(uniform(state) * tables)
-            new = _drawn(gaps, bases[k] + codes[others[k], row] * steps[k], strides[k], values, state)
+            new = _drawn(gaps, starts[k], strides[k], values, state)
             if new < 0 or new == value:
                 continue
             total = gain
             for k in range(tables):
-                total -= 2 * gaps[bases[k] + codes[others[k], row] * steps[k] + new * strides[k]] + 1
+                total -= 2 * gaps[starts[k] + new * strides[k]] + 1
             if total > 0:
                 for k in range(tables):
-                    start = bases[k] + codes[others[k], row] * steps[k]
-                    gaps[start + value * strides[k]] -= 1
-                    gaps[start + new * strides[k]] += 1
-                codes[own, row] = new
+                    gaps[starts[k] + value * strides[k]] -= 1
+                    gaps[starts[k] + new * strides[k]] += 1
+                codes[row, own] = new
                 changed += 1
                 break
     return changed

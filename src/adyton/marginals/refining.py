@@ -18,7 +18,7 @@ import numpy as np
 
 from adyton.arrays import Integers, Reals
 from adyton.marginals.forest import Pair
-from adyton.marginals.gradual_updates import Codes, deal, update
+from adyton.marginals.gradual_updates import Codes, Gaps, deal, update
 from adyton.marginals.pair_model import PairModel
 
 ROWS = 1 << 17
@@ -103,7 +103,8 @@ def fit(
     """
     names, rows = list(sides), codes.shape[1]
     gaps, around = _layout(codes, sides, tables)
-    state = _state(random)
+    state, starts = _state(random), np.empty(len(names), dtype=np.int64)
+    lines = np.ascontiguousarray(codes.T)
     sweeps = max(FEWEST_SWEEPS, min(MOST_SWEEPS, WORK // len(names) ** 2))
     for _ in range(sweeps if rows else 0):
         changed = 0
@@ -111,12 +112,15 @@ def fit(
             near = around[int(own)]
             if near.others.size:
                 side = sides[names[own]]
-                changed += update(codes, own, side, near.others, near.bases, near.steps, near.strides, gaps, state)
+                changed += update(
+                    lines, own, side, near.others, near.bases, near.steps, near.strides, gaps, starts, state
+                )
         if changed < SETTLED * rows:
             break
+    codes[:] = lines.T
 
 
-def _layout(codes: Codes, sides: Mapping[str, int], tables: Mapping[Pair, Reals]) -> tuple[Reals, list[_Around]]:
+def _layout(codes: Codes, sides: Mapping[str, int], tables: Mapping[Pair, Reals]) -> tuple[Gaps, list[_Around]]:
     """What each cell has too many, all tables in one line, and where each attribute finds its own."""
     names, rows = list(sides), codes.shape[1]
     places: list[list[tuple[int, int, int, int]]] = [[] for _ in names]
@@ -130,7 +134,9 @@ def _layout(codes: Codes, sides: Mapping[str, int], tables: Mapping[Pair, Reals]
         places[other].append((one, base, table.shape[1], 1))
         base += table.size
     columns = [np.array(place, dtype=np.int64).reshape(-1, 4).T.copy() for place in places]
-    return np.concatenate(gaps) if gaps else np.zeros(0), [_Around(*column) for column in columns]
+    # in 32 bits: all of it stays in the processor's cache, and gaps are small numbers
+    found = np.concatenate(gaps) if gaps else np.zeros(0)
+    return found.astype(np.float32), [_Around(*column) for column in columns]
 
 
 def counted(codes: Codes, one: int, other: int, shape: tuple[int, ...]) -> Reals:

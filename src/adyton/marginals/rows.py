@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +19,7 @@ from adyton.whole import whole
 
 ROWS_AT_A_TIME = 1 << 17
 """Rows are made in parts of at most so many: memory stays flat in their number."""
+_MOST_THREADS = 4
 
 
 def sampled_codes(model: PairModel, rows: int, *, seed: int | None = None) -> Iterator[Codes]:
@@ -37,13 +41,30 @@ def sampled_codes(model: PairModel, rows: int, *, seed: int | None = None) -> It
 
 
 def _parts(model: PairModel, wanted: int, key: int) -> Iterator[Codes]:
+    """The parts in their order. Each has random numbers of its own, so that threads can make some of them ahead."""
     tables, parts = model.all_pairs(), -(-wanted // ROWS_AT_A_TIME)
-    for number in range(parts):
+
+    def part(number: int) -> Codes:
         count = wanted * (number + 1) // parts - wanted * number // parts
         random = np.random.default_rng([key, number])
         codes = along_forest(model, count, random)
         fit(codes, model.sides, tables, random)
-        yield np.ascontiguousarray(codes.T)
+        return np.ascontiguousarray(codes.T)
+
+    threads = min(_MOST_THREADS, os.cpu_count() or 1, parts)
+    if threads <= 1:
+        yield from map(part, range(parts))
+        return
+    pool, waiting = ThreadPoolExecutor(threads), deque[Future[Codes]]()
+    try:
+        for number in range(parts):
+            waiting.append(pool.submit(part, number))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,10 +49,12 @@ class Pack(NamedTuple):
         return found.transpose([kept.index(name) for name in names])
 
 
-def packed(columns: Mapping[str, Column], groups: Sequence[Sequence[str]]) -> tuple[list[Pack], list[int]]:
+def packed(
+    columns: Mapping[str, Column], groups: Sequence[Sequence[str]], together: int = KEYS_TOGETHER
+) -> tuple[list[Pack], list[int]]:
     """Packs such that every group of columns lies within one, and the number of that pack for each group.
 
-    Large groups come first; each goes where it adds the fewest keys, if there is room.
+    Large groups come first; each goes where it adds the fewest keys, if there is room for *together* of them.
     """
     packs: list[Pack] = []
     where = [0] * len(groups)
@@ -60,7 +62,9 @@ def packed(columns: Mapping[str, Column], groups: Sequence[Sequence[str]]) -> tu
         own = _pack(columns, groups[place])
         joined = [_pack(columns, dict.fromkeys([*pack.names, *own.names])) for pack in packs]
         growth = {
-            number: pack.keys / packs[number].keys for number, pack in enumerate(joined) if pack.keys <= KEYS_TOGETHER
+            number: pack.keys / packs[number].keys
+            for number, pack in enumerate(joined)
+            if pack.keys <= max(together, packs[number].keys)
         }
         number = min(growth, key=lambda number: growth[number], default=len(packs))
         packs[number : number + 1] = [joined[number] if growth else own]

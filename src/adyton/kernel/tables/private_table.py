@@ -1,4 +1,4 @@
-"""The private table: rows that are counted inside an engine and never come out.
+"""The private table: rows that are counted inside an engine, or as they come from it, and never leave the kernel.
 
 Operators build expressions; only what counts rows runs anything, and what comes back is one number, or at most one
 number per cell of a declared domain.
@@ -26,6 +26,7 @@ from adyton.kernel.tables.leaves import coded_columns, leaf_cells, leaf_table
 from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.opened_rows import opened_rows
 from adyton.kernel.tables.packs import KEYS_TOGETHER, Column, packed
+from adyton.kernel.tables.passing_rows import KEYS_IN_CACHE, MOST_KEYS, counted_in_passing
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
@@ -37,6 +38,8 @@ thread that held this one while the process forked does not exist there."""
 LARGEST_DOMAIN = 1 << 27
 """A vector of a gigabyte."""
 _FEW_RUNS = 8
+_FEW_PACKS = 8
+"""So many are counted by group-bys; loading the compiled loop would take longer."""
 Result = TypeVar("Result")
 
 
@@ -194,8 +197,12 @@ class PrivateTable(Sealed):
         columns["leaf"] = Column(len(tree.leaves), len(tree.leaves))
         wanted = [[*head, *(codes[name] for name in group)] for group in groups]
         packs, where = packed(columns, wanted)
-        keys = rows.select(**{f"key_{place}": pack.key(rows, tries=self._tries()) for place, pack in enumerate(packs)})
-        counts = self._counted(keys, *(pack.keys for pack in packs))
+        if self._tries() and len(packs) > _FEW_PACKS and all(pack.keys <= MOST_KEYS for pack in packs):
+            packs, where = packed(columns, wanted, KEYS_IN_CACHE)
+            counts = self._run(lambda backend: counted_in_passing(backend, rows, columns, packs))
+        else:
+            keys = {f"key_{place}": pack.key(rows, tries=self._tries()) for place, pack in enumerate(packs)}
+            counts = self._counted(rows.select(**keys), *(pack.keys for pack in packs))
         return [packs[one].table(counts[one], group, columns) for one, group in zip(where, wanted, strict=True)]
 
     def _sizes(self, names: Sequence[str]) -> list[int]:

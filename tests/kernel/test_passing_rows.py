@@ -1,0 +1,62 @@
+"""Rows counted as they pass by, against the engine's own group-bys and against counting in plain Python."""
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from adyton.kernel.tables import passing_rows, private_table
+from adyton.kernel.tables.private_table import open_table
+from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
+
+SCHEMA = Schema(
+    {
+        "town": Categorical(["a", "b", "c"], nulls="level", outside="other"),
+        "kind": Categorical(["x", "y"]),
+        "age": Integer(0, 99, outside="clamp"),
+        "size": Numeric(0, 1, 40),
+        "cost": Numeric(0, 10, 300, nulls="level"),
+        "flag": Boolean(),
+    }
+)
+GROUPS = [*itertools.combinations(SCHEMA.names, 2), ("age",), ("flag", "kind", "town")]
+
+
+@pytest.fixture(scope="module")
+def rows() -> pa.Table:
+    random = np.random.default_rng(5)
+    rows = 3000
+    gone = random.random((6, rows)) < 0.1
+    return pa.table(
+        {
+            "town": pa.array(random.choice(["a", "b", "c", "d"], rows), mask=gone[0]),
+            "kind": pa.array(random.choice(["x", "y", "z"], rows), mask=gone[1]),
+            "age": pa.array(random.integers(-(2**62), 2**62, rows) >> random.integers(0, 62, rows), mask=gone[2]),
+            "size": pa.array(random.choice([np.nan, np.inf, -1.0, 1e300, 0.5, 0.25, 1.0], rows), mask=gone[3]),
+            "cost": pa.array(random.uniform(-1, 11, rows), mask=gone[4]),
+            "flag": pa.array(random.random(rows) < 0.3, mask=gone[5]),
+        }
+    )
+
+
+@pytest.mark.parametrize("tree", [None, RowTree.stump(SCHEMA.names)])
+def test_same_counts_as_group_bys(rows: pa.Table, tree: RowTree | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = open_table(rows, SCHEMA)
+    monkeypatch.setattr(private_table, "_FEW_PACKS", 10**6)
+    expected = table._tables(GROUPS, tree)
+    monkeypatch.setattr(private_table, "_FEW_PACKS", 0)
+    monkeypatch.setattr(passing_rows, "_ROWS_AT_A_TIME", 700)
+    monkeypatch.setattr(passing_rows, "_ROWS_BETWEEN", 1500)
+    monkeypatch.setattr(passing_rows, "_BLOCK", 256)
+    for one, other in zip(table._tables(GROUPS, tree), expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    for group, own in zip(GROUPS, table._tables(GROUPS), strict=True):
+        np.testing.assert_array_equal(own, table.select(group).vectorize())
+
+
+def test_a_number_beyond_the_last_is_counted_as_the_last() -> None:
+    tally = passing_rows._Tally([3, 2], [[0, 1]])
+    tally.add(2, [np.array([9, 1], dtype=np.uint16), np.array([1, 60_000], dtype=np.uint16)])
+    assert tally.counts()[0].tolist() == [0, 0, 0, 1, 0, 1]
