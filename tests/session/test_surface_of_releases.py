@@ -163,7 +163,7 @@ def test_tables_of_three_attributes_are_measured_themselves(session, frame):
     assert (plain.how, plain.counts.shape, plain.counts.min() >= 0) == ("measured", (20, 3, 8), True)
     assert list(release.errors().how) == ["measured"]
     assert session.preview(task, epsilon=1, algorithm="all-tables").expected_error.per_query < 1.5
-    pairs = session.release(task, epsilon=1, algorithm="all-pairs")
+    pairs = session.release(task, epsilon=1, algorithm="select-pairs", pairs=2)
     assert pairs.table("age", "sex", "pay").how == "fitted to pairs"
     with pytest.raises(BadInput, match="Name all-tables"):
-        session.epsilon_for(task, error=2, algorithm="all-pairs")
+        session.epsilon_for(task, error=2, algorithm="select-pairs")
