@@ -4,7 +4,8 @@ The workers of ``pytest -n`` fill the cores. With a second thread each, matrices
 times as much: threads wait for one another by spinning. Read when NumPy is loaded, hence set here, and passed on to the
 processes that tests start; what somebody has set already is left as it is.
 
-A runner in the background, or without a terminal, may have been started with interrupts or hang-ups ignored.
+A runner in the background, or without a terminal, may have been started with interrupts or hang-ups ignored; or told to
+keep no compiled modules, which every process that a test starts would pay for again.
 """
 
 import os
@@ -12,6 +13,8 @@ import signal
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
     number = getattr(signal, name, None)

@@ -247,16 +247,6 @@ def test_the_walk_over_many_tables_catches(monkeypatch, mutant):
     assert disagree()
 
 
-def test_what_the_mutants_change_passes_without_them():
-    assert not disagree()
-    for name in PAIR_CASES:
-        assert chosen(PairChoice, name).passed
-    for name in PARENT_CASES:
-        assert chosen(ParentChoice, name).passed
-    assert attacked(MeasureTables).passed
-    assert attacked(MeanDistance).passed
-
-
 def test_a_kernel_pays_once_for_all_tables():
     """The charge is what the shares of one debit add up to, not what each table would cost."""
     kernel = Kernel.simulated_table(

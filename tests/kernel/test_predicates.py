@@ -269,7 +269,7 @@ def truth(tree, row):  # noqa: PLR0911
             return True if True in found else None if None in found else False
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TREES, ROWS)
 def test_truth_on_rows(tree, rows):
     schema = SCHEMA.select(TYPES.names)

@@ -153,7 +153,7 @@ def tables(draw):
     return table, values, Schema({name: attribute for name, (_, _, attribute) in zip(names, drawn, strict=True)})
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(tables())
 def test_every_type_and_every_policy(drawn):
     table, values, schema = drawn

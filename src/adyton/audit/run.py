@@ -53,17 +53,17 @@ class Profile:
 
 PROFILES = {
     "brief": Profile(
-        pairs=8,
-        exact_pairs=10,
+        pairs=4,
+        exact_pairs=6,
         draws=3_000,
-        strong_draws=300_000,
-        noise_draws=100_000,
+        strong_draws=100_000,
+        noise_draws=50_000,
         sequences=50,
         kills=6,
         plan_pairs=0,
         plan_draws=0,
         toys=1,
-        reach=0.9,
+        reach=0.8,
         budgets=BUDGETS[-1:],
     ),
     "quick": Profile(

@@ -94,7 +94,7 @@ def test_the_law_is_the_claim(values):
 def test_draws_follow_the_law(noise, values):
     mechanism = DyadicPartition((8,), F(2), (10, 60))
     expected = law(values, mechanism, F(1, 2))
-    draws = [tuple(mechanism.choose(np.array(values), F(1, 2), noise).tolist()) for _ in range(1500)]
+    draws = [tuple(mechanism.choose(np.array(values), F(1, 2), noise).tolist()) for _ in range(600)]
     counts = np.array([draws.count(labels) for labels in expected])
     chances = np.array(list(expected.values())) * len(draws)
     often = chances >= 10
@@ -109,7 +109,7 @@ def test_draws_follow_the_law(noise, values):
 @pytest.mark.parametrize("domain", [(4,), (2, 2), (2, 3), (8,)])
 @pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)])
 def test_the_loss_is_at_most_epsilon(domain, epsilon):
-    pairs = vector_pairs(domain, count=30 if domain != (8,) else 4)
+    pairs = vector_pairs(domain, count=12 if domain != (8,) else 3)
     loss, _ = selection_loss(case_of(DyadicPartition(domain, F(1, 2), (10, 60))), epsilon, pairs)
     assert 0.4 * epsilon < loss <= epsilon + 1e-9
 
@@ -139,7 +139,7 @@ def test_mutants_are_caught(mutant, monkeypatch):
         monkeypatch.setattr(
             dyadic_partition, "deviations", lambda x, tree: [level * (1 + x.sum()) for level in deviations(x, tree)]
         )
-    loss, pair = selection_loss(case_of(DyadicPartition((4,), F(1, 2), (10, 60))), F(1), vector_pairs((4,), count=60))
+    loss, pair = selection_loss(case_of(DyadicPartition((4,), F(1, 2), (10, 60))), F(1), vector_pairs((4,), count=30))
     assert loss > 1 + 1e-9, pair
 
 
