@@ -11,13 +11,14 @@ import pytest
 from adyton.audit.accounting import audit_tables
 from adyton.audit.mechanisms import audit_mechanism
 from adyton.audit.program_certificates import audit_programs
+from adyton.audit.programs import audit_program
 from adyton.audit.selections import audit_selection_exactly
 from adyton.audit.walk import Walk
 from adyton.audit.walk_nodes import DisagreementError
 from adyton.errors import BadInput
 from adyton.kernel.guessed_tables import GuessedTables
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, ParentChoice, parent_choice
+from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice, parent_choice
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.tables.coded_table import CodedTable
 from adyton.kernel.tables.packs import Pack
@@ -210,6 +211,14 @@ def test_weights_that_raise_the_sensitivity_are_caught_in_whole_programs(monkeyp
         MeasureTables, "rates", lambda self, epsilon: [rate / max(self.shares) for rate in honest(self, epsilon)]
     )
     assert not audit_programs(names=[name], epsilons=[F(1, 7)]).passed
+
+
+def test_the_true_number_of_rows_is_caught_in_a_whole_program(monkeypatch):
+    """PrivBayes as published, which reads how many rows there are."""
+    attack = partial(audit_program, "privbayes", pairs=1, draws=100)
+    assert attack().passed
+    monkeypatch.setattr(NoisyCount, "draw", lambda self, data, *_: np.array([[data.count()]]))
+    assert not attack().passed
 
 
 # ---- the walk through the kernel

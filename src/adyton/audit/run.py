@@ -17,6 +17,7 @@ from adyton.audit.learners import audit_learner
 from adyton.audit.mechanisms import EPSILONS, REACH, attacks, audit_mechanism
 from adyton.audit.plans import audit_plan
 from adyton.audit.program_certificates import audit_programs
+from adyton.audit.programs import audit_program
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.selections import audit_selection_exactly
 from adyton.audit.tuning import audit_configure, audit_tuning
@@ -128,6 +129,10 @@ def _attack_plan(name: str, size: Profile, advance: Advance) -> Finding:
     return audit_plan(plan_named(name), pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
 
 
+def _attack_program(name: str, size: Profile, advance: Advance) -> Finding:
+    return audit_program(name, pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
+
+
 def _attack_learner(name: str, size: Profile, advance: Advance) -> Finding:
     return audit_learner(learner_named(name), pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
 
@@ -167,6 +172,7 @@ def checks(profile: str) -> list[Check]:
         Check("programs", len(PROGRAMS), partial(audit_programs, epsilons=size.budgets)),
     ]
     wholes = [Check(name, size.plan_pairs, partial(_attack_plan, name, size)) for name in algorithms()]
+    wholes += [Check(name, size.plan_pairs, partial(_attack_program, name, size)) for name in PROGRAMS]
     wholes += [Check(name, size.plan_pairs, partial(_attack_learner, name, size)) for name in LEARNERS]
     wholes.append(Check("configure", size.plan_pairs, partial(_attack_configure, size)))
     plans += wholes if size.plan_pairs else []

@@ -31,8 +31,8 @@ from adyton.whole import SAFE
 
 COUNTING = Fraction(1, 20)
 """What the number of rows costs, unless it is public."""
-MOST_CANDIDATES = 1 << 15
-"""So many tables are looked at."""
+MOST_CANDIDATES, MOST_GROUPS = 1 << 13, 1 << 16
+"""So many tables are looked at; groups of a size of which there are more than the latter are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +87,11 @@ class PrivBayes(Program):
 
     def candidates(self, sides: Mapping[str, int], signal: float) -> tuple[Group, ...]:
         """Single attributes, which have no parents, and groups whose cells have at least θ of the *signal*, the rows
-        times the ε of a table: the smallest, as far as they can be worked with. With a larger signal there are never
-        fewer."""
+        times the ε of a table: pairs first, the smallest of each size, as far as they can be worked with."""
         found: list[Group] = [(name,) for name in sides]
         most, room = signal / float(self.useful), MOST_CELLS - sum(sides.values())
         for size in range(2, min(self.parents + 1, len(sides)) + 1):
-            if math.comb(len(sides), size) > MOST_CANDIDATES:
+            if math.comb(len(sides), size) > MOST_GROUPS:
                 break
             for group in sorted(itertools.combinations(sides, size), key=lambda group: _cells(sides, group)):
                 own = _cells(sides, group)

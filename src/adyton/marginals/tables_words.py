@@ -39,10 +39,12 @@ def explanation(release: TablesRelease) -> Explanation:
 def _way(release: TablesRelease) -> str:
     if not release.bought:
         return f"Algorithm: {release.algorithm}, as asked: {release.why}."
-    look = release.bought[0]
-    if look.name == ROWS:
-        about = f"about {look.value:,.0f} rows (± {look.deviation:,.3g}, noisy)"
+    looks = [one for one in release.bought if one.name != ROWS]
+    if not looks:
+        rows = release.bought[0]
+        about = f"about {rows.value:,.0f} rows (± {rows.deviation:,.3g}, noisy)"
         return f"Algorithm: {release.algorithm}, as asked: {release.why}, for {about}."
+    look = looks[0]
     price = display(look.spent * release.rows_per_unit)
     return (
         f"Algorithm: {release.algorithm}, chosen after the tables of single attributes and a look at {look.words} "

@@ -137,9 +137,13 @@ def _ended(end: Unfinished, counted: Misfits | None, debits: Sequence[Debit]) ->
     """The error of a program that ended before there was a release, with all that was paid for until then."""
     found = [f"{look.words}, {look.value:,.6g} ± {look.deviation:,.3g}" for look in end.bought]
     found += [] if counted is None else [f"misfits: {counted.in_words().rstrip('.')}"]
-    if not isinstance(end.cause, Exception) or not found:
+    if not found:
         return end.cause
-    return AdytonError(f"{_in_short(end.cause)} {_charge(debits)} Until then came out: {'; '.join(found)}.")
+    came = f"Until then came out: {'; '.join(found)}."
+    if isinstance(end.cause, Exception):
+        return AdytonError(f"{_in_short(end.cause)} {_charge(debits)} {came}")
+    end.cause.add_note(came)  # somebody ended the program
+    return end.cause
 
 
 def _in_short(cause: BaseException) -> str:

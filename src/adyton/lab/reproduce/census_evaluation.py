@@ -31,8 +31,8 @@ _NETWORK = (
     "tables become the nearest ones without negative counts, and keep their sums."
 )
 _EVEN = (
-    "Ours looks only at tables whose cells hold enough rows for their noise: income is by itself, and within it the other "
-    "attributes are taken to be even."
+    "Ours looks only at tables whose cells hold enough rows for their noise: income is by itself, and within it the "
+    "other attributes are taken to be even."
 )
 _SINGLE = "Same algorithm on nine rows fewer; the runs are others."
 _WHY = {"dawa-striped": _HONEST, "privbayes": _NETWORK, "privbayes-ls": _EVEN}
