@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar
 
@@ -46,6 +46,11 @@ class Program(ABC):
 
     def __post_init__(self) -> None:
         read_options(self)
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """What can be said of it: of what ``auto`` was told, the program that it decides for may know only a part."""
+        return tuple(one.name for one in fields(cls))
 
     def measure(self, source: TableSource, wanted: Wanted, epsilon: Rational) -> Outcome:
         """Measure what the wanted tables follow from, spending exactly *epsilon*."""
