@@ -237,3 +237,15 @@ def test_predicted_errors_of_least_squares_are_met(released, frame):
             continue
         off += float(np.square(released.unbiased(one, other).counts - pd.crosstab(*values).to_numpy()).sum())
     assert off < 4 * predicted.total**2  # a sum over some of the tables
+
+
+@pytest.mark.parametrize("epsilon", ["1/1000", "5"])
+def test_a_release_with_a_label_is_read_back_whatever_was_decided(tmp_path, epsilon):
+    frame = pd.DataFrame({name: [0, 1, 1, 0] * 500 for name in "abcdef"})
+    schema = ad.Schema({name: ad.Integer(0, 1) for name in "abcdef"})
+    session = ad.Session(frame, schema=schema, epsilon=5)
+    release = session.release(ad.Marginals(way=2), epsilon=epsilon, label="f")
+    release.save(tmp_path / "kept")
+    again = ad.TablesRelease.load(tmp_path / "kept")
+    assert again.algorithm == release.algorithm == ("all-pairs" if epsilon == "5" else "select-pairs")
+    assert again.options == release.options

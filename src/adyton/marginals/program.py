@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import ClassVar
 
@@ -86,6 +86,11 @@ class Program(ABC):
 
     def __post_init__(self) -> None:
         read_options(self)
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """What can be said of it: of what ``auto`` was told, the program that it decides for may know only a part."""
+        return tuple(one.name for one in fields(cls))
 
     def measure(self, source: TableSource, wanted: Wanted, epsilon: Rational) -> Outcome:
         """Measure what the wanted tables follow from, spending exactly *epsilon*."""

@@ -60,7 +60,7 @@ class SelectPairs(Program):
             return AllPairs().run(source, wanted, epsilon)
         told = looked(source, wanted, epsilon)
         decision = decide(told.seen, told.spent.rest, every=False, pairs=self.pairs)
-        return Outcome(self.name, selected(told, wanted, decision, epsilon, self.label), decision.why, told.bought)
+        return Outcome(self.name, selected(told, wanted, decision, epsilon, self.label), decision.why)
 
 
 def selected(

@@ -116,7 +116,9 @@ def release_tables(
             task=task,
             where=where,
             algorithm=outcome.algorithm,
-            options=dict(options),
+            options={
+                name: value for name, value in options.items() if name in PROGRAMS[outcome.algorithm].option_names()
+            },
             epsilon=amount,
             measured=outcome.measured,
             why="; ".join((outcome.why, *coarser)),
