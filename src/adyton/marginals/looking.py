@@ -18,7 +18,7 @@ from adyton.kernel.tables_source import TablesSource
 from adyton.marginals.deciding import COUNT, Look, Outlook, look, occupied, outlook, single_shares
 from adyton.marginals.estimating import estimated
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.program import measured
+from adyton.marginals.program import ROWS, measured, note
 from adyton.marginals.wanted import Wanted
 from adyton.solving.residuals import Group, MeasuredTable
 
@@ -43,18 +43,19 @@ class Looked:
 def looked(source: TableSource, wanted: Wanted, epsilon: Fraction) -> Looked:
     """Look at a table. What is not spent yet is ``.spent.rest`` of *epsilon*."""
     rows = source.count(COUNT * epsilon)
+    counted = note(
+        Bought(ROWS, "the number of rows", float(rows.value), float(rows.standard_deviations[0]), COUNT * epsilon)
+    )
     spent, tables = look(wanted.sides, float(rows.value), float(epsilon)), source.tables(wanted.counted)
     found = measured(tables, single_shares(wanted.sides), spent.first * epsilon)
     model = guessed(wanted, found)
     guesses = {tables.place(*pair): np.minimum(model.predicted(pair), LARGEST_GUESS) for pair in wanted.pairs}
     price = spent.distance * epsilon
     beta = tables.mean_distance(MeanDistance.of(guesses), price)
+    words = "how far independence is from a pair, in rows"
+    bought = (counted, note(Bought("dependence", words, beta.value, beta.deviation, price)))
     rest, known = float(spent.rest * epsilon), [(one.group, one.variance) for one in found]
     shares = wanted.shares(occupied(model, wanted.shares(), wanted.pairs, rest))
-    bought = (
-        Bought("rows", "the number of rows", float(rows.value), float(rows.standard_deviations[0]), COUNT * epsilon),
-        Bought("dependence", "how far independence is from a pair, in rows", beta.value, beta.deviation, price),
-    )
     seen = outlook(model, known, beta.value, float(epsilon), rest, shares, wanted.pairs)
     return Looked(tables, tuple(found), seen, spent, shares, bought)
 

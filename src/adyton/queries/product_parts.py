@@ -28,7 +28,7 @@ def product_parts(workload: Queries) -> list[ProductPart] | None:  # noqa: PLR09
     """The workload as a union of products; None where it is none, or not seen to be one.
 
     >>> [[str(factor) for factor in part.factors] for part in product_parts(Marginals((2, 3), way=1))]
-    [['histogram of 2 cells', 'total of 3 cells'], ['total of 2 cells', 'histogram of 3 cells']]
+    [['histogram of 2 cells', 'total'], ['total', 'histogram of 3 cells']]
     """
     if len(workload.domain) == 1:
         return [ProductPart(1.0, (workload,))]

@@ -138,9 +138,9 @@ class StripesRecord:
     table: str
     workload: str
     epsilon: str
-    striped: float
+    striped: float | None
     """The mean error of the plan along the longest attribute, divided by that of its fixed counterpart."""
-    other: float
+    other: float | None
     """The least error among those that are known beforehand, divided by the same."""
     own: float
     shared: float
@@ -189,8 +189,8 @@ def compare(
         table="all",
         workload="",
         epsilon="",
-        striped=math.nan,
-        other=math.nan,
+        striped=None,
+        other=None,
         own=own,
         shared=shared,
         regret=float(np.mean(regrets)),

@@ -31,6 +31,7 @@ FILE, PART, EPSILON = "cps2000.csv.gz", "table1", "1"
 ZEROS, NOT_PRIVATE = "zeros", "published dawa-striped (not private)"
 PLANS = (
     "identity",
+    "hdmm",
     "hb-striped",
     "dawa-striped",
     "denoised-cells",
