@@ -13,6 +13,7 @@ Random sequences of operators are played to a real kernel and, beside it, to two
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -74,6 +75,7 @@ class Walk:
         """Take that many steps, comparing with the oracles after each."""
         on_vectors: Moves = (self.reduce, self.split, self.map, self.measure, self.measure, self.measure, self.nonsense)
         on_rows: Moves = (self.split_table, self.many.derive, self.vectorize, self.vectorize, self.count, self.nonsense)
+        on_rows += (self.sums, self.shares)
         if self.held == "table":
             on_rows += (self.where, self.group_by, self.misfits)
         for _ in range(steps):
@@ -152,6 +154,23 @@ class Walk:
         selected = node.handle.select(name)
         child = self.derive(node, selected, node.matrix, 1)
         self.derive(child, selected.vectorize(), sums, 1)
+
+    def sums(self, node: Node) -> None:
+        """Add up one attribute; the matrix says what one row more adds."""
+        name = self._attribute(node)
+        matrix = (VALUES[name].astype(object) * node.matrix.sum(axis=0)).reshape(1, -1)
+        self.derive(node, node.handle.sums(name), matrix, max(VALUES[name]))
+
+    def shares(self, node: Node) -> None:
+        """Share out rows between the bounds of one attribute, by the other one if it is there."""
+        name = self._attribute(node)
+        others = [one for one in node.handle.schema.names if one in VALUES and one != name]
+        groups = [VALUES[one] == value for one in others[:1] for value in range(max(VALUES[one]) + 1)]
+        degree, last, k = int(self.rng.integers(1, 3)), int(max(VALUES[name])), VALUES[name].astype(object)
+        points = [math.comb(degree, j) * k**j * (last - k) ** (degree - j) for j in range(degree + 1)]
+        rows = node.matrix.sum(axis=0)
+        matrix = np.array([rows * group * point for group in groups or [np.ones(CELLS, dtype=int)] for point in points])
+        self.derive(node, node.handle.shares(name, others[:1], degree=degree), matrix, last**degree)
 
     def misfits(self, node: Node) -> None:
         """Count those that fit, which here are all, and those that do not."""

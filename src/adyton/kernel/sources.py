@@ -20,8 +20,10 @@ from adyton.kernel.transforms import (
     LinearMap,
     Reduce,
     Select,
+    ShareRows,
     SplitTable,
     SplitVector,
+    SumValues,
     Transform,
     Vectorize,
     Where,
@@ -137,6 +139,16 @@ class TableSource(Source):
     def leaves(self, tree: RowTree, *attributes: str | Sequence[str]) -> VectorSource:
         """How many rows lie in each leaf of a public tree, by their cells in these attributes."""
         return self._derive(CountLeaves(tree, _names(attributes)), VectorSource)[0]
+
+    def sums(self, attribute: str, by: str | Sequence[str] = ()) -> VectorSource:
+        """The sum of an attribute's values in every group, in whole steps of its
+        :class:`~adyton.schema.fixed_point.FixedPoint`. Measurements cost the largest value times as much."""
+        return self._derive(SumValues(attribute, _names((by,))), VectorSource)[0]
+
+    def shares(self, attribute: str, by: str | Sequence[str] = (), *, degree: int = 1) -> VectorSource:
+        """Every row shared out between the bounds of an attribute, in every group: what counts, means and, with degree
+        2, variances follow from. Measurements cost the steps between the bounds, to that power, times as much."""
+        return self._derive(ShareRows(attribute, _names((by,)), degree), VectorSource)[0]
 
     def choose_splits(self, choice: SplitChoice, epsilon: Rational) -> tuple[int, ...]:
         """For each leaf of a tree the number of an attribute to split on, −1 where there is no candidate.

@@ -15,8 +15,9 @@ from adyton.kernel.sealed import Sealed
 from adyton.kernel.tables.packs import Column, packed
 from adyton.messages import shorten
 from adyton.queries import Partition
-from adyton.schema import RowTree, Schema
+from adyton.schema import Integer, Numeric, RowTree, Schema
 from adyton.schema.coarsening import merged_cells
+from adyton.schema.fixed_point import FixedPoint
 from adyton.whole import IntegerArray
 
 
@@ -96,6 +97,16 @@ class CodedTable(Sealed):
         """The number of rows in every leaf of a tree and cell of these attributes."""
         sizes = tuple(self._schema.attributes[name].size for name in names)
         return self._counted([self._leaves(tree), self._columns(names)], (len(tree.leaves), *sizes))
+
+    def power_sums(self, attribute: str, by: Sequence[str], degree: int) -> list[IntegerArray]:
+        """Σ k^p for p = 0 … degree over the rows of every group, k the steps of the middle of their cell."""
+        declared = self._schema.attributes[attribute]
+        assert isinstance(declared, Integer | Numeric)
+        names = (*by, attribute)
+        counts = self._counted([self._columns(names)], tuple(self._schema.attributes[name].size for name in names))
+        counts = counts[..., : declared.base_size].astype(object)
+        steps = np.array(FixedPoint.of(declared).steps_of_cells(declared), dtype=object)
+        return [np.asarray(counts @ steps**power) for power in range(degree + 1)]
 
     def split_tables(self, tree: RowTree, names: Sequence[str], label: str) -> list[Integers]:
         """For each attribute the number of rows in every leaf, cell and class."""

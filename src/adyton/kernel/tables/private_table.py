@@ -28,9 +28,11 @@ from adyton.kernel.tables.opened_rows import opened_rows
 from adyton.kernel.tables.packs import KEYS_TOGETHER, Column, packed
 from adyton.kernel.tables.passing_rows import KEYS_IN_CACHE, MOST_KEYS, counted_in_passing
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
+from adyton.kernel.tables.step_sums import power_sums, step_table, sums_by_cell
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
 from adyton.schema.misfits import Misfit
+from adyton.whole import IntegerArray
 
 _one_at_a_time = threading.RLock()
 """Tables may share a connection, and a connection runs one query at a time. A forked child gets a lock of its own: the
@@ -162,6 +164,14 @@ class PrivateTable(Sealed):
         shape, cells = self._schema.shape, self._schema.cells
         rows = cell_table(self._rows, self._schema, self._columns, tries=self._tries())
         return self._counted(rows, cells)[0].reshape(shape)
+
+    def power_sums(self, attribute: str, by: Sequence[str], degree: int) -> list[IntegerArray]:
+        """Σ k^p for p = 0 … degree over the rows of every group, k the steps of their values: in one pass."""
+        shape = self._schema.select(by).shape if by else ()
+        rows = step_table(self._rows, self._schema, self._columns, attribute, by, tries=self._tries())
+        sums = sums_by_cell(rows, squares=degree > 1)
+        found = power_sums(self._run(lambda backend: fetched(backend, sums)), math.prod(shape), squares=degree > 1)
+        return [one.reshape(shape) for one in found]
 
     def in_leaves(self, tree: RowTree, names: Sequence[str]) -> Integers:
         """The number of rows in every leaf of a tree and cell of these attributes."""

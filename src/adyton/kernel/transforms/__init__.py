@@ -3,6 +3,7 @@
 from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.kernel.transforms.leaves import CountLeaves
 from adyton.kernel.transforms.many_tables import CountTables, SingleTables
+from adyton.kernel.transforms.sums import ShareRows, SumValues
 from adyton.kernel.transforms.tables import Coarsen, CountMisfits, GroupBy, Select, SplitTable, Vectorize, Where
 from adyton.kernel.transforms.vectors import LinearMap, Reduce, SplitVector
 
@@ -17,6 +18,8 @@ TRANSFORMS: tuple[type[Transform], ...] = (
     CountTables,
     SingleTables,
     CountLeaves,
+    SumValues,
+    ShareRows,
     Reduce,
     SplitVector,
     LinearMap,
@@ -33,9 +36,11 @@ __all__ = [
     "Outcome",
     "Reduce",
     "Select",
+    "ShareRows",
     "SingleTables",
     "SplitTable",
     "SplitVector",
+    "SumValues",
     "Transform",
     "Vectorize",
     "Where",
