@@ -24,7 +24,13 @@ _ROOMS = {
     "Marginals": "adyton.tasks",
     "QueryList": "adyton.tasks",
     "Ranges": "adyton.tasks",
+    "Mean": "adyton.tasks",
+    "Quantiles": "adyton.tasks",
+    "Sum": "adyton.tasks",
+    "Summary": "adyton.tasks",
+    "Variance": "adyton.tasks",
     "Release": "adyton.release",
+    "NumbersRelease": "adyton.statistics.numbers_release",
     "Session": "adyton.session",
     "TablesRelease": "adyton.marginals.tables_release",
     "Delphi": "adyton.lab.delphi",
@@ -64,18 +70,24 @@ __all__ = [
     "LearnedChoices",
     "Ledger",
     "Marginals",
+    "Mean",
     "Measurement",
+    "NumbersRelease",
     "Numeric",
     "Partition",
     "PublicData",
     "Pythia",
+    "Quantiles",
     "QueryList",
     "Ranges",
     "Release",
     "Schema",
     "Selector",
     "Session",
+    "Sum",
+    "Summary",
     "TablesRelease",
+    "Variance",
     "algorithms",
     "choose",
     "configuration",
@@ -127,9 +139,15 @@ if TYPE_CHECKING:
     from adyton.selection.pythia import Pythia as Pythia
     from adyton.selection.selector import Selector as Selector
     from adyton.session import Session as Session
+    from adyton.statistics.numbers_release import NumbersRelease as NumbersRelease
     from adyton.tasks import Cdf as Cdf
     from adyton.tasks import Histogram as Histogram
     from adyton.tasks import Marginals as Marginals
+    from adyton.tasks import Mean as Mean
+    from adyton.tasks import Quantiles as Quantiles
+    from adyton.tasks import Sum as Sum
+    from adyton.tasks import Summary as Summary
+    from adyton.tasks import Variance as Variance
     from adyton.tasks import QueryList as QueryList
     from adyton.tasks import Ranges as Ranges
 

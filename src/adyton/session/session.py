@@ -28,11 +28,14 @@ from adyton.schema import Schema
 from adyton.session.epsilon import Epsilon
 from adyton.session.misfits import MisfitCount
 from adyton.session.opening import declared_schema, total_budget
+from adyton.session.numbers_outlook import NumbersOutlook, NumbersPreview
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
+from adyton.session.releasing_numbers import asked_of, release_numbers
 from adyton.session.releasing_tables import measures_tables, release_tables
 from adyton.session.tables_outlook import TablesOutlook, outlook_of
-from adyton.tasks import Task, as_task
+from adyton.statistics.numbers_release import NumbersRelease
+from adyton.tasks import NumbersTask, Task, as_task
 
 
 class Session(Budgeted):
@@ -68,7 +71,7 @@ class Session(Budgeted):
         noise: NoiseSource | None = None,
     ) -> None:
         self.schema = declared_schema(schema, rows_per_unit)
-        self.last: Release | TablesRelease | FittedClassifier | None = None
+        self.last: Release | TablesRelease | NumbersRelease | FittedClassifier | None = None
         """What was paid for last: should an interrupt come before it has a name, it is not lost."""
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
@@ -112,9 +115,11 @@ class Session(Budgeted):
         where: str | None = None,
         misfits: Rational | bool | None = None,
         **options: Any,
-    ) -> Preview:
+    ) -> Preview | NumbersPreview:
         """What a release would cost, which algorithms could run, and the error to expect. Spends nothing."""
         outlook, amount = self._outlook(task, algorithm, where, misfits, options), budget(epsilon, "epsilon")
+        if isinstance(outlook, NumbersOutlook):
+            return outlook.preview(amount, self.remaining)
         return Preview(
             task=str(task),
             cells=outlook.cells,
@@ -155,7 +160,7 @@ class Session(Budgeted):
         where: str | None = None,
         misfits: Rational | bool | None = None,
         **options: Any,
-    ) -> Release | TablesRelease:
+    ) -> Release | TablesRelease | NumbersRelease:
         """Release a task, spending *epsilon*: ``session.release(ad.Ranges("age"), epsilon="0.5")``.
 
         With ``algorithm="auto"`` the algorithm is chosen privately, within the same budget; or name one, with its
@@ -171,6 +176,9 @@ class Session(Budgeted):
         the domain cannot be held. Should such a release end early, what was measured until then comes out.
         """
         self.last = None
+        if isinstance(task, NumbersTask):
+            keep_numbers = partial(setattr, self, "last")
+            return release_numbers(self._kernel, task, epsilon, algorithm, where, misfits, options, keep_numbers)
         if measures_tables(task := as_task(task), self.schema, algorithm):
             keep = partial(setattr, self, "last")
             return release_tables(self._kernel, task, epsilon, algorithm, where, misfits, options, keep)
@@ -251,10 +259,12 @@ class Session(Budgeted):
         where: str | None,
         misfits: Rational | bool | None,
         options: Mapping[str, Any],
-    ) -> Outlook | TablesOutlook:
+    ) -> Outlook | TablesOutlook | NumbersOutlook:
         """It refuses a predicate that could not be released either."""
         names = as_task(task).select(self.schema).names
         planned = MisfitCount.planned(self._kernel.root, names, where, misfits)
+        if isinstance(task, NumbersTask):
+            return NumbersOutlook(asked_of(task, self.schema, options), algorithm, planned.share)
         return outlook_of(task, self.schema, algorithm, options, planned.share)
 
     def __repr__(self) -> str:

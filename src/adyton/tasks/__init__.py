@@ -5,6 +5,12 @@ from adyton.tasks.marginals import Marginals as Marginals
 from adyton.tasks.named import Cdf as Cdf
 from adyton.tasks.named import Histogram as Histogram
 from adyton.tasks.named import Ranges as Ranges
+from adyton.tasks.numbers import Mean as Mean
+from adyton.tasks.numbers import NumbersTask as NumbersTask
+from adyton.tasks.numbers import Quantiles as Quantiles
+from adyton.tasks.numbers import Sum as Sum
+from adyton.tasks.numbers import Summary as Summary
+from adyton.tasks.numbers import Variance as Variance
 from adyton.tasks.query_list import QueryList as QueryList
 from adyton.tasks.questions import as_queries as as_queries
 from adyton.tasks.reading import as_task as as_task

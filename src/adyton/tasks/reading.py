@@ -9,6 +9,7 @@ from adyton.messages import no_such, shorten
 from adyton.tasks.base import Task
 from adyton.tasks.marginals import Marginals
 from adyton.tasks.named import Cdf, Histogram, Ranges
+from adyton.tasks.numbers import KINDS, numbers_from_dict
 from adyton.tasks.query_list import QueryList
 
 
@@ -26,7 +27,10 @@ def task_from_dict(plain: object) -> Task:
         return Marginals.from_dict(plain)
     if kind == QueryList.kind:
         return QueryList(plain.get("queries", ()))
-    raise BadInput(no_such("task", kind, [*named, Marginals.kind, QueryList.kind]))
+    numbers = [one.kind for one in KINDS]
+    if kind in numbers:
+        return numbers_from_dict(plain)
+    raise BadInput(no_such("task", kind, [*named, Marginals.kind, QueryList.kind, *numbers]))
 
 
 def as_task(given: object) -> Task:
@@ -34,6 +38,6 @@ def as_task(given: object) -> Task:
     if isinstance(given, Task):
         return given
     raise BadInput(
-        f'a task is ad.Histogram("age"), ad.Ranges("age"), ad.Cdf("age"), ad.Marginals(way=2) or ad.QueryList([…]), '
-        f"given {shorten(given)}."
+        f'a task is ad.Histogram("age"), ad.Ranges("age"), ad.Cdf("age"), ad.Marginals(way=2), ad.QueryList([…]), or '
+        f'ad.Sum, ad.Mean, ad.Quantiles, ad.Variance or ad.Summary("age", by="sex"), given {shorten(given)}.'
     )

@@ -1,0 +1,82 @@
+"""A release of numbers explained in words, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adyton.release.explanation import Explanation, budget_in_words
+from adyton.statistics.programs import PROGRAMS
+
+if TYPE_CHECKING:
+    from adyton.statistics.figures import Figures
+    from adyton.statistics.numbers_release import NumbersRelease
+
+_NAMED = 5
+
+
+def explanation(release: NumbersRelease) -> Explanation:
+    """What was asked, which program ran and why, how far off it is, which groups are mostly noise, what it cost."""
+    where = f", of rows where {release.where}" if release.where else ""
+    groups = f"; {release.asked.groups:,} groups" if release.task.by else ""
+    asked = f"Released: {release.task}{where}{groups}."
+    loud: tuple[str, ...] = (
+        () if release.unfinished is None else (f"WARNING: {release.unfinished} What was measured until then is here.",)
+    )
+    quiet: tuple[str, ...] = ()
+    if release.misfits is not None:
+        warnings = " ".join(release.misfits.warnings())
+        loud += (f"WARNING: {warnings}",) * bool(warnings)
+        quiet = (f"Misfits: {release.misfits.in_words()}",)
+    way = f"Algorithm: {release.algorithm}, which {PROGRAMS[release.algorithm].words}; {release.why}."
+    bounds = _clamping(release)
+    paid = budget_in_words(release.receipt, release.epsilon, "release")
+    return Explanation((asked, *loud, way, _errors(release), *_small(release), bounds, *quiet, paid))
+
+
+def _errors(release: NumbersRelease) -> str:
+    found = [one for one in release.figures() if one.known]
+    words = [f"{one.name} ± {float(np.sqrt(np.mean(one.error**2))):,.3g} ({one.kind} bounds)" for one in found]
+    kinds = {one.kind for one in found}
+    meaning = "Of 100 releases made in this way, 95 have the true number inside exact bounds."
+    if "approximate" in kinds:
+        meaning += " Approximate ones are meant to, but nobody guarantees it."
+    return f"Expected error: {'; '.join(words)}, as root mean square over groups. {meaning}"
+
+
+def _small(release: NumbersRelease) -> tuple[str, ...]:
+    """Groups that the budget cannot carry: told, never left out."""
+    lost = noisy_groups(release)
+    if not lost or not release.task.by:
+        return ()
+    named = ", ".join(" × ".join(map(str, release.groups[line])) for line in lost[:_NAMED])
+    more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
+    return (
+        f"Small groups: {len(lost):,} of {release.asked.groups:,} groups have too few rows for this ε: their bounds "
+        f"span more than half of what is possible ({named}{more}). They are told all the same; trust the bounds.",
+    )
+
+
+def noisy_groups(release: NumbersRelease) -> list[int]:
+    """The groups of which little more than noise is known."""
+    width = release.asked.grid.width
+    wide = [one for one in release.figures() if one.known and (one.name == "mean" or one.name.endswith("%"))]
+    if wide:
+        return [int(line) for line in np.flatnonzero(np.any([_span(one) > width / 2 for one in wide], axis=0))]
+    sums = [one for one in release.figures() if one.known and one.name == "sum"]
+    return [int(line) for line in np.flatnonzero(np.any([(one.lower < 0) & (one.upper > 0) for one in sums], axis=0))]
+
+
+def _span(one: Figures) -> np.ndarray:  # type: ignore[type-arg]
+    return np.asarray(one.upper - one.lower)
+
+
+def _clamping(release: NumbersRelease) -> str:
+    """What happens to values that are not between the bounds."""
+    attribute, grid = release.asked.attribute, release.asked.grid
+    outside = {"clamp": "moved to the nearer bound", "drop": "left out", "other": "left out"}[attribute.outside]
+    return (
+        f"Values: of {release.task.attribute} between {grid.lower:,.10g} and {grid.upper:,.10g}, in steps of "
+        f"{float(grid.step):g}; others are {outside}, missing ones are left out."
+    )

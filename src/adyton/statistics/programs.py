@@ -1,0 +1,252 @@
+"""Programs for numbers: what each measures, what it is good for, and the error to expect of it before anything is spent.
+
+Errors are told in units that do not depend on the data: of a sum in its own unit; of a mean times the rows of the group
+(and of a variance likewise), because they fall with the rows; of a quantile in rows between it and what was chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.kernel.limits import check_request
+from adyton.kernel.mechanisms import Mechanism, QuantileCells, VectorLaplace
+from adyton.kernel.sources import TableSource, VectorSource
+from adyton.plans.registry import plan_named
+from adyton.queries import Identity, Measurement, Partition, Prefix
+from adyton.statistics.asked import Asked
+from adyton.statistics.parts import Part
+from adyton.statistics.quantile_figures import coarse_borders, names_of, rank_scale
+from adyton.whole import IntegerArray
+
+Step = Callable[[], Part]
+"""A measurement that was found to be possible, and its answer."""
+_MOMENTS = ("count", "mean", "variance", "deviation")
+_TYPICAL = 0.25
+"""Where between the bounds a mean is taken to lie for errors: those elsewhere differ from it by a fifth at most."""
+
+
+class Program(ABC):
+    """A way to measure numbers."""
+
+    name: ClassVar[str]
+    words: ClassVar[str]
+    """What it does."""
+
+    @abstractmethod
+    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
+        """The standard error of each statistic, with *epsilon* for a row; those are missing that it does not tell."""
+
+    @abstractmethod
+    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
+        """The measurements, once it is sure that all of them can be carried out."""
+
+    def serves(self, asked: Asked) -> bool:
+        """Whether it tells all that is asked for."""
+        return set(self.errors(asked, Fraction(1))) >= set(asked.task.statistics)
+
+
+class Sums(Program):
+    name, words = "sums", "adds up the values of each group and adds noise for the largest value"
+
+    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
+        """√2 · the largest value / ε."""
+        return {"sum": math.sqrt(2) * asked.grid.reach * float(asked.grid.step) / float(epsilon)}
+
+    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
+        """One vector."""
+        return [_measured("sums", source, source.sums(asked.task.attribute, asked.task.by), 1, epsilon)]
+
+
+class Shares(Program):
+    name = "shares"
+    words = "shares out each row between the bounds, so that count, mean and variance come from one measurement"
+
+    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
+        """Of 2 points, or of 3 where squares are asked for."""
+        places, squares = _points(asked)
+        return moment_errors(asked, places, squares, float(epsilon))
+
+    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
+        """One vector."""
+        degree = len(_points(asked)[0]) - 1
+        shares = source.shares(asked.task.attribute, asked.task.by, degree=degree)
+        return [_measured("shares", source, shares, degree + 1, epsilon)]
+
+
+@dataclass(frozen=True)
+class Choice(Program):
+    name = "choice"
+    words = "chooses the cell of each quantile by permute-and-flip, and counts coarse parts for its bounds"
+    coarse: ClassVar[Fraction] = Fraction(1, 10)
+
+    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
+        """√2 times the scale of the ranks that are chosen, at worst."""
+        parts = asked.task.quantiles
+        own = float(epsilon * (1 - self.coarse)) / max(1, len(parts))
+        return {name: math.sqrt(2) * rank_scale(part, own) for name, part in zip(names_of(parts), parts, strict=True)}
+
+    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
+        """The quantiles one after the other, and before them the coarse parts."""
+        x = _cells(source, asked)
+        beside = epsilon * self.coarse
+        borders = coarse_borders(asked)
+        parts = len(borders) - 1
+        coarse = x.reduce(_lines(asked, parts, np.repeat(np.arange(parts), np.diff(borders))))
+        steps = [_measured("coarse", source, coarse, parts, beside)]
+        cells, each = asked.attribute.size, (epsilon - beside) / len(asked.task.quantiles)
+        choices = [
+            QuantileCells(cells, asked.attribute.base_size, part.numerator, part.denominator)
+            for part in asked.task.quantiles
+        ]
+        for choice in choices:
+            check_request(choice, x.facts.shape, each)
+
+        def choose() -> Part:
+            chosen = [x.select(choice, each) for choice in choices]
+            return Part("quantiles", np.array(chosen, dtype=np.int64).T.reshape(asked.groups, -1), epsilon - beside)
+
+        return [*steps, choose]
+
+
+@dataclass(frozen=True)
+class Curve(Program):
+    """Counts of all cells by a plan whose error is known."""
+
+    name: ClassVar[str] = "cdf"
+    words: ClassVar[str] = "measures a tree of counts along the attribute, from which all quantiles follow"
+    plan: ClassVar[str] = "hb"
+
+    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
+        """The standard error of a count up to a value."""
+        off = self._off(asked, epsilon)
+        return dict.fromkeys(names_of(asked.task.quantiles), off)
+
+    def _off(self, asked: Asked, epsilon: Fraction) -> float:
+        """It is the same in each group: the noise of one row is in one group alone."""
+        return plan_named(self.plan).expected_error(Prefix(asked.attribute.base_size), epsilon).per_query
+
+    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
+        """One run of the plan, for every group."""
+        x, plan = _cells(source, asked), plan_named(self.plan)
+        cells = asked.attribute.base_size
+        lines, workload = x.split(_lines(asked, 1, np.zeros(cells, dtype=int))), Prefix(cells)
+        for line in lines:
+            plan.admit(line, workload, epsilon)
+        off = self._off(asked, epsilon)
+
+        def run() -> Part:
+            found = [plan.carry_out(line, workload, epsilon).estimate for line in lines]
+            return Part("curve", np.array(found, dtype=float).reshape(asked.groups, cells), epsilon, off)
+
+        return [run]
+
+
+@dataclass(frozen=True)
+class Cells(Curve):
+    """A plain histogram."""
+
+    name: ClassVar[str] = "histogram"
+    words: ClassVar[str] = "counts every value, from which all else follows"
+    plan: ClassVar[str] = "identity"
+
+    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
+        """Of quantiles, and of moments where every cell is a single number."""
+        found = super().errors(asked, epsilon) if asked.task.quantiles else {}
+        if asked.single:
+            places = (asked.middles - asked.grid.lower) / asked.grid.width
+            found |= moment_errors(asked, places, places**2, float(epsilon))
+            found["sum"] = float(np.sqrt(2 * (asked.middles**2).sum())) / float(epsilon)
+        return found
+
+    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
+        """One vector."""
+        x = _cells(source, asked)
+        off = self._off(asked, epsilon)
+        step = _measured("cells", source, x, asked.attribute.size, epsilon)
+
+        def run() -> Part:
+            found = step()
+            return Part("cells", found.numbers[:, : asked.attribute.base_size], epsilon, off)
+
+        return [run]
+
+
+@dataclass(frozen=True)
+class SharesAndChoice(Program):
+    name = "shares-and-choice"
+    words = "shares out rows for count, mean and deviation, and chooses the cells of the quantiles"
+    shares: ClassVar[Fraction] = Fraction(2, 5)
+
+    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
+        """Of both, with their parts of the budget."""
+        return Shares().errors(asked, epsilon * self.shares) | Choice().errors(asked, epsilon * (1 - self.shares))
+
+    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
+        """Those of both."""
+        first, second = epsilon * self.shares, epsilon * (1 - self.shares)
+        return [*Shares().steps(source, asked, first), *Choice().steps(source, asked, second)]
+
+
+PROGRAMS: dict[str, Program] = {
+    one.name: one for one in (Sums(), Shares(), Choice(), Curve(), Cells(), SharesAndChoice())
+}
+
+
+def moment_errors(asked: Asked, places: Reals, squares: Reals, epsilon: float) -> dict[str, float]:
+    """The standard errors that come from noise of the scale 1/ε at points: of a count, and of moments times rows."""
+    width, noise, place = asked.grid.width, math.sqrt(2) / epsilon, _TYPICAL
+    spread = place * (1 - place) / 2  # half of what it can be at most
+    moved = squares - 2 * place * places + place**2 - spread
+    variance = width**2 * noise * float(np.sqrt((moved**2).sum()))
+    return {
+        "count": noise * math.sqrt(places.size),
+        "mean": width * noise * float(np.sqrt(((places - place) ** 2).sum())),
+        "variance": variance,
+        "deviation": variance / (2 * width * math.sqrt(spread)),
+    }
+
+
+def _points(asked: Asked) -> tuple[Reals, Reals]:
+    """The points between which rows are shared out, and what a row at each adds to Σ u²."""
+    if {"variance", "deviation"} & set(asked.task.statistics):
+        return np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.0, 1.0])
+    return np.array([0.0, 1.0]), np.array([0.0, 1.0])
+
+
+def _cells(source: TableSource, asked: Asked) -> VectorSource:
+    """The count of every cell, groups first."""
+    return source.select(list(asked.schema.names)).vectorize()
+
+
+def _lines(asked: Asked, parts: int, line: IntegerArray) -> Partition:
+    """The cells of numbers of every group in so many parts; *line* says of each cell of one group in which. Cells
+    without a number are in none."""
+    every = np.full(asked.attribute.size, -1)
+    every[: asked.attribute.base_size] = line
+    starts = np.arange(asked.groups)[:, None] * parts
+    return Partition(np.where(every < 0, -1, every + starts).reshape(-1))
+
+
+def _measured(kind: str, source: TableSource, x: VectorSource, width: int, epsilon: Fraction) -> Step:
+    """Every cell of a vector, for *epsilon* of the table's rows: checked now, measured later.
+
+    The kernel charges what one row can change times as much as is asked for; so that much less is asked for.
+    """
+    operator: Mechanism = VectorLaplace(Identity(x.shape))
+    own = epsilon * source.stability / x.stability
+    check_request(operator, x.facts.shape, own)
+
+    def measure() -> Part:
+        found: Measurement = x.kernel.measure(x, operator, own)
+        numbers: IntegerArray = found.answers.reshape(-1, width)
+        return Part(kind, numbers, epsilon)
+
+    return measure

@@ -1,0 +1,249 @@
+"""Tasks about the numbers of one attribute: sums, means, quantiles, variances, of all rows or by groups."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from adyton.errors import BadInput
+from adyton.exact import exact
+from adyton.messages import listing, shorten
+from adyton.queries import Queries
+from adyton.schema import Integer, Numeric, Schema
+from adyton.tasks.base import Task
+from adyton.tasks.named import check_axes
+from adyton.whole import whole
+
+MOST_QUANTILES = 1000
+_MOST_PARTS = 10**6
+_NAMED = {
+    "median": (Fraction(1, 2),),
+    "quartiles": tuple(Fraction(part, 4) for part in (1, 2, 3)),
+    "deciles": tuple(Fraction(part, 10) for part in range(1, 10)),
+}
+QUARTILES = _NAMED["quartiles"]
+
+
+@dataclass(frozen=True)
+class NumbersTask(Task):
+    """A statistic of the numbers of an attribute, of all rows or for each cell of the attributes in *by*.
+
+    *rows* says about how many rows a group has, where that is public: the error of a mean can then be told before
+    anything is spent. Nothing else depends on it.
+    """
+
+    word: ClassVar[str]
+
+    attribute: str
+    _: KW_ONLY
+    by: Sequence[str] | str = ()
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.attribute, str):
+            raise BadInput(
+                f'{type(self).__name__} takes the name of an attribute, like "salary", given {shorten(self.attribute)}.'
+            )
+        given = (self.by,) if isinstance(self.by, str) else self.by
+        names = tuple(given) if isinstance(given, Iterable) else (None,)
+        if not all(isinstance(name, str) for name in names):
+            raise BadInput(f'by takes names of attributes, like "sex" or ["sex", "age"], given {shorten(self.by)}.')
+        object.__setattr__(self, "by", tuple(str.__str__(name) for name in names if isinstance(name, str)))
+        if self.attribute in self.by:
+            raise BadInput(f"{self.attribute} cannot be grouped by itself. Leave it out of by.")
+        if self.rows is not None:
+            object.__setattr__(self, "rows", whole(self.rows, "rows", 1))
+
+    @property
+    @abstractmethod
+    def statistics(self) -> tuple[str, ...]:
+        """What is told of each group, by name."""
+
+    @property
+    def quantiles(self) -> tuple[Fraction, ...]:
+        """Those that are asked for, if any."""
+        return ()
+
+    def select(self, schema: Schema) -> Schema:
+        """The attributes of the groups, then that of the numbers."""
+        names = schema.check_names((*self.by, self.attribute))
+        declared = schema.attributes[self.attribute]
+        if not isinstance(declared, Integer | Numeric):
+            numbers = [name for name, one in schema.attributes.items() if isinstance(one, Integer | Numeric)]
+            there = f"Attributes of numbers are {listing(numbers)}" if numbers else "The schema has none of numbers"
+            raise BadInput(
+                f"{self.attribute} is {declared.kind}: it has no {self.word}. {there}; ad.Histogram counts any value."
+            )
+        selected = schema.select(names)
+        if len(names) > 1:
+            check_axes(selected)
+        return selected
+
+    def workload(self, schema: Schema) -> Queries:
+        """None: these are no counts of cells."""
+        raise BadInput(f"{self}: numbers are no counts of cells. Leave the algorithm to auto, or name one for numbers.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attribute, the groups, and what else was said."""
+        plain: dict[str, Any] = {"task": self.kind, "attribute": self.attribute}
+        plain |= {"by": list(self.by)} if self.by else {}
+        return plain | ({} if self.rows is None else {"rows": self.rows})
+
+    def __str__(self) -> str:
+        by = f" by {' × '.join(self.by)}" if self.by else ""
+        return f"{self.word} of {self.attribute}{by}"
+
+
+@dataclass(frozen=True)
+class Sum(NumbersTask):
+    """The sum of an attribute.
+
+    >>> print(Sum("salary", by="department"))
+    sum of salary by department
+    """
+
+    kind, word = "sum", "sum"
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The sum."""
+        return ("sum",)
+
+
+@dataclass(frozen=True)
+class Mean(NumbersTask):
+    """The mean of an attribute, and with it the number of rows that have a number.
+
+    >>> print(Mean("salary", by=["department", "sex"]))
+    mean of salary by department × sex
+    """
+
+    kind, word = "mean", "mean"
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The mean, and the count."""
+        return ("count", "mean")
+
+
+@dataclass(frozen=True)
+class Variance(NumbersTask):
+    """The variance of an attribute, with its root (the standard deviation), the mean and the count.
+
+    >>> print(Variance("age"))
+    variance of age
+    """
+
+    kind, word = "variance", "variance"
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """All moments up to the second."""
+        return ("count", "mean", "variance", "deviation")
+
+
+@dataclass(frozen=True)
+class Quantiles(NumbersTask):
+    """Quantiles of an attribute: a list of parts between 0 and 1, or "median", "quartiles" or "deciles".
+
+    >>> print(Quantiles("salary", [0.1, 0.5, 0.9], by="department"))
+    10%, 50%, 90% quantiles of salary by department
+    """
+
+    kind, word = "quantiles", "quantiles"
+
+    parts: Sequence[Any] | str = "quartiles"
+
+    def __init__(
+        self,
+        attribute: str,
+        parts: Sequence[Any] | str | float = "quartiles",
+        *,
+        by: Sequence[str] | str = (),
+        rows: int | None = None,
+    ) -> None:
+        for name, value in {"attribute": attribute, "by": by, "rows": rows, "parts": _parts(parts)}.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    @property
+    def quantiles(self) -> tuple[Fraction, ...]:
+        """From the least to the largest."""
+        return tuple(self.parts)
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """One for each."""
+        return tuple(map(quantile_name, self.quantiles))
+
+    def to_dict(self) -> dict[str, Any]:
+        """With the parts as exact texts."""
+        return {**super().to_dict(), "parts": [str(part) for part in self.quantiles]}
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.statistics[:3]) + (" …" if len(self.statistics) > 3 else "")
+        return f"{shown} {super().__str__()}"
+
+
+@dataclass(frozen=True)
+class Summary(NumbersTask):
+    """Count, mean, standard deviation and quartiles of an attribute at once.
+
+    >>> print(Summary("age", by="sex"))
+    summary of age by sex
+    """
+
+    kind, word = "summary", "summary"
+
+    @property
+    def quantiles(self) -> tuple[Fraction, ...]:
+        """The quartiles."""
+        return QUARTILES
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """Moments, then quartiles."""
+        return ("count", "mean", "deviation", *map(quantile_name, QUARTILES))
+
+
+KINDS: tuple[type[NumbersTask], ...] = (Sum, Mean, Variance, Quantiles, Summary)
+
+
+def quantile_name(part: Fraction) -> str:
+    """A quantile as a percentage.
+
+    >>> quantile_name(Fraction(1, 4)), quantile_name(Fraction(1, 8))
+    ('25%', '12.5%')
+    """
+    return f"{float(100 * part):.7g}%"
+
+
+def numbers_from_dict(plain: Mapping[str, Any]) -> NumbersTask:
+    """The task that :meth:`NumbersTask.to_dict` describes."""
+    kind = next(one for one in KINDS if one.kind == plain.get("task"))
+    common: dict[str, Any] = {"by": plain.get("by", ()), "rows": plain.get("rows")}
+    attribute: Any = plain.get("attribute")
+    return Quantiles(attribute, plain.get("parts", ()), **common) if kind is Quantiles else kind(attribute, **common)
+
+
+def _parts(given: object) -> tuple[Fraction, ...]:
+    """Parts of all rows, each once, in order."""
+    if isinstance(given, str) and given in _NAMED:
+        return _NAMED[given]
+    single = isinstance(given, str | int | float | Fraction) or not isinstance(given, Iterable)
+    values: list[object] = [given] if single else list(given)  # type: ignore[call-overload]
+    if not values or len(values) > MOST_QUANTILES:
+        raise BadInput(f"ask for at least one quantile and at most {MOST_QUANTILES:,}, given {len(values):,}.")
+    parts = []
+    for value in values:
+        part = exact(value, "a quantile") if not isinstance(value, bool) else Fraction(-1)
+        if not 0 <= part <= 1:
+            raise BadInput(
+                f"a quantile lies from 0 to 1, given {shorten(value)}. Write 0.9 for the value that nine in ten rows "
+                'do not exceed; or "median", "quartiles" or "deciles".'
+            )
+        parts.append(part.limit_denominator(_MOST_PARTS))
+    return tuple(sorted(set(parts)))
