@@ -27,8 +27,9 @@ QueryFile = Annotated[
 def _algorithms() -> list[str]:
     from adyton.plans import algorithms
     from adyton.session.releasing_tables import NAMED
+    from adyton.statistics.programs import PROGRAMS
 
-    return ["auto", *algorithms(), *NAMED]
+    return ["auto", *algorithms(), *NAMED, *PROGRAMS]
 
 
 Algorithm = Annotated[
@@ -73,6 +74,13 @@ def task_of(
     if marginals is not None:
         return tasks.Marginals(way=marginals, attrs=None if attributes is None else names_of(attributes))
     return None if queries is None else tasks.QueryList(_read(queries))
+
+
+def one_of(task: Task | None, other: Task | None) -> Task | None:
+    """The one that was asked for; refused where both were."""
+    if task is not None and other is not None:
+        raise BadInput(f"ask for one thing at a time: {task}, or {other}.")
+    return other if task is None else task
 
 
 def options_of(given: list[str] | None) -> dict[str, Any]:

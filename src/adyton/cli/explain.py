@@ -58,6 +58,11 @@ def command(
             raise BadInput(f"{file} is a release of tables: --picture, --workload and --dimensions are for selectors.")
         _show_tables(file, as_json=as_json)
         return
+    if file is not None and _holds_numbers(file):
+        if picture is not None or workload is not None or dimensions is not None:
+            raise BadInput(f"{file} is a release of numbers: --picture, --workload and --dimensions are for selectors.")
+        _show_numbers(file, as_json=as_json)
+        return
     release = None if file is None else _release_in(file)
     if release is not None:
         if picture is not None or workload is not None or dimensions is not None:
@@ -193,6 +198,27 @@ def _show_tables(file: Path, *, as_json: bool) -> None:
     out().print(table)
     if len(errors) > _LISTED:
         out().print(f"… and {len(errors) - _LISTED:,} more tables; --json has all of them.")
+
+
+def _holds_numbers(file: Path) -> bool:
+    from adyton.statistics.numbers_file import says_so
+
+    return says_so(file)
+
+
+def _show_numbers(file: Path, *, as_json: bool) -> None:
+    """Why this program ran, how far off the numbers are, and all of them."""
+    from adyton.cli.numbers_delivery import show
+    from adyton.statistics.numbers_release import NumbersRelease
+    from adyton.statistics.numbers_saving import answers
+
+    release = NumbersRelease.load(file)
+    if as_json:
+        print_json({"explanation": list(release.explain().paragraphs), "answers": answers(release)})
+        return
+    for paragraph in release.explain().paragraphs:
+        out().print(printable(paragraph), soft_wrap=True)
+    show(release, _LISTED)
 
 
 def _release_in(file: Path) -> Release | None:

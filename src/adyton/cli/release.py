@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli import asked
+from adyton.cli import asked, asked_numbers
 from adyton.cli.charges import allowed_total, answered, check_words
 from adyton.cli.console import notes, printable
 from adyton.cli.counting import print_count
 from adyton.cli.delivery import deliver
 from adyton.cli.folders import check_folder
+from adyton.cli.numbers_delivery import deliver_numbers
 from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Total, Where, Yes
 from adyton.cli.tables_delivery import deliver_tables, make_rows
 from adyton.errors import BadInput
@@ -58,6 +60,14 @@ def command(
     marginals: asked.Marginals = None,
     attributes: asked.Attributes = None,
     queries: asked.QueryFile = None,
+    sum_of: asked_numbers.Sum = None,
+    mean: asked_numbers.Mean = None,
+    quantiles: asked_numbers.Quantiles = None,
+    at: asked_numbers.At = None,
+    variance: asked_numbers.Variance = None,
+    summary: asked_numbers.Summary = None,
+    by: asked_numbers.By = None,
+    group_rows: asked_numbers.GroupRows = None,
     count: _Count = False,
     where: Where = None,
     algorithm: asked.Algorithm = "auto",
@@ -77,7 +87,7 @@ def command(
     as_json: _AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Release a histogram, ranges, a cumulative distribution, marginals or queries under differential privacy."""
+    """Release counts, ranges, marginals, sums, means or quantiles under differential privacy."""
     from adyton.marginals import tables_file, tables_saving
     from adyton.marginals.tables_release import TablesRelease
     from adyton.release import Release, files
@@ -87,26 +97,33 @@ def command(
     from adyton.schema import Schema
     from adyton.session import Session
     from adyton.session.releasing_tables import measures_tables
+    from adyton.statistics import numbers_file, numbers_saving
+    from adyton.statistics.numbers_release import NumbersRelease
 
     task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
+    given = {"sum": sum_of, "mean": mean, "quantiles": quantiles, "variance": variance, "summary": summary}
+    numbers = asked_numbers.numbers_of(given, at, by, group_rows)
+    task = asked.one_of(task, numbers)
     options = asked.options_of(option)
     declared = Schema.from_toml(schema)
     if count is (task is not None):
-        raise BadInput(f"ask for one thing: {asked.TASKS} with what to count by, or --count.")
+        raise BadInput(f"ask for one thing: {asked.TASKS} with what to count by, {asked_numbers.TASKS}, or --count.")
     if task is None:
         others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": bool(options)}
         others |= {"--algorithm": algorithm != "auto", "--out": out_folder is not None}
         _check_count([name for name, given in others.items() if given])
     else:
         _check_task(task, declared, algorithm, options, kept=as_json or out_folder is not None)
-    many = task is not None and measures_tables(task, declared, algorithm)
+    many = task is not None and numbers is None and measures_tables(task, declared, algorithm)
     _check_rows(rows, rows_count, task, declared, integer=integer or nonnegative, many=many)
     check_words(accept or ())
     amount = budget(epsilon, "--epsilon")
     check_folder(out_folder, (data, data.rpartition("#")[0], schema, queries, ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet)
-    replaces = (tables_saving.REPLACEABLE if many else REPLACEABLE) if overwrite else ()
-    ours = tables_file.says_so if many else files.says_so
+    ours, files_of = (tables_file.says_so, tables_saving.REPLACEABLE) if many else (files.says_so, REPLACEABLE)
+    if numbers is not None:
+        ours, files_of = numbers_file.says_so, numbers_saving.REPLACEABLE
+    replaces = files_of if overwrite else ()
     folder = staged(out_folder, replaces=replaces, ours=ours) if out_folder else nullcontext()
     with termination_interrupts(), folder as place:
         words = accept or ()
@@ -117,6 +134,10 @@ def command(
         ask: Callable[[], Any] = partial(
             session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
         )
+        if numbers is not None:
+            told, ended = answered(session, ask, NumbersRelease, "releasing", quiet=quiet or as_json)
+            deliver_numbers(told, place, as_json=as_json, quiet=quiet, interrupt=ended)
+            return
         if many:
             tables, came = answered(session, ask, TablesRelease, "releasing", quiet=quiet or as_json)
             asked_rows = None if rows is None else (rows, rows_count)
@@ -140,9 +161,14 @@ def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, A
     from adyton.marginals.registry import program_named
     from adyton.release.tables import MOST_TABLES
     from adyton.session import Outlook
+    from adyton.session.releasing_numbers import asked_of
     from adyton.session.releasing_tables import in_words, measures_tables, wanted_of
-    from adyton.tasks import Marginals
+    from adyton.statistics.choosing import weigh
+    from adyton.tasks import Marginals, NumbersTask
 
+    if isinstance(task, NumbersTask):
+        weigh(asked_of(task, schema, options), Fraction(1), algorithm)
+        return
     if measures_tables(task, schema, algorithm):
         wanted = wanted_of(task, schema)
         program_named(algorithm, **options)
@@ -172,7 +198,10 @@ def _check_rows(
 ) -> None:
     """Refuse rows that cannot be made, and options that are not for many tables."""
     from adyton.release.row_files import check_rows
+    from adyton.tasks import NumbersTask
 
+    if isinstance(task, NumbersTask) and (integer or rows is not None or count is not None):
+        raise BadInput("--integer, --nonnegative and --rows are not for sums, means and quantiles. Leave them out.")
     if count is not None and rows is None:
         raise BadInput("--rows-count belongs to --rows FILE. Name a .csv or .parquet file for the rows.")
     if many and integer:

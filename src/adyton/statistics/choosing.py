@@ -68,18 +68,22 @@ def in_words(asked: Asked, errors: Mapping[str, float], epsilon: Fraction) -> li
 
     *epsilon* is what is asked for, to be named.
     """
-    sentences = []
+    sentences, rows = [], asked.task.rows
+    ranks = [errors[name] for name in asked.task.statistics if name.endswith("%")]
     for name in asked.task.statistics:
-        error, rows = errors[name], asked.task.rows
+        error = errors[name]
         if name in ("sum", "count"):
             sentences.append(f"the {name} is typically off by {error:,.4g}")
         elif name.endswith("%"):
-            sentences.append(f"the {name} quantile is typically off by {error:,.3g} rows in rank at most")
+            continue
         elif rows is not None:
             sentences.append(f"the {name} of a group of {rows:,} rows is typically off by about {error / rows:,.3g}")
         else:
             few = [f"{error / size:,.3g} for {size:,} rows" for size in (100, 1000, 10_000)]
             sentences.append(f"the {name} is typically off by about {', '.join(few)} in a group")
+    if ranks:
+        far = f"{min(ranks):,.3g}" if min(ranks) == max(ranks) else f"{min(ranks):,.3g} to {max(ranks):,.3g}"
+        sentences.append(f"a quantile typically lies beside the true one by at most {far} rows")
     head, *rest = sentences
     return [f"With ε = {display(epsilon)} {head}", *rest]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from adyton.statistics.figures import Figures
     from adyton.statistics.numbers_release import NumbersRelease
 
-_NAMED = 5
+_NAMED, _TOLD = 5, 8
 
 
 def explanation(release: NumbersRelease) -> Explanation:
@@ -37,7 +37,8 @@ def explanation(release: NumbersRelease) -> Explanation:
 
 def _errors(release: NumbersRelease) -> str:
     found = [one for one in release.figures() if one.known]
-    words = [f"{one.name} ± {float(np.sqrt(np.mean(one.error**2))):,.3g} ({one.kind} bounds)" for one in found]
+    words = [f"{one.name} ± {float(np.sqrt(np.mean(one.error**2))):,.3g} ({one.kind} bounds)" for one in found[:_TOLD]]
+    words += [f"{len(found) - _TOLD} more"] if len(found) > _TOLD else []
     kinds = {one.kind for one in found}
     meaning = "Of 100 releases made in this way, 95 have the true number inside exact bounds."
     if "approximate" in kinds:

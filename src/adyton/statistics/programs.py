@@ -187,6 +187,8 @@ class SharesAndChoice(Program):
 
     def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
         """Of both, with their parts of the budget."""
+        if not asked.task.quantiles or set(names_of(asked.task.quantiles)) >= set(asked.task.statistics):
+            return {}
         return Shares().errors(asked, epsilon * self.shares) | Choice().errors(asked, epsilon * (1 - self.shares))
 
     def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:

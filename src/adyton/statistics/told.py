@@ -85,7 +85,8 @@ def _quantiles(asked: Asked, known: dict[str, Part], confidence: float) -> list[
         own = float(part.epsilon) / len(asked.task.quantiles)
         beside = 0.0 if coarse is None else float(coarse.epsilon)
         numbers = None if coarse is None else coarse.numbers
-        return chosen_figures(asked, part.numbers, numbers, (own, beside), confidence)
+        rising = np.sort(part.numbers, axis=1)  # a later quantile is never below an earlier one
+        return chosen_figures(asked, rising, numbers, (own, beside), confidence)
     if "curve" in known:
         part = known["curve"]
         return curve_figures(asked, np.asarray(part.numbers, dtype=float), part.error, confidence)
