@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "adyton"
 GROUND = "ground"
 """All modules that lie directly in the package."""
 
-UPWARD = {"release": {"report"}, "learning": {"report"}, "marginals": {"report"}}
+UPWARD = {"release": {"report"}, "learning": {"report"}, "marginals": {"report"}, "statistics": {"report"}}
 """A release, or a model, shows itself when it is asked to, with what stands above it; nothing else calls upwards."""
 
 _WIDTH, _STEP, _BOX = 960, 92, (132, 42)

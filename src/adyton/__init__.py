@@ -145,11 +145,11 @@ if TYPE_CHECKING:
     from adyton.tasks import Marginals as Marginals
     from adyton.tasks import Mean as Mean
     from adyton.tasks import Quantiles as Quantiles
+    from adyton.tasks import QueryList as QueryList
+    from adyton.tasks import Ranges as Ranges
     from adyton.tasks import Sum as Sum
     from adyton.tasks import Summary as Summary
     from adyton.tasks import Variance as Variance
-    from adyton.tasks import QueryList as QueryList
-    from adyton.tasks import Ranges as Ranges
 
 
 def __getattr__(name: str) -> Any:

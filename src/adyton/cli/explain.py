@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,21 +49,12 @@ def command(
         from adyton.report.pictures import check_ending
 
         check_ending(picture)
-    if file is not None and _is_classifier(file):
-        if picture is not None or workload is not None or dimensions is not None:
-            raise BadInput(f"{file} is a classifier: --picture, --workload and --dimensions are for selectors.")
-        _show_classifier(file, as_json=as_json)
-        return
-    if file is not None and _holds_tables(file):
-        if picture is not None or workload is not None or dimensions is not None:
-            raise BadInput(f"{file} is a release of tables: --picture, --workload and --dimensions are for selectors.")
-        _show_tables(file, as_json=as_json)
-        return
-    if file is not None and _holds_numbers(file):
-        if picture is not None or workload is not None or dimensions is not None:
-            raise BadInput(f"{file} is a release of numbers: --picture, --workload and --dimensions are for selectors.")
-        _show_numbers(file, as_json=as_json)
-        return
+    for is_one, show, what in _SHOWN if file is not None else ():
+        if is_one(file):
+            if picture is not None or workload is not None or dimensions is not None:
+                raise BadInput(f"{file} is {what}: --picture, --workload and --dimensions are for selectors.")
+            show(file, as_json=as_json)
+            return
     release = None if file is None else _release_in(file)
     if release is not None:
         if picture is not None or workload is not None or dimensions is not None:
@@ -272,3 +264,11 @@ def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left
     out().print(f"ε = {display(Fraction(choice['left']['exact']))} {left} for {name}.")
     for note in choice["notes"]:
         out().print(printable(f"Note: {note}"))
+
+
+_SHOWN: tuple[tuple[Callable[[Path], bool], Callable[..., None], str], ...] = (
+    (_is_classifier, _show_classifier, "a classifier"),
+    (_holds_tables, _show_tables, "a release of tables"),
+    (_holds_numbers, _show_numbers, "a release of numbers"),
+)
+"""What a file can be besides a release of cells or a selector."""

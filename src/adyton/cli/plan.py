@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli import asked
+from adyton.cli import asked, asked_numbers
 from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
+from adyton.cli.numbers_plan import show_plan
 from adyton.cli.options import FiguresAsJson, Quiet, SchemaFile
 from adyton.errors import BadInput
 from adyton.exact import as_number, display, positive
@@ -30,6 +31,14 @@ def command(
     marginals: asked.Marginals = None,
     attributes: asked.Attributes = None,
     queries: asked.QueryFile = None,
+    sum_of: asked_numbers.Sum = None,
+    mean: asked_numbers.Mean = None,
+    quantiles: asked_numbers.Quantiles = None,
+    at: asked_numbers.At = None,
+    variance: asked_numbers.Variance = None,
+    summary: asked_numbers.Summary = None,
+    by: asked_numbers.By = None,
+    group_rows: asked_numbers.GroupRows = None,
     epsilon: Annotated[list[str] | None, typer.Option(help="A budget to look at; can be given again.")] = None,
     error: Annotated[
         str | None, typer.Option(help="Find the least ε whose typical error of an answer is at most this.")
@@ -47,14 +56,24 @@ def command(
     from adyton.schema import Schema
     from adyton.schema.accepting import accepts
     from adyton.session.misfits import misfits_share
+    from adyton.session.numbers_outlook import NumbersOutlook
+    from adyton.session.releasing_numbers import asked_of
     from adyton.session.tables_outlook import outlook_of
 
-    task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
+    given = {"sum": sum_of, "mean": mean, "quantiles": quantiles, "variance": variance, "summary": summary}
+    numbers = asked_numbers.numbers_of(given, at, by, group_rows)
+    task = asked.one_of(asked.task_of(histogram, ranges, cdf, marginals, attributes, queries), numbers)
     if task is None:
-        raise BadInput(f"say what you would release: {asked.TASKS}.")
+        raise BadInput(f"say what you would release: {asked.TASKS}; or {asked_numbers.TASKS}.")
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)
     declared = Schema.from_toml(schema)
     part = misfits_share(misfits, from_text=True)  # the data are not known: as for a CSV file, which needs most
+    if numbers is not None:
+        if picture is not None:
+            raise BadInput("--picture is not for sums, means and quantiles. Leave it out; --json has all figures.")
+        asked_for = asked_of(numbers, declared, asked.options_of(option))
+        show_plan(NumbersOutlook(asked_for, algorithm, part), budgets, error, as_json=as_json, quiet=quiet)
+        return
     outlook = outlook_of(task, declared, algorithm, asked.options_of(option), part)
     accepted = {name: accepts(one) for name, one in outlook.schema.attributes.items()}
     with progress("computing errors", quiet=quiet or as_json):

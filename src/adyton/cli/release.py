@@ -88,16 +88,13 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Release counts, ranges, marginals, sums, means or quantiles under differential privacy."""
-    from adyton.marginals import tables_file, tables_saving
     from adyton.marginals.tables_release import TablesRelease
-    from adyton.release import Release, files
+    from adyton.release import Release
     from adyton.release.presentation import Look
-    from adyton.release.saving import REPLACEABLE
     from adyton.release.staging import staged
     from adyton.schema import Schema
     from adyton.session import Session
     from adyton.session.releasing_tables import measures_tables
-    from adyton.statistics import numbers_file, numbers_saving
     from adyton.statistics.numbers_release import NumbersRelease
 
     task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
@@ -120,11 +117,8 @@ def command(
     amount = budget(epsilon, "--epsilon")
     check_folder(out_folder, (data, data.rpartition("#")[0], schema, queries, ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet)
-    ours, files_of = (tables_file.says_so, tables_saving.REPLACEABLE) if many else (files.says_so, REPLACEABLE)
-    if numbers is not None:
-        ours, files_of = numbers_file.says_so, numbers_saving.REPLACEABLE
-    replaces = files_of if overwrite else ()
-    folder = staged(out_folder, replaces=replaces, ours=ours) if out_folder else nullcontext()
+    ours, replaces = _kept_in_folders(task, many=many)
+    folder = staged(out_folder, replaces=replaces if overwrite else (), ours=ours) if out_folder else nullcontext()
     with termination_interrupts(), folder as place:
         words = accept or ()
         session = Session(data, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words)
@@ -149,6 +143,18 @@ def command(
             made = make_rows(release, float(release.estimate.sum()), rows, rows_count, quiet=quiet or as_json)
             if not (quiet or as_json):
                 notes().print(printable(made), soft_wrap=True)
+
+
+def _kept_in_folders(task: Task | None, *, many: bool) -> tuple[Callable[[Path], bool], tuple[str, ...]]:
+    """How to know a folder with a release of this kind, and the files that are in it."""
+    from adyton.marginals import tables_file, tables_saving
+    from adyton.release import files, saving
+    from adyton.statistics import numbers_file, numbers_saving
+    from adyton.tasks import NumbersTask
+
+    if isinstance(task, NumbersTask):
+        return numbers_file.says_so, numbers_saving.REPLACEABLE
+    return (tables_file.says_so, tables_saving.REPLACEABLE) if many else (files.says_so, saving.REPLACEABLE)
 
 
 def _check_count(others: Sequence[str]) -> None:

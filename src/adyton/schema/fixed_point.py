@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from adyton.errors import BadInput
 from adyton.schema.attributes import Attribute
@@ -83,7 +84,7 @@ def cell_middles(attribute: Integer | Numeric) -> list[Fraction]:
     """
     edges = cell_edges(attribute)
     last = 1 if isinstance(attribute, Integer) else 0
-    return [(left + right - last) / 2 for left, right in zip(edges, edges[1:], strict=False)]
+    return [(left + right - last) / 2 for left, right in pairwise(edges)]
 
 
 def cell_edges(attribute: Integer | Numeric) -> list[Fraction]:

@@ -27,8 +27,8 @@ from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.session.epsilon import Epsilon
 from adyton.session.misfits import MisfitCount
-from adyton.session.opening import declared_schema, total_budget
 from adyton.session.numbers_outlook import NumbersOutlook, NumbersPreview
+from adyton.session.opening import declared_schema, total_budget
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview
 from adyton.session.releasing_numbers import asked_of, release_numbers

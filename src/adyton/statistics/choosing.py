@@ -15,6 +15,7 @@ from adyton.statistics.programs import PROGRAMS, Program
 
 AUTO = "auto"
 
+
 @dataclass(frozen=True, eq=False)
 class Weighed:
     """The programs that could run, with the error of each statistic, and the one that is best."""
@@ -97,5 +98,7 @@ def rows_needed(asked: Asked, errors: Mapping[str, float]) -> str:
         return f"A group needs about {least:,} rows for a mean that is off by 5% of the range; smaller ones tell less."
     if asked.task.quantiles:
         least = math.ceil(max(errors[name] for name in asked.task.statistics if name.endswith("%")) * 20)
-        return f"A group needs about {least:,} rows for quantiles that are off by 5% of its rows; smaller ones tell less."
+        return (
+            f"A group needs about {least:,} rows for quantiles that are off by 5% of its rows; smaller ones tell less."
+        )
     return ""

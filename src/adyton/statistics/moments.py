@@ -1,17 +1,18 @@
 """Counts, means and variances from noisy numbers of rows at a few points between the bounds.
 
 What is measured are rows at points: for :class:`~adyton.kernel.transforms.sums.ShareRows` the ends (and the middle)
-between which every row was shared out, for a histogram its cells. The numbers of rows, Σ u and Σ u² (u is 0 at the lower
-bound and 1 at the upper one) are sums of them with public weights, and all have noise of the same scale.
+between which every row was shared out, for a histogram its cells. The number of rows, Σ u and Σ u² (u is 0 at the lower
+bound, 1 at the upper one) are sums of them with public weights, and all have noise of the same scale.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from adyton.arrays import Reals
+from adyton.arrays import Flags, Reals
 from adyton.remembered import cached_property
 from adyton.statistics.figures import Figures
 from adyton.statistics.laplace_sums import radius, tail
@@ -122,9 +123,8 @@ class NoisyMoments:
         return Figures("deviation", root, np.sqrt(found.lower), np.sqrt(found.upper), error, "approximate")
 
 
-def _edge(refused: object, low: Reals, high: Reals) -> Reals:
+def _edge(refused: Callable[[Reals], Flags], low: Reals, high: Reals) -> Reals:
     """Where, from *low* on, places are no longer refused; *high* if all are."""
-    assert callable(refused)
     bad = refused(low)
     start, end = low.copy(), high.copy()
     for _ in range(_HALVINGS):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adyton.arrays import Reals
 from adyton.release.explanation import Explanation, budget_in_words
 from adyton.statistics.programs import PROGRAMS
 
@@ -69,7 +70,7 @@ def noisy_groups(release: NumbersRelease) -> list[int]:
     return [int(line) for line in np.flatnonzero(np.any([(one.lower < 0) & (one.upper > 0) for one in sums], axis=0))]
 
 
-def _span(one: Figures) -> np.ndarray:  # type: ignore[type-arg]
+def _span(one: Figures) -> Reals:
     return np.asarray(one.upper - one.lower)
 
 

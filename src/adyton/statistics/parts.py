@@ -51,8 +51,7 @@ class Part:
         width = width_of(kind, asked)
         flat: list[Any] = []
         for line in lines:
-            line = of_kind(list, line, "numbers")
-            if len(line) not in width:
+            if len(of_kind(list, line, "numbers")) not in width:
                 raise BadInput(f"a group has {len(line)} numbers of the kind {kind}")
             flat += line
         if len(lines) != asked.groups or len({len(line) for line in lines}) != 1:
@@ -64,7 +63,7 @@ class Part:
         if not all(type(one) is int and one.bit_length() <= _MOST_BITS for one in flat):
             raise BadInput("there is a number that is not whole")
         numbers = whole_array(flat, shape)
-        if kind == "quantiles" and not (0 <= min(flat) and max(flat) < asked.attribute.base_size):
+        if kind == "quantiles" and not (min(flat) >= 0 and max(flat) < asked.attribute.base_size):
             raise BadInput("a chosen cell is none of the attribute")
         return cls(kind, numbers, epsilon, error)
 

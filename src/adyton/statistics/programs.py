@@ -1,4 +1,4 @@
-"""Programs for numbers: what each measures, what it is good for, and the error to expect of it before anything is spent.
+"""Programs for numbers: what each measures, and the error to expect of it before anything is spent.
 
 Errors are told in units that do not depend on the data: of a sum in its own unit; of a mean times the rows of the group
 (and of a variance likewise), because they fall with the rows; of a quantile in rows between it and what was chosen.
@@ -54,6 +54,8 @@ class Program(ABC):
 
 
 class Sums(Program):
+    """Sums by themselves."""
+
     name, words = "sums", "adds up the values of each group and adds noise for the largest value"
 
     def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
@@ -66,6 +68,8 @@ class Sums(Program):
 
 
 class Shares(Program):
+    """Count, mean and variance from one measurement."""
+
     name = "shares"
     words = "shares out each row between the bounds, so that count, mean and variance come from one measurement"
 
@@ -83,6 +87,8 @@ class Shares(Program):
 
 @dataclass(frozen=True)
 class Choice(Program):
+    """Quantiles, each chosen by itself."""
+
     name = "choice"
     words = "chooses the cell of each quantile by permute-and-flip, and counts coarse parts for its bounds"
     coarse: ClassVar[Fraction] = Fraction(1, 10)
@@ -181,6 +187,8 @@ class Cells(Curve):
 
 @dataclass(frozen=True)
 class SharesAndChoice(Program):
+    """Moments and quantiles, each by what suits it."""
+
     name = "shares-and-choice"
     words = "shares out rows for count, mean and deviation, and chooses the cells of the quantiles"
     shares: ClassVar[Fraction] = Fraction(2, 5)

@@ -47,28 +47,38 @@ def chosen_figures(
 def _around(
     asked: Asked, cells: IntegerArray, coarse: IntegerArray | None, far: float, noise: float
 ) -> tuple[Reals, Reals]:
-    """The values between which so many rows lie on either side of a cell, by cautious coarse counts."""
+    """The values between which, for all that the coarse counts say, so many rows lie on either side of a cell."""
     edges = asked.edges
-    first, last = np.full(len(cells), edges[0]), np.full(len(cells), edges[-1])
     if coarse is None:
-        return first, last
-    borders = edges[coarse_borders(asked)]
-    for group, cell in enumerate(cells.tolist()):
-        rows = np.maximum(coarse[group].astype(float) - noise, 0.0)
-        upto = np.concatenate([[0.0], np.cumsum(rows)])
-        left, right = np.interp([edges[cell], edges[cell + 1]], borders, upto)
-        first[group] = _back(left - far, upto, borders)
-        last[group] = -_back(upto[-1] - right - far, upto[-1] - upto[::-1], -borders[::-1])
-    return np.minimum(first, edges[cells]), np.maximum(last, edges[cells + 1])
+        return np.full(len(cells), edges[0]), np.full(len(cells), edges[-1])
+    borders, rows = edges[coarse_borders(asked)], coarse.astype(float)
+    first = _outwards(rows, borders, edges[cells], far, noise)
+    last = -_outwards(rows[:, ::-1], -borders[::-1], -edges[cells + 1], far, noise)
+    below = np.searchsorted(edges, first, side="right") - 1  # within a cell no value is told from another
+    above = np.searchsorted(edges, last, side="left")
+    return edges[np.maximum(below, 0)], edges[np.minimum(above, len(edges) - 1)]
 
 
-def _back(rank: float, upto: Reals, borders: Reals) -> float:
-    """The least place that has at most so many rows before it."""
-    if rank <= 0:
-        return float(borders[0])
-    place = int(np.searchsorted(upto, rank, side="left"))
-    part = (rank - upto[place - 1]) / (upto[place] - upto[place - 1])
-    return float(borders[place - 1] + part * (borders[place] - borders[place - 1]))
+def _outwards(rows: Reals, borders: Reals, start: Reals, far: float, noise: float) -> Reals:
+    """How far down to go from a place until *far* rows lie between, if they lie as densely as the coarse counts say.
+
+    The density is the largest that parts below the place have together, less the noise that such a sum may well have
+    (three times its scale, times the root of how many are added up).
+    """
+    parts = rows.shape[1]
+    own = np.clip(np.searchsorted(borders, start, side="left") - 1, 0, parts - 1)
+    lines, density = np.arange(len(start)), np.zeros(len(start))
+    passed, weight = np.zeros(len(start)), np.zeros(len(start))
+    for step in range(parts):
+        part = np.maximum(own - step, 0)
+        top = np.minimum(borders[part + 1], start)
+        share = np.where(own >= step, (top - borders[part]) / (borders[part + 1] - borders[part]), 0.0)
+        passed += rows[lines, part] * share
+        weight += share**2
+        width = np.maximum(start - borders[part], 1e-300)
+        density = np.maximum(density, (passed - 3 * noise * np.sqrt(weight)) / width)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.maximum(start - far / density, borders[0])
 
 
 def coarse_borders(asked: Asked) -> IntegerArray:

@@ -90,15 +90,17 @@ def _share(span: int, degree: int, point: int, sums: Sequence[IntegerArray]) -> 
     """Σ C(d, j)·k^j·(M − k)^(d−j), multiplied out."""
     times = math.comb(degree, point)
     terms = [
-        times * math.comb(degree - point, power) * (-1) ** power * span ** (degree - point - power) * sums[point + power]
+        times
+        * math.comb(degree - point, power)
+        * (-1) ** power
+        * span ** (degree - point - power)
+        * sums[point + power]
         for power in range(degree - point + 1)
     ]
     return np.asarray(sum(terms[1:], start=terms[0]))
 
 
-def _outcome(
-    step: str, shape: tuple[int, ...], compute: Callable[[Any], IntegerArray], stability: int
-) -> Outcome:
+def _outcome(step: str, shape: tuple[int, ...], compute: Callable[[Any], IntegerArray], stability: int) -> Outcome:
     return Outcome(
         step, (VectorShape(shape),), lambda table: [PrivateVector(lambda: compute(table))], stability=stability
     )
