@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adyton.cli.console import out, plain_table, print_json, printable, progress
+from adyton.cli.numbers_delivery import explain_numbers
 from adyton.errors import BadInput
 from adyton.exact import as_number
 
@@ -49,8 +51,8 @@ def command(
         from adyton.report.pictures import check_ending
 
         check_ending(picture)
-    for is_one, show, what in _SHOWN if file is not None else ():
-        if is_one(file):
+    for module, show, what in _SHOWN if file is not None else ():
+        if import_module(module).says_so(file):
             if picture is not None or workload is not None or dimensions is not None:
                 raise BadInput(f"{file} is {what}: --picture, --workload and --dimensions are for selectors.")
             show(file, as_json=as_json)
@@ -139,12 +141,6 @@ def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsi
     return choice
 
 
-def _is_classifier(file: Path) -> bool:
-    from adyton.learning.classifier_file import says_so
-
-    return says_so(file)
-
-
 def _show_classifier(file: Path, *, as_json: bool) -> None:
     from adyton.learning import FittedClassifier
 
@@ -155,12 +151,6 @@ def _show_classifier(file: Path, *, as_json: bool) -> None:
         return
     for line in str(fitted.explain()).splitlines():
         out().print(printable(line), soft_wrap=True)
-
-
-def _holds_tables(file: Path) -> bool:
-    from adyton.marginals.tables_file import says_so
-
-    return says_so(file)
 
 
 def _show_tables(file: Path, *, as_json: bool) -> None:
@@ -190,27 +180,6 @@ def _show_tables(file: Path, *, as_json: bool) -> None:
     out().print(table)
     if len(errors) > _LISTED:
         out().print(f"… and {len(errors) - _LISTED:,} more tables; --json has all of them.")
-
-
-def _holds_numbers(file: Path) -> bool:
-    from adyton.statistics.numbers_file import says_so
-
-    return says_so(file)
-
-
-def _show_numbers(file: Path, *, as_json: bool) -> None:
-    """Why this program ran, how far off the numbers are, and all of them."""
-    from adyton.cli.numbers_delivery import show
-    from adyton.statistics.numbers_release import NumbersRelease
-    from adyton.statistics.numbers_saving import answers
-
-    release = NumbersRelease.load(file)
-    if as_json:
-        print_json({"explanation": list(release.explain().paragraphs), "answers": answers(release)})
-        return
-    for paragraph in release.explain().paragraphs:
-        out().print(printable(paragraph), soft_wrap=True)
-    show(release, _LISTED)
 
 
 def _release_in(file: Path) -> Release | None:
@@ -266,9 +235,9 @@ def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left
         out().print(printable(f"Note: {note}"))
 
 
-_SHOWN: tuple[tuple[Callable[[Path], bool], Callable[..., None], str], ...] = (
-    (_is_classifier, _show_classifier, "a classifier"),
-    (_holds_tables, _show_tables, "a release of tables"),
-    (_holds_numbers, _show_numbers, "a release of numbers"),
+_SHOWN: tuple[tuple[str, Callable[..., None], str], ...] = (
+    ("adyton.learning.classifier_file", _show_classifier, "a classifier"),
+    ("adyton.marginals.tables_file", _show_tables, "a release of tables"),
+    ("adyton.statistics.numbers_file", explain_numbers, "a release of numbers"),
 )
-"""What a file can be besides a release of cells or a selector."""
+"""What a file can be besides a release of cells or a selector: the module that knows, how it is shown, its name."""

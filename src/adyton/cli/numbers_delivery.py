@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adyton.cli.console import InterruptedRelease, notes, out, plain_table, print_json, printable
@@ -77,6 +78,20 @@ def show(release: NumbersRelease, most: int | None = None) -> None:
     left = len(release.groups) - (most or len(release.groups))
     if left > 0:
         out().print(f"… and {left:,} more groups; the folder has all of them.")
+
+
+def explain_numbers(file: Path, *, as_json: bool) -> None:
+    """Why a program ran, how far off the numbers are, and all of them."""
+    from adyton.statistics.numbers_release import NumbersRelease
+    from adyton.statistics.numbers_saving import answers
+
+    release = NumbersRelease.load(file)
+    if as_json:
+        print_json({"explanation": list(release.explain().paragraphs), "answers": answers(release)})
+        return
+    for paragraph in release.explain().paragraphs:
+        out().print(printable(paragraph), soft_wrap=True)
+    show(release, _SHOWN)
 
 
 def _put_down(release: NumbersRelease, place: Place | None) -> SavedNumbers | None:

@@ -49,7 +49,7 @@ def radius(scales: Reals, confidence: float) -> Reals:
         middle = (low + high) / 2
         beyond = tail(scales, middle) > 1 - confidence
         low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
-    return high
+    return np.asarray(high)
 
 
 def _apart(scales: Reals) -> Reals:

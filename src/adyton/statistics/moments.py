@@ -52,7 +52,7 @@ class NoisyMoments:
     @cached_property
     def _known_rows(self) -> Reals:
         """At least as many as noise alone would show: a divisor for errors."""
-        return np.maximum(self.total, self.scale * np.sqrt(2 * self.places.size))
+        return np.asarray(np.maximum(self.total, self.scale * np.sqrt(2 * self.places.size)))
 
     def count(self, confidence: float) -> Figures:
         """The rows that have a number, with exact bounds."""

@@ -15,22 +15,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from adyton.arrays import Reals
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import Mechanism, QuantileCells, VectorLaplace
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Measurement, Partition, Prefix
 from adyton.statistics.asked import Asked
+from adyton.statistics.moment_errors import moment_errors, points
 from adyton.statistics.parts import Part
 from adyton.statistics.quantile_figures import coarse_borders, names_of, rank_scale
 from adyton.whole import IntegerArray
 
 Step = Callable[[], Part]
 """A measurement that was found to be possible, and its answer."""
-_MOMENTS = ("count", "mean", "variance", "deviation")
-_TYPICAL = 0.25
-"""Where between the bounds a mean is taken to lie for errors: those elsewhere differ from it by a fifth at most."""
 
 
 class Program(ABC):
@@ -75,12 +72,12 @@ class Shares(Program):
 
     def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
         """Of 2 points, or of 3 where squares are asked for."""
-        places, squares = _points(asked)
+        places, squares = points(asked)
         return moment_errors(asked, places, squares, float(epsilon))
 
     def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
         """One vector."""
-        degree = len(_points(asked)[0]) - 1
+        degree = len(points(asked)[0]) - 1
         shares = source.shares(asked.task.attribute, asked.task.by, degree=degree)
         return [_measured("shares", source, shares, degree + 1, epsilon)]
 
@@ -208,27 +205,6 @@ class SharesAndChoice(Program):
 PROGRAMS: dict[str, Program] = {
     one.name: one for one in (Sums(), Shares(), Choice(), Curve(), Cells(), SharesAndChoice())
 }
-
-
-def moment_errors(asked: Asked, places: Reals, squares: Reals, epsilon: float) -> dict[str, float]:
-    """The standard errors that come from noise of the scale 1/ε at points: of a count, and of moments times rows."""
-    width, noise, place = asked.grid.width, math.sqrt(2) / epsilon, _TYPICAL
-    spread = place * (1 - place) / 2  # half of what it can be at most
-    moved = squares - 2 * place * places + place**2 - spread
-    variance = width**2 * noise * float(np.sqrt((moved**2).sum()))
-    return {
-        "count": noise * math.sqrt(places.size),
-        "mean": width * noise * float(np.sqrt(((places - place) ** 2).sum())),
-        "variance": variance,
-        "deviation": variance / (2 * width * math.sqrt(spread)),
-    }
-
-
-def _points(asked: Asked) -> tuple[Reals, Reals]:
-    """The points between which rows are shared out, and what a row at each adds to Σ u²."""
-    if {"variance", "deviation"} & set(asked.task.statistics):
-        return np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.0, 1.0])
-    return np.array([0.0, 1.0]), np.array([0.0, 1.0])
 
 
 def _cells(source: TableSource, asked: Asked) -> VectorSource:
