@@ -65,6 +65,13 @@ def test_dirty_rows_add_up_exactly(outside):
         assert [int(one) for one in everything] == [alone[0][0], alone[1][0]]
 
 
+def test_the_longest_squares_are_exact():
+    """Beyond 2⁵³, where doubles lose digits."""
+    values = [99_999_999, 99_999_998, 94_906_267, 94_906_269, 1]
+    table = open_table(pyarrow.table({"x": values}), Schema({"x": Integer(0, 99_999_999)}))
+    assert [int(one) for one in table.power_sums("x", (), 2)] == [5, sum(values), sum(value**2 for value in values)]
+
+
 def test_texts_are_numbers_where_the_schema_says_so():
     schema = Schema({"x": Numeric(0, 10, bins=2)})
     table = open_table(pyarrow.table({"x": ["1.5", " 2 ", "many", "", None]}), schema)

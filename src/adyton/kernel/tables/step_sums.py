@@ -24,8 +24,8 @@ from adyton.schema import Integer, Numeric, Schema
 from adyton.schema.fixed_point import FixedPoint
 from adyton.whole import IntegerArray, whole_array
 
-_HALF = 1 << 27
-"""Squares are added up in two parts below this, none of which can wrap around before 2³⁶ rows."""
+_BITS = 27
+"""Squares are added up in two parts of so many bits, by shifting and masking: engines divide in doubles."""
 
 
 def step_table(
@@ -74,7 +74,7 @@ def sums_by_cell(rows: Any, squares: bool) -> Any:
     sums = {"steps": steps.sum()}
     if squares:
         square = steps * steps
-        sums |= {"high": (square // _HALF).sum(), "low": (square % _HALF).sum()}
+        sums |= {"high": (square >> _BITS).sum(), "low": (square & ((1 << _BITS) - 1)).sum()}
     return rows.group_by("cell").aggregate(
         rows=rows.count().cast("string"), **{name: total.cast("string") for name, total in sums.items()}
     )
@@ -89,5 +89,5 @@ def power_sums(fetched: Mapping[str, Array], cells: int, squares: bool) -> list[
             found[name][int(cell)] = int(Fraction(str(total)))
     columns = [found["rows"], found["steps"]]
     if squares:
-        columns.append([_HALF * high + low for high, low in zip(found["high"], found["low"], strict=True)])
+        columns.append([(high << _BITS) + low for high, low in zip(found["high"], found["low"], strict=True)])
     return [whole_array(column, (cells,)) for column in columns]
