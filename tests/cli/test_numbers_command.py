@@ -60,7 +60,7 @@ def test_planning_needs_no_data(table):
     done = CliRunner().invoke(app, [*given, "--epsilon", "1", "--error", "2", "--no-misfits", "--json"])
     plain = json.loads(done.stdout)
     assert plain["errors"][0]["errors"]["mean"] == pytest.approx(1.118, rel=0.01)
-    assert plain["least_epsilon"]["value"] == pytest.approx(0.559, rel=0.01)
+    assert plain["least_epsilon"]["float"] == pytest.approx(0.559, rel=0.01)
 
 
 @pytest.mark.parametrize(

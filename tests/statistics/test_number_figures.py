@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adyton as ad
+from adyton.errors import BadInput
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import weigh
 from adyton.statistics.laplace_sums import radius, tail
@@ -83,6 +84,15 @@ def test_what_is_chosen():
     assert chosen(ad.Quantiles("y", [part / 100 for part in range(1, 100)])) == "cdf"
     assert chosen(ad.Summary("y")) == "shares-and-choice"
     assert chosen(ad.Summary("x")) == "histogram"  # two values: one histogram serves all
+
+
+def test_ranges_with_too_many_cells():
+    """Sums and means need no cells; for quantiles the sentence says what to do."""
+    wide = ad.Schema({"x": ad.Integer(0, 10**12)})
+    assert weigh(Asked.of(ad.Mean("x"), wide), F(1)).chosen == "shares"
+    for task in (ad.Quantiles("x"), ad.Summary("x")):
+        with pytest.raises(BadInput, match="Declare a larger step"):
+            weigh(Asked.of(task, wide), F(1))
 
 
 @pytest.mark.parametrize("algorithm", ["cdf", "histogram", "choice"])

@@ -12,7 +12,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.remembered import cached_property
 from adyton.schema import Integer, Numeric, Schema
-from adyton.schema.fixed_point import FixedPoint, cell_edges, cell_middles
+from adyton.schema.fixed_point import FixedPoint
 from adyton.tasks import NumbersTask
 
 
@@ -57,13 +57,19 @@ class Asked:
 
     @cached_property
     def middles(self) -> Reals:
-        """The middle of each cell of numbers."""
-        return np.array([float(middle) for middle in cell_middles(self.attribute)])
+        """The middle of each cell of numbers; a cell of a single number is that number."""
+        last = 1 if isinstance(self.attribute, Integer) else 0
+        return np.asarray((self.edges[:-1] + self.edges[1:] - last) / 2)
 
     @cached_property
     def edges(self) -> Reals:
         """Where the cells of numbers begin, and where the last one ends."""
-        return np.array([float(edge) for edge in cell_edges(self.attribute)])
+        one = self.attribute
+        if isinstance(one, Integer):
+            return np.append(np.arange(one.min, one.max + 1, one.step), one.max + 1).astype(float)
+        if one.edges is not None:
+            return np.array(one.edges, dtype=float)
+        return np.linspace(one.min, one.max, one.bins + 1)
 
     @property
     def single(self) -> bool:

@@ -11,7 +11,7 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.messages import no_such
 from adyton.statistics.asked import Asked
-from adyton.statistics.programs import PROGRAMS, Program
+from adyton.statistics.programs import MOST_CELLS, PROGRAMS, Program
 
 AUTO = "auto"
 
@@ -53,10 +53,16 @@ def weigh(asked: Asked, epsilon: Fraction, algorithm: str = AUTO) -> Weighed:
         if algorithm not in PROGRAMS:
             raise BadInput(no_such("algorithm for numbers", algorithm, [AUTO, *PROGRAMS]))
         if not PROGRAMS[algorithm].serves(asked):
-            serving = [name for name, one in PROGRAMS.items() if one.serves(asked)]
+            serving = [name for name, one in PROGRAMS.items() if one.serves(asked)] or ["another task"]
             raise BadInput(f"{algorithm} does not tell the {asked.task}. Name {' or '.join(serving)}, or auto.")
         return Weighed(asked, {algorithm: PROGRAMS[algorithm].errors(asked, epsilon)}, algorithm, named=True)
     found = {name: one.errors(asked, epsilon) for name, one in PROGRAMS.items() if one.serves(asked)}
+    if not found:
+        cells = asked.attribute.base_size
+        raise BadInput(
+            f"{asked.task.attribute} has {cells:,} cells, allowed are {MOST_CELLS:,} for quantiles. Declare a larger step "
+            "or fewer bins in the schema."
+        )
 
     def size(name: str) -> float:
         return sum(math.log(found[name][one]) for one in asked.task.statistics)

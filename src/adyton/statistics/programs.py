@@ -26,6 +26,8 @@ from adyton.statistics.parts import Part
 from adyton.statistics.quantile_figures import coarse_borders, names_of, rank_scale
 from adyton.whole import IntegerArray
 
+MOST_CELLS = 1 << 22
+"""Quantiles are chosen among so many cells at most."""
 Step = Callable[[], Part]
 """A measurement that was found to be possible, and its answer."""
 
@@ -92,7 +94,7 @@ class Choice(Program):
 
     def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
         """√2 times the scale of the ranks that are chosen, at worst."""
-        parts = asked.task.quantiles
+        parts = asked.task.quantiles if asked.attribute.base_size <= MOST_CELLS else ()
         own = float(epsilon * (1 - self.coarse)) / max(1, len(parts))
         return {name: math.sqrt(2) * rank_scale(part, own) for name, part in zip(names_of(parts), parts, strict=True)}
 
@@ -129,6 +131,8 @@ class Curve(Program):
 
     def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
         """The standard error of a count up to a value."""
+        if asked.attribute.base_size > MOST_CELLS or not asked.task.quantiles:
+            return {}
         off = self._off(asked, epsilon)
         return dict.fromkeys(names_of(asked.task.quantiles), off)
 
@@ -162,8 +166,8 @@ class Cells(Curve):
 
     def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
         """Of quantiles, and of moments where every cell is a single number."""
-        found = super().errors(asked, epsilon) if asked.task.quantiles else {}
-        if asked.single:
+        found = super().errors(asked, epsilon)
+        if asked.single and asked.attribute.base_size <= MOST_CELLS:
             places = (asked.middles - asked.grid.lower) / asked.grid.width
             found |= moment_errors(asked, places, places**2, float(epsilon))
             found["sum"] = float(np.sqrt(2 * (asked.middles**2).sum())) / float(epsilon)

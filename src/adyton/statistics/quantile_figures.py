@@ -78,7 +78,7 @@ def _outwards(rows: Reals, borders: Reals, start: Reals, far: float, noise: floa
         width = np.maximum(start - borders[part], 1e-300)
         density = np.maximum(density, (passed - 3 * noise * np.sqrt(weight)) / width)
     with np.errstate(divide="ignore", over="ignore"):
-        return np.maximum(start - far / density, borders[0])
+        return np.asarray(np.maximum(start - far / density, borders[0]))
 
 
 def coarse_borders(asked: Asked) -> IntegerArray:
