@@ -60,8 +60,8 @@ def weigh(asked: Asked, epsilon: Fraction, algorithm: str = AUTO) -> Weighed:
     if not found:
         cells = asked.attribute.base_size
         raise BadInput(
-            f"{asked.task.attribute} has {cells:,} cells, allowed are {MOST_CELLS:,} for quantiles. Declare a larger step "
-            "or fewer bins in the schema."
+            f"{asked.task.attribute} has {cells:,} cells, allowed are {MOST_CELLS:,} for quantiles. Declare a larger "
+            "step or fewer bins in the schema."
         )
 
     def size(name: str) -> float:
