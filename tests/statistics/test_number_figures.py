@@ -35,7 +35,7 @@ def shares_of(values, degree, epsilon, seed):
     return Part("shares", np.rint([point.sum() for point in points] + noise).astype(object), F(str(epsilon)))
 
 
-@pytest.mark.parametrize(("rows", "epsilon"), [(20, 0.5), (300, 0.1), (3000, 1)])
+@pytest.mark.parametrize(("rows", "epsilon"), [(20, 0.5), (3000, 1)])
 def test_bounds_of_means_hold_at_their_rate(rows, epsilon):
     """95 ± 1.5 of 100 for the exact ones, with 4000 seeded trials (4.4 deviations); the error is as told."""
     values = np.clip(np.random.default_rng(rows).gamma(2, 100, rows).astype(int), 0, 1000)
@@ -56,7 +56,7 @@ def test_bounds_of_means_hold_at_their_rate(rows, epsilon):
 
 def test_quantiles_by_choice_hold_theirs_mostly():
     """Groups are trials; the expected rank error is told within a fifth, and approximate bounds hold in 90 of 100."""
-    groups, rows, epsilon = 200, 1500, F(1, 2)
+    groups, rows, epsilon = 150, 1000, F(1, 2)
     schema = ad.Schema({"g": ad.Integer(0, groups - 1), "x": ad.Integer(0, 9999)})
     values = np.clip(np.random.default_rng(8).gamma(2, 1000, rows).astype(int), 0, 9999)
     codes = np.column_stack([np.repeat(np.arange(groups), rows), np.tile(values, groups)])

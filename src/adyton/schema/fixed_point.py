@@ -37,7 +37,7 @@ class FixedPoint:
         """The grid of an attribute of numbers."""
         if not isinstance(attribute, Integer | Numeric):
             raise BadInput(f"a {attribute.kind} attribute has no numbers to add up.")
-        least, most = Fraction(attribute.min), Fraction(attribute.max)
+        least, most = Fraction(str(attribute.min)), Fraction(str(attribute.max))  # 0.1 is one tenth
         width = max(most - least, Fraction(1)) if isinstance(attribute, Integer) else most - least
         step = Fraction(10) ** (_leading_digit(width) + 1 - _DIGITS)
         if isinstance(attribute, Integer):

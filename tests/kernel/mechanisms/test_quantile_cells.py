@@ -73,12 +73,7 @@ def test_wire_and_bad_input():
     one = QuantileCells(4, 3, 1, 4)
     assert encode(decode(encode(one))) == encode(one)
     kernel = Kernel.simulated(np.ones(4, dtype=int), epsilon=1, seed=0)
-    for wrong in (
-        QuantileCells(3, 3, 1, 2),
-        QuantileCells(4, 5, 1, 2),
-        QuantileCells(4, 4, 3, 2),
-        QuantileCells(4, 4, 0, 0),
-    ):
+    for wrong in ((3, 3, 1, 2), (4, 5, 1, 2), (4, 4, 3, 2), (4, 4, 0, 0)):
         with pytest.raises(BadInput):
             kernel.root.select(QuantileCells(*wrong), 1)
     assert kernel.spent == 0
