@@ -159,7 +159,7 @@ class Walk:
         """Add up one attribute; the matrix says what one row more adds."""
         name = self._attribute(node)
         matrix = (VALUES[name].astype(object) * node.matrix.sum(axis=0)).reshape(1, -1)
-        self.derive(node, node.handle.sums(name), matrix, max(VALUES[name]))
+        self.derive(node, node.handle.sums(name), matrix, int(max(VALUES[name])))
 
     def shares(self, node: Node) -> None:
         """Share out rows between the bounds of one attribute, by the other one if it is there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,7 +40,7 @@ def numbers_of(
     """The one task about numbers that was asked for; None for none."""
     from adyton import tasks
 
-    kinds = {
+    kinds: dict[str, Callable[..., NumbersTask]] = {
         "sum": tasks.Sum,
         "mean": tasks.Mean,
         "variance": tasks.Variance,
