@@ -62,11 +62,9 @@ def test_the_epsilon_for_an_error_is_printed_as_a_decimal(session):
 @pytest.mark.parametrize(
     ("option", "way"),
     [
-        ("--mean", "--histogram A --out FOLDER: the mean is value × count"),
-        ("--average", "divided by the sum of the counts"),
-        ("--sum", "the sum is value × count"),
-        ("--median", "--cdf A: the median is the first value"),
-        ("--quantiles", "--cdf A"),
+        ("--average", "--mean A has the mean"),
+        ("--median", "--quantiles A --at median"),
+        ("--std", "--variance A"),
         ("--max", "one person's own"),
         ("--group-by", "--histogram department,sex"),
         ("--eps", "--epsilon 0.5"),

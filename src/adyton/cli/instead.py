@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_MEAN = "release --histogram A --out FOLDER: the {word} is value × count, added up over the lines of estimate.csv{rest}"
 _WAYS: Mapping[tuple[str, ...], str] = {
-    ("mean", "average", "avg"): _MEAN.format(word="mean", rest=" and divided by the sum of the counts"),
-    ("sum",): _MEAN.format(word="sum", rest=""),
-    ("median", "quantile", "quantiles", "percentile", "percentiles", "quartiles"): (
-        "release --cdf A: the median is the first value whose count reaches half of the last one, and other quantiles "
-        "likewise"
+    ("average", "avg"): "--mean A has the mean of an attribute, and --by B those of groups",
+    ("total-of", "add"): "--sum A has the sum of an attribute, and --by B those of groups",
+    ("median", "quantile", "percentile", "percentiles", "quartiles", "deciles"): (
+        "--quantiles A --at median has the median; --at quartiles, deciles or 0.1,0.9 has others"
     ),
     ("min", "max", "minimum", "maximum"): (
         "a smallest or largest value would be one person's own; release --cdf A and read where the counts begin and end"
     ),
-    ("variance", "std", "deviation", "stdev"): (
-        "release --histogram A: mean and variance follow from the values and counts of estimate.csv"
+    ("std", "deviation", "stdev"): "--variance A has the standard deviation, too",
+    ("group-by", "groupby", "group"): (
+        "name several attributes together, as in --histogram department,sex; for numbers, --mean A --by department,sex"
     ),
-    ("by", "group-by", "groupby", "group"): "name several attributes together, as in --histogram department,sex",
     ("filter", "query"): '--where "age >= 65" keeps some of the rows',
     ("eps", "budget", "privacy"): "the budget is --epsilon 0.5",
     ("output", "folder", "directory"): "--out FOLDER writes a report, a CSV and a JSON file",

@@ -46,8 +46,8 @@ class NumbersRelease:
     >>> rows = pandas.DataFrame({"age": [20, 40] * 5000, "sex": ["F", "F", "M", "M"] * 2500})
     >>> schema = ad.Schema({"age": ad.Integer(0, 100), "sex": ad.Categorical(["F", "M"])})
     >>> release = ad.Session(rows, schema=schema, epsilon=1).release(ad.Mean("age", by="sex"), epsilon=1)
-    >>> release.to_frame()["mean"].round().tolist(), release.value("mean", "F").round()
-    ([30.0, 30.0], 30.0)
+    >>> release.to_frame()["mean"].round().tolist(), round(release.value("mean", "F"))
+    ([30.0, 30.0], 30)
     """
 
     schema: Schema
