@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 _WAYS: Mapping[tuple[str, ...], str] = {
     ("average", "avg"): "--mean A has the mean of an attribute, and --by B those of groups",
-    ("total-of", "add"): "--sum A has the sum of an attribute, and --by B those of groups",
     ("median", "quantile", "percentile", "percentiles", "quartiles", "deciles"): (
         "--quantiles A --at median has the median; --at quartiles, deciles or 0.1,0.9 has others"
     ),
