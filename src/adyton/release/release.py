@@ -19,11 +19,12 @@ from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Queries
 from adyton.release import files, saving
 from adyton.release.cell_rows import CellRows
-from adyton.release.cell_tables import cell_errors, cell_table, unbiased_table
+from adyton.release.cell_tables import cell_errors, cell_table, together, unbiased_table
 from adyton.release.explanation import Explanation
 from adyton.release.interval import Interval
 from adyton.release.intervals import NoiseModel
 from adyton.release.misfits import Misfits
+from adyton.release.one_slice import Slice
 from adyton.release.one_table import Table
 from adyton.release.presentation import Look
 from adyton.release.receipt import Receipt
@@ -35,7 +36,7 @@ from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.selection.choice import Choice
 from adyton.selection.chosen import Chosen
-from adyton.tasks import Task, as_queries
+from adyton.tasks import Marginals, Task, as_queries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -152,6 +153,27 @@ class Release(Released):
             lower=found.lower.reshape(shape),
             upper=found.upper.reshape(shape),
         )
+
+    def slice_counts(self, part: Slice) -> Reals:
+        """The estimated counts of some cells of one attribute: sums of the estimate."""
+        sums = part.widened(Identity(part.cells.stop - part.cells.start), self.schema) @ self.estimate
+        return np.asarray(sums, dtype=np.float64)
+
+    def slice_bounds(self, queries: Queries, confidence: float, *, part: Slice) -> Interval:
+        """Bounds on sums of them."""
+        return self.noise.interval(part.widened(queries, self.schema), confidence)
+
+    def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
+        """Bounds on all cells of a table that hold at the same time."""
+        return together(self, group, confidence)
+
+    @property
+    def ranked_by(self) -> tuple[str, ...]:
+        """All attributes, if the task is about their cells; those of its table, if it has one."""
+        if not isinstance(self.task, Marginals):
+            return self.schema.names
+        groups = self.task.groups(self.schema)
+        return groups[0] if len(groups) == 1 else ()
 
     def to_arrow(  # type: ignore[override]  # its options are named
         self,

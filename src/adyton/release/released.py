@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +15,7 @@ from adyton.exact import display
 from adyton.messages import listing
 from adyton.plans.expected_error import ExpectedError
 from adyton.release import frames
+from adyton.release.free_figures import FreeFigures
 from adyton.release.one_table import Table
 from adyton.release.receipt import Receipt
 from adyton.release.row_files import RowsMade, RowSource, sampled_table, write_rows
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Released(ABC):
+class Released(FreeFigures):
     """A release: an estimate that answers queries. One kind holds the count of every cell, another tables alone."""
 
     schema: Schema
