@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from adyton.choice.bought import Bought
 from adyton.exact import share
 from adyton.marginals import tables_file, tables_saving
 from adyton.marginals.estimating import Estimated
+from adyton.marginals.joining import joined, same_tables
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.registry import program_named
 from adyton.marginals.rows import ModelRows
@@ -164,6 +165,14 @@ class TablesRelease(Released):
         """Bounds on all cells of a table that hold at the same time: each for its part of the doubt."""
         cells = math.prod(self.wanted.sides[name] for name in group)
         return replace(table_interval(self, group, 1 - (1 - confidence) / cells), confidence=confidence)
+
+    def combined_with(self, others: Sequence[Self]) -> TablesRelease:  # type: ignore[override]
+        """All that was measured, in one least squares."""
+        return joined([self, *others])
+
+    def same_noise(self, other: Released) -> bool:
+        """Whether the same counts came from the same entries of a ledger."""
+        return isinstance(other, TablesRelease) and same_tables(self, other)
 
     @property
     def ranked_by(self) -> tuple[str, ...]:

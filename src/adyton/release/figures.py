@@ -60,8 +60,7 @@ def mean_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
         possible, _ = _possible_means(np.concatenate(lines), numbers, bounds)
         firsts = [int(np.argmax(np.append(some, True))) for some in np.split(possible, 2)]
         ends = [
-            (line[max(0, place - 1)], line[min(place, _STEPS - 1)])
-            for line, place in zip(lines, firsts, strict=True)
+            (line[max(0, place - 1)], line[min(place, _STEPS - 1)]) for line, place in zip(lines, firsts, strict=True)
         ]
     return _told(value, float(ends[0][0]), float(ends[1][0]), found, "mean")
 

@@ -141,13 +141,13 @@ class NoiseModel:
         note = _about_runs(runs, planned, told, rate)
         return Interval(answers, answers - far, answers + far, told, kind, beyond, note)
 
-    def resampled_error(self) -> ExpectedError:
-        """The error on the workload over some simulated runs: twenty, or fewer slow ones."""
-        exact = self.kind() == "exact"
-        batches = self.runs.errors(self.workload, _RESAMPLED, exact=exact)
+    def resampled_error(self, queries: Queries | None = None) -> ExpectedError:
+        """The error on the workload, or on other queries, over some simulated runs: twenty, or fewer slow ones."""
+        asked = self.workload if queries is None else queries
+        batches = self.runs.errors(asked, _RESAMPLED, exact=self.kind(asked) == "exact")
         squares = np.concatenate([np.square(batch).sum(axis=-1) for batch in batches])
         runs = len(squares) if len(squares) < _RESAMPLED else None
-        return ExpectedError(float(np.sqrt(squares.mean())), self.workload.count, "resampled", runs)
+        return ExpectedError(float(np.sqrt(squares.mean())), asked.count, "resampled", runs)
 
     @cached_property
     def runs(self) -> SimulatedRuns:

@@ -67,4 +67,3 @@ class Slice:
             return Total(side)
         cells = self.others[name]
         return Explicit(side, np.zeros(cells.size, dtype=np.int64), cells, np.ones(cells.size, dtype=np.int64), 1)
-

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Queries
-from adyton.release import files, saving
+from adyton.release import averaging, files, saving
 from adyton.release.cell_rows import CellRows
 from adyton.release.cell_tables import cell_errors, cell_table, together, unbiased_table
 from adyton.release.explanation import Explanation
@@ -75,6 +75,11 @@ class Release(Released):
     misfits: Misfits | None = None
     """The noisy numbers of rows that do not fit the schema, if they were counted."""
 
+    parts: tuple[Release, ...] = ()
+    """What it was put together from by :func:`adyton.combine`, if it was; then *algorithm* is ``combined``."""
+    weights: tuple[float, ...] = ()
+    """How much each of these counts: together 1."""
+
     def __post_init__(self) -> None:
         frozen = np.array(self.estimate, dtype=np.float64)
         frozen.setflags(write=False)
@@ -95,6 +100,8 @@ class Release(Released):
     @cached_property
     def noise(self) -> NoiseModel:
         """How the answers scatter around the true ones."""
+        if self.parts:
+            return averaging.combined_noise(self)
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
         row_epsilon = counting / self.rows_per_unit if self.choice is None else self.choice.left
         return NoiseModel(self._plan, self.workload, row_epsilon, self.estimate)
@@ -174,6 +181,23 @@ class Release(Released):
             return self.schema.names
         groups = self.task.groups(self.schema)
         return groups[0] if len(groups) == 1 else ()
+
+    @property
+    def together(self) -> str:
+        """How it was put together from several releases, in words; empty if it was not."""
+        return averaging.in_words(self) if self.parts else ""
+
+    def combined_with(self, others: Sequence[Self]) -> Release:  # type: ignore[override]
+        """The weighted average with others of the same thing."""
+        return averaging.averaged([self, *others])
+
+    def same_noise(self, other: Released) -> bool:
+        """Whether the other came from the same entries of a ledger, with the same counts."""
+        return (
+            isinstance(other, Release)
+            and self.receipt.entries == other.receipt.entries
+            and np.array_equal(self.estimate, other.estimate)
+        )
 
     def to_arrow(  # type: ignore[override]  # its options are named
         self,

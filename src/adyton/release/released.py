@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
@@ -115,6 +115,16 @@ class Released(FreeFigures):
     def to_polars(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
         """The same, with the same options, as a polars DataFrame."""
         return frames.to_polars(self.to_arrow(attributes, **options))
+
+    # ---- several of them --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def combined_with(self, others: Sequence[Self]) -> Self:
+        """One release out of this and others of the same thing; see :func:`adyton.combine`."""
+
+    @abstractmethod
+    def same_noise(self, other: Released) -> bool:
+        """Whether the other holds the same noise: it is this one, perhaps read from a file."""
 
     # ---- labels and the receipt -------------------------------------------------------------------------------------
 
