@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -11,7 +12,7 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.messages import listing
-from adyton.release.combining import joint_receipt
+from adyton.release.same_thing import joint_receipt
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
@@ -38,13 +39,9 @@ def joined(releases: Sequence[TablesRelease]) -> TablesRelease:
     )
 
 
-def same_tables(one: TablesRelease, other: TablesRelease) -> bool:
-    """Whether the same counts came from the same entries of a ledger."""
-    return (
-        one.receipt.entries == other.receipt.entries
-        and len(one.measured) == len(other.measured)
-        and all(
-            left.group == right.group and np.array_equal(left.counts, right.counts)
-            for left, right in zip(one.measured, other.measured, strict=True)
-        )
+def share_tables(one: TablesRelease, other: TablesRelease) -> bool:
+    """Whether the same counts, from the same entries of a ledger, are in both."""
+    return not set(one.receipt.entries).isdisjoint(other.receipt.entries) and any(
+        left.group == right.group and np.array_equal(left.counts, right.counts)
+        for left, right in itertools.product(one.measured, other.measured)
     )

@@ -17,7 +17,7 @@ from adyton.choice.bought import Bought
 from adyton.exact import share
 from adyton.marginals import tables_file, tables_saving
 from adyton.marginals.estimating import Estimated
-from adyton.marginals.joining import joined, same_tables
+from adyton.marginals.joining import joined, share_tables
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.registry import program_named
 from adyton.marginals.rows import ModelRows
@@ -171,8 +171,8 @@ class TablesRelease(Released):
         return joined([self, *others])
 
     def same_noise(self, other: Released) -> bool:
-        """Whether the same counts came from the same entries of a ledger."""
-        return isinstance(other, TablesRelease) and same_tables(self, other)
+        """Whether both have the same counts of a table, from the same entries of a ledger."""
+        return isinstance(other, TablesRelease) and share_tables(self, other)
 
     @property
     def ranked_by(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -13,12 +14,14 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.queries import Queries
 from adyton.release.combined_noise import CombinedNoise
-from adyton.release.combining import joint_receipt
 from adyton.release.intervals import NoiseModel
-from adyton.release.reading import COMBINED
+from adyton.release.same_thing import joint_receipt
 
 if TYPE_CHECKING:
     from adyton.release.release import Release
+
+COMBINED = "combined"
+"""What is said in place of an algorithm, of a release that was put together from several."""
 
 
 def averaged(releases: Sequence[Release], weights: Sequence[float] | None = None) -> Release:
@@ -52,6 +55,14 @@ def in_words(release: Release) -> str:
         for part, weight in zip(release.parts, release.weights, strict=True)
     )
     return f"Put together from {len(release.parts)} releases, weighted by their noise: {told}."
+
+
+def share_noise(one: Release, other: Release) -> bool:
+    """Whether the same counts, from the same entries of a ledger, are in both."""
+    return any(
+        left.receipt.entries == right.receipt.entries and np.array_equal(left.estimate, right.estimate)
+        for left, right in itertools.product(one.parts or (one,), other.parts or (other,))
+    )
 
 
 def _models(parts: Sequence[Release]) -> list[NoiseModel]:

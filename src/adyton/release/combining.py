@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from fractions import Fraction
+from collections.abc import Iterable
 from typing import TypeVar
 
 from adyton.errors import BadInput
-from adyton.messages import listing, shorten
-from adyton.release.receipt import Receipt
+from adyton.messages import shorten
 from adyton.release.released import Released
+from adyton.release.same_thing import MOST, check_same
 
 _AnyRelease = TypeVar("_AnyRelease", bound=Released)
-
-MOST = 1000
-"""How many releases can be put together."""
 
 
 def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
@@ -39,40 +34,5 @@ def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
     first = given[0]
     if any(type(one).combined_with is not type(first).combined_with for one in given):
         raise BadInput("some of these releases have a count for every cell, others tables alone. Combine either kind.")
-    _check_same(given)
+    check_same(given)
     return first.combined_with(given[1:])
-
-
-def joint_receipt(receipts: Sequence[Receipt]) -> Receipt:
-    """For all of them: the budget as the last one left it; that of several budgets, if entries have the same number."""
-    entries = tuple(entry for one in receipts for entry in one.entries)
-    last = max(receipts, key=lambda one: (one.created, one.spent))
-    if len({entry.number for entry in entries}) < len(entries):
-        total, spent = (sum((getattr(one, of) for one in receipts), Fraction(0)) for of in ("total", "spent"))
-    else:
-        total, spent = (max(getattr(one, of) for one in receipts) for of in ("total", "spent"))
-    return replace(last, total=total, spent=spent, entries=entries, private=all(one.private for one in receipts))
-
-
-def _check_same(releases: Sequence[Released]) -> None:
-    """Refuse what is not the same thing."""
-    first = releases[0]
-    for one in releases[1:]:
-        if one.schema != first.schema:
-            same = one.schema.names == first.schema.names
-            how = "declared in different ways" if same else f"one has {listing(first.schema.names)}"
-            other = "" if same else f", another {listing(one.schema.names)}"
-            raise BadInput(f"only releases of the same attributes are combined; these are {how}{other}.")
-        if one.where != first.where:
-            raise BadInput(
-                f"only releases of the same rows are combined; these have where {shorten(first.where)} and "
-                f"{shorten(one.where)}."
-            )
-        if one.receipt.dataset != first.receipt.dataset:
-            raise BadInput(
-                f"only releases of the same data set are combined; these are of {shorten(first.receipt.dataset)} and "
-                f"{shorten(one.receipt.dataset)}."
-            )
-    for place, one in enumerate(releases):
-        if any(one is other or one.same_noise(other) for other in releases[:place]):
-            raise BadInput(f"the same release is given twice, number {place + 1} of the list. Its noise counts once.")

@@ -15,10 +15,11 @@ from adyton.exact import exact
 from adyton.kernel.kernel import Kernel
 from adyton.messages import shorten
 from adyton.plans.registry import plan_named
-from adyton.release.combining import MOST, combine
+from adyton.release.averaging import COMBINED, averaged
 from adyton.release.misfits import Counted, Misfits
 from adyton.release.plain_values import as_amount, as_real, as_text, of_kind, part_of
 from adyton.release.receipt_reading import read_bought, read_figures, read_receipt
+from adyton.release.same_thing import MOST, check_same
 from adyton.schema import Schema
 from adyton.schema.misfits import FATES, REASONS, Misfit
 from adyton.selection.choice import Choice
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from adyton.release.release import Release
 
 FORMAT, VERSION = "adyton release", 1
-COMBINED = "combined"
-"""What is said in place of an algorithm, of a release that was put together from several."""
 _LEAST_OPTION, _GREATEST_OPTION = Fraction(1, SAFE), Fraction(SAFE)
 
 
@@ -80,8 +79,6 @@ def from_dict(plain: object) -> Release:
 
 def _combined(plain: Mapping[str, Any]) -> Release:
     """Parts that were put together, each read as a release of its own, with the weights that they had."""
-    from adyton.release.averaging import averaged
-
     parts = of_kind(list, part_of(plain, "parts"), "parts")
     weights = [as_real(one, "a weight") for one in of_kind(list, part_of(plain, "weights"), "weights")]
     if not 2 <= len(parts) == len(weights) <= MOST or not all(0 <= one <= 1 for one in weights):
@@ -89,7 +86,7 @@ def _combined(plain: Mapping[str, Any]) -> Release:
     if abs(sum(weights) - 1) > 1e-9 or any(isinstance(one, Mapping) and "parts" in one for one in parts):
         raise BadInput("its weights must add up to 1, and its parts must not be put together themselves.")
     read = [from_dict(one) for one in parts]
-    combine(read)  # refuses what is not the same thing
+    check_same(read)
     return averaged(read, weights)
 
 

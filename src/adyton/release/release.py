@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,17 +18,17 @@ from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Queries
 from adyton.release import averaging, files, saving
+from adyton.release.cell_release import CellRelease
 from adyton.release.cell_rows import CellRows
-from adyton.release.cell_tables import cell_errors, cell_table, together, unbiased_table
+from adyton.release.cell_tables import cell_errors, cell_table, unbiased_table
 from adyton.release.explanation import Explanation
 from adyton.release.interval import Interval
 from adyton.release.intervals import NoiseModel
 from adyton.release.misfits import Misfits
-from adyton.release.one_slice import Slice
 from adyton.release.one_table import Table
 from adyton.release.presentation import Look
 from adyton.release.receipt import Receipt
-from adyton.release.released import Released, one_by_one
+from adyton.release.released import one_by_one
 from adyton.release.saving import REPLACEABLE
 from adyton.release.staging import staged
 from adyton.release.tables import table_of
@@ -36,7 +36,7 @@ from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.selection.choice import Choice
 from adyton.selection.chosen import Chosen
-from adyton.tasks import Marginals, Task, as_queries
+from adyton.tasks import Task, as_queries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(Released):
+class Release(CellRelease):
     """The estimated count of every cell of some attributes, from which any query about them is answered for nothing.
 
     Made by :meth:`adyton.Session.release`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
@@ -159,44 +159,6 @@ class Release(Released):
             estimate=found.estimate.reshape(shape),
             lower=found.lower.reshape(shape),
             upper=found.upper.reshape(shape),
-        )
-
-    def slice_counts(self, part: Slice) -> Reals:
-        """The estimated counts of some cells of one attribute: sums of the estimate."""
-        sums = part.widened(Identity(part.cells.stop - part.cells.start), self.schema) @ self.estimate
-        return np.asarray(sums, dtype=np.float64)
-
-    def slice_bounds(self, queries: Queries, confidence: float, *, part: Slice) -> Interval:
-        """Bounds on sums of them."""
-        return self.noise.interval(part.widened(queries, self.schema), confidence)
-
-    def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
-        """Bounds on all cells of a table that hold at the same time."""
-        return together(self, group, confidence)
-
-    @property
-    def ranked_by(self) -> tuple[str, ...]:
-        """All attributes, if the task is about their cells; those of its table, if it has one."""
-        if not isinstance(self.task, Marginals):
-            return self.schema.names
-        groups = self.task.groups(self.schema)
-        return groups[0] if len(groups) == 1 else ()
-
-    @property
-    def together(self) -> str:
-        """How it was put together from several releases, in words; empty if it was not."""
-        return averaging.in_words(self) if self.parts else ""
-
-    def combined_with(self, others: Sequence[Self]) -> Release:  # type: ignore[override]
-        """The weighted average with others of the same thing."""
-        return averaging.averaged([self, *others])
-
-    def same_noise(self, other: Released) -> bool:
-        """Whether the other came from the same entries of a ledger, with the same counts."""
-        return (
-            isinstance(other, Release)
-            and self.receipt.entries == other.receipt.entries
-            and np.array_equal(self.estimate, other.estimate)
         )
 
     def to_arrow(  # type: ignore[override]  # its options are named

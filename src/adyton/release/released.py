@@ -124,7 +124,7 @@ class Released(FreeFigures):
 
     @abstractmethod
     def same_noise(self, other: Released) -> bool:
-        """Whether the other holds the same noise: it is this one, perhaps read from a file."""
+        """Whether both hold the same noise: one is the other, perhaps read from a file, or a part of it."""
 
     # ---- labels and the receipt -------------------------------------------------------------------------------------
 
