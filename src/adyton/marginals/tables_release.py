@@ -166,7 +166,7 @@ class TablesRelease(Released):
         cells = math.prod(self.wanted.sides[name] for name in group)
         return replace(table_interval(self, group, 1 - (1 - confidence) / cells), confidence=confidence)
 
-    def combined_with(self, others: Sequence[Self]) -> TablesRelease:  # type: ignore[override]
+    def combined_with(self, others: Sequence[Self]) -> TablesRelease:
         """All that was measured, in one least squares."""
         return joined([self, *others])
 

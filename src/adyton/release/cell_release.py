@@ -54,7 +54,7 @@ class CellRelease(Released):
         """How it was put together from several releases, in words; empty if it was not."""
         return averaging.in_words(self) if self.parts else ""
 
-    def combined_with(self, others: Sequence[Self]) -> CellRelease:  # type: ignore[override]
+    def combined_with(self, others: Sequence[Self]) -> CellRelease:
         """The weighted average with others of the same thing."""
         return averaging.averaged([self, *others])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from adyton.errors import BadInput
 from adyton.messages import shorten
@@ -28,11 +28,12 @@ def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
     >>> both.expected_error.per_query < weeks[1].expected_error.per_query, both.median().kind, both
     (True, 'exact', <release: histogram of age, by combined, ε = 0.7>)
     """
-    given = list(releases) if isinstance(releases, list | tuple) else [releases]
+    given: list[Any] = list(releases) if isinstance(releases, list | tuple) else [releases]
     if not 2 <= len(given) <= MOST or not all(isinstance(one, Released) for one in given):
         raise BadInput(f"combine takes a list of 2 to {MOST:,} releases, given {shorten(releases)}.")
     first = given[0]
     if any(type(one).combined_with is not type(first).combined_with for one in given):
         raise BadInput("some of these releases have a count for every cell, others tables alone. Combine either kind.")
     check_same(given)
-    return first.combined_with(given[1:])
+    made: _AnyRelease = first.combined_with(given[1:])
+    return made

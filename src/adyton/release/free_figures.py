@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, overload
@@ -63,12 +62,17 @@ class FreeFigures(ABC):
 
     @overload
     def quantile(
-        self, q: Sequence[Rational], attribute: str | None = None, *, among: object = None, confidence: float = 0.95
+        self,
+        q: list[Any] | tuple[Any, ...],
+        attribute: str | None = None,
+        *,
+        among: object = None,
+        confidence: float = 0.95,
     ) -> list[Figure]: ...
 
     def quantile(
         self,
-        q: Rational | Sequence[Rational],
+        q: Rational | list[Any] | tuple[Any, ...],
         attribute: str | None = None,
         *,
         among: object = None,
@@ -83,8 +87,8 @@ class FreeFigures(ABC):
         >>> [float(age) for age in release.quantile([0.1, 0.5, 0.9])], release.median().kind
         ([34.0, 51.0, 77.0], 'exact')
         """
-        several = isinstance(q, list | tuple | np.ndarray)
-        parts = [share(one, "q") for one in (q if several else [q])]  # type: ignore[union-attr]
+        several = isinstance(q, list | tuple)
+        parts = [share(one, "q") for one in (q if isinstance(q, list | tuple) else [q])]
         counts, numbers, bounds = self._sliced(attribute, among, confidence, "quantiles")
         found = [figures.quantile_of(counts, numbers, Fraction(part), bounds) for part in parts]
         return found if several else found[0]

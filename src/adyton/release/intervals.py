@@ -37,6 +37,8 @@ _MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 40}
 """How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
 _BEYOND = {True: 10, False: 2}
 """How many runs must lie beyond the bounds for these to be told at all."""
+_MANY = 1 << 10
+"""Of so many answers no single one is looked at closely."""
 _RESAMPLED = 20
 """In how many runs the expected error is found where there is no closed form."""
 _LEAST_CONFIDENCE = 0.8
@@ -120,7 +122,7 @@ class NoiseModel:
     def _simulated(self, queries: Queries, rate: float, together: bool) -> Interval:
         kind = self.kind(queries)
         exact = kind == "exact"
-        planned = self._number(queries, exact)
+        planned = self._number(queries, exact, rate)
         if rate > _told(planned, exact):
             raise BadInput(
                 f"confidence is at most {_told(planned, exact):.4g} here, given {rate:g}: the bounds are found by "
@@ -154,9 +156,11 @@ class NoiseModel:
         """Simulated runs of the plan."""
         return SimulatedRuns(self.plan, self.workload, self.epsilon, self.estimate)
 
-    def _number(self, queries: Queries, exact: bool) -> int:
-        """How many runs tell enough."""
+    def _number(self, queries: Queries, exact: bool, rate: float) -> int:
+        """How many runs tell enough. Of very many answers each is told by fewer: on the whole they are as right."""
         enough = max(_FEWEST_RUNS[exact], _WORK[exact] // self.estimate.size)
+        if not exact and queries.count >= _MANY:
+            enough = min(enough, max(_FEWEST_RUNS[exact], math.ceil(_BEYOND[exact] / (1 - rate) - 1e-9)))
         return min(_MOST_RUNS[exact], enough, max(_FEWEST_RUNS[exact], _KEPT // queries.count))
 
 
