@@ -1,4 +1,4 @@
-"""What follows from a release for nothing: right on noiseless counts, at the promised rate on noisy ones, or refused."""
+"""What follows from a release for nothing: right without noise, at the promised rate with it, or refused."""
 
 from dataclasses import replace
 from fractions import Fraction as F
@@ -113,9 +113,7 @@ def test_the_largest_cells_are_certain_where_bounds_say_so(ages):
     assert list(top.columns) == ["sex", "count", "lower", "upper", "certain"]
     assert len(list(top)) == len(top) == 2
     alone = ages.noise.interval(Identity(ages.schema.shape), 0.95)
-    assert (ages.top(5)["upper"] - ages.top(5)["count"]).min() > (
-        alone.upper - alone.estimate
-    ).min()  # they hold at once
+    assert (ages.top(5)["upper"] - ages.top(5)["count"]).min() > (alone.upper - alone.estimate).min()
     everything = ages.top(1000)
     assert everything["certain"].all()
     assert len(everything) == ages.estimate.size

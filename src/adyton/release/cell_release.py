@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from adyton.tasks import Marginals
 
 if TYPE_CHECKING:
     from adyton.release.intervals import NoiseModel
+    from adyton.release.release import Release
 
 
 class CellRelease(Released):
@@ -28,6 +29,11 @@ class CellRelease(Released):
     weights: tuple[float, ...]
     noise: NoiseModel
 
+    @property
+    def _own(self) -> Release:
+        """Itself: there is one kind of release that has all cells."""
+        return cast("Release", self)
+
     def slice_counts(self, part: Slice) -> Reals:
         """The estimated counts of some cells of one attribute: sums of the estimate."""
         sums = part.widened(Identity(part.cells.stop - part.cells.start), self.schema) @ self.estimate
@@ -37,9 +43,9 @@ class CellRelease(Released):
         """Bounds on sums of them."""
         return self.noise.interval(part.widened(queries, self.schema), confidence)
 
-    def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
+    def bounds_together(self._own, group: tuple[str, ...], confidence: float) -> Interval:
         """Bounds on all cells of a table that hold at the same time."""
-        return together(self, group, confidence)
+        return together(self._own, group, confidence)
 
     @property
     def ranked_by(self) -> tuple[str, ...]:
@@ -52,12 +58,12 @@ class CellRelease(Released):
     @property
     def together(self) -> str:
         """How it was put together from several releases, in words; empty if it was not."""
-        return averaging.in_words(self) if self.parts else ""
+        return averaging.in_words(self._own) if self.parts else ""
 
     def combined_with(self, others: Sequence[Self]) -> CellRelease:
         """The weighted average with others of the same thing."""
-        return averaging.averaged([self, *others])
+        return averaging.averaged([one._own for one in (self, *others)])
 
     def same_noise(self, other: Released) -> bool:
         """Whether one of its parts has the counts of one of the other's, from the same entries of a ledger."""
-        return isinstance(other, CellRelease) and averaging.share_noise(self, other)
+        return isinstance(other, CellRelease) and averaging.share_noise(self._own, other._own)

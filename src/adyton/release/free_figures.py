@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import partial
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from adyton.release.lines import Lines
 from adyton.release.one_slice import Slice
 from adyton.release.one_table import Table
 from adyton.schema import Schema
+
+_Several: TypeAlias = list[Any] | tuple[Any, ...]
 
 
 class FreeFigures(ABC):
@@ -62,17 +64,12 @@ class FreeFigures(ABC):
 
     @overload
     def quantile(
-        self,
-        q: list[Any] | tuple[Any, ...],
-        attribute: str | None = None,
-        *,
-        among: object = None,
-        confidence: float = 0.95,
+        self, q: _Several, attribute: str | None = None, *, among: object = None, confidence: float = 0.95
     ) -> list[Figure]: ...
 
     def quantile(
         self,
-        q: Rational | list[Any] | tuple[Any, ...],
+        q: Rational | _Several,
         attribute: str | None = None,
         *,
         among: object = None,
