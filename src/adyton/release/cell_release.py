@@ -43,7 +43,7 @@ class CellRelease(Released):
         """Bounds on sums of them."""
         return self.noise.interval(part.widened(queries, self.schema), confidence)
 
-    def bounds_together(self._own, group: tuple[str, ...], confidence: float) -> Interval:
+    def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
         """Bounds on all cells of a table that hold at the same time."""
         return together(self._own, group, confidence)
 
