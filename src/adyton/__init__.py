@@ -45,6 +45,7 @@ _ROOMS = {
     "LearnedChoices": "adyton.choice.learn_choices",
     "PublicData": "adyton.choice.public_data",
     "choose": "adyton.choice.policy",
+    "combine": "adyton.release.combining",
     "configure": "adyton.configuration.configure",
     "learn_choices": "adyton.choice.learn_choices",
     "metafeature": "adyton.choice.metafeatures",
@@ -90,6 +91,7 @@ __all__ = [
     "Variance",
     "algorithms",
     "choose",
+    "combine",
     "configuration",
     "configure",
     "draft_schema",
@@ -130,6 +132,7 @@ if TYPE_CHECKING:
     from adyton.queries import Measurement as Measurement
     from adyton.queries import Partition as Partition
     from adyton.release import Release as Release
+    from adyton.release.combining import combine as combine
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical
     from adyton.schema import Identifier as Identifier

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NO_BOUNDS = (
     "No bounds: not all of this was measured, and how attributes depend on one another beyond that is not known."
 )
-_APPROXIMATE = (
+APPROXIMATE = (
     "The intervals come from the noise of least squares, meant to hold the true count in {rate} of 100 releases, "
     "but nobody guarantees it: what to measure was decided after a look at noisy tables, which they do not account for."
 )
@@ -78,7 +78,7 @@ def _around(
     lower = np.where(known, np.maximum(lower, np.minimum(counts, 0.0)), lower)  # no true count is below 0
     kind: Kind = "exact" if one_law(release) else "approximate"
     note = "" if known.all() else NO_BOUNDS
-    means = "" if kind == "exact" else _APPROXIMATE.format(rate=f"{100 * confidence:g}")
+    means = "" if kind == "exact" else APPROXIMATE.format(rate=f"{100 * confidence:g}")
     return Interval(counts, lower, upper, confidence, kind, note=note, means=means)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -16,18 +17,22 @@ from adyton.choice.bought import Bought
 from adyton.exact import share
 from adyton.marginals import tables_file, tables_saving
 from adyton.marginals.estimating import Estimated
+from adyton.marginals.joining import joined, share_tables
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.registry import program_named
 from adyton.marginals.rows import ModelRows
+from adyton.marginals.slices import slice_interval, sliced
 from adyton.marginals.table_answers import answered, interval_of, table_interval
 from adyton.marginals.table_errors import expected_error, table_errors
 from adyton.marginals.tables_words import explanation
 from adyton.marginals.wanted import Wanted
 from adyton.marginals.wider_tables import wider_table
 from adyton.plans.expected_error import ExpectedError
+from adyton.queries import Queries
 from adyton.release.explanation import Explanation
 from adyton.release.interval import Interval
 from adyton.release.misfits import Misfits
+from adyton.release.one_slice import Slice
 from adyton.release.one_table import Table
 from adyton.release.receipt import Receipt
 from adyton.release.released import Released, one_by_one
@@ -147,6 +152,32 @@ class TablesRelease(Released):
         in plain words what the intervals promise.
         """
         return interval_of(self, queries, float(share(confidence, "confidence")))
+
+    def slice_counts(self, part: Slice) -> Reals:
+        """The estimated counts of some cells of one attribute, from the table of those that are named."""
+        return sliced(self.table(*part.group).counts, part)
+
+    def slice_bounds(self, queries: Queries, confidence: float, *, part: Slice) -> Interval:
+        """Bounds on sums of them, about least squares."""
+        return slice_interval(self, queries, part, confidence)
+
+    def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
+        """Bounds on all cells of a table that hold at the same time: each for its part of the doubt."""
+        cells = math.prod(self.wanted.sides[name] for name in group)
+        return replace(table_interval(self, group, 1 - (1 - confidence) / cells), confidence=confidence)
+
+    def combined_with(self, others: Sequence[Self]) -> TablesRelease:
+        """All that was measured, in one least squares."""
+        return joined([self, *others])
+
+    def same_noise(self, other: Released) -> bool:
+        """Whether both have the same counts of a table, from the same entries of a ledger."""
+        return isinstance(other, TablesRelease) and share_tables(self, other)
+
+    @property
+    def ranked_by(self) -> tuple[str, ...]:
+        """The attributes of the table, if there is one."""
+        return self.groups[0] if len(self.groups) == 1 else ()
 
     @cached_property
     def expected_error(self) -> ExpectedError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import listing
 from adyton.queries import Marginals as MarginalQueries
+from adyton.release.interval import Interval
 from adyton.release.one_table import Table
 from adyton.tasks import Marginals
 
@@ -48,6 +50,14 @@ def unbiased_table(release: Release, group: Group) -> Table:
     variances = noise.variances(queries)
     errors = _in_order(release, group, np.sqrt(variances))
     return Table(group, release.labels(group), _counts(release, group), LEAST_SQUARES, errors)
+
+
+def together(release: Release, group: Group, confidence: float) -> Interval:
+    """Bounds on all cells of a table that hold at the same time, in its shape."""
+    found = release.noise.interval(_queries(release, group), confidence, together=True)
+    ends = (_in_order(release, group, end) for end in (found.estimate, found.lower, found.upper))
+    estimate, lower, upper = ends
+    return replace(found, estimate=estimate, lower=lower, upper=upper)
 
 
 def how_summed(release: Release, group: Group) -> str:

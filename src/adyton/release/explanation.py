@@ -74,6 +74,8 @@ def misfits_in_words(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]
 
 def _choice(release: Release) -> str:
     choice = release.choice
+    if release.together:
+        return release.together
     if choice is None:
         return f"Algorithm: {release.algorithm}, as asked."
     marks = {release.algorithm: " (chosen)"}

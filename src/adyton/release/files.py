@@ -48,6 +48,8 @@ def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
         "record": release.receipt.to_plain(),
         "misfits": None if release.misfits is None else release.misfits.to_plain(),
     }
+    if release.parts:
+        described |= {"weights": list(release.weights), "parts": [to_dict(part, None) for part in release.parts]}
     return {**as_plain(described), "estimate": release.estimate.tolist()}
 
 

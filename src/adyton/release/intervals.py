@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
@@ -36,6 +37,8 @@ _MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 40}
 """How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
 _BEYOND = {True: 10, False: 2}
 """How many runs must lie beyond the bounds for these to be told at all."""
+_MANY = 1 << 10
+"""Of so many answers no single one is looked at closely."""
 _RESAMPLED = 20
 """In how many runs the expected error is found where there is no closed form."""
 _LEAST_CONFIDENCE = 0.8
@@ -94,8 +97,11 @@ class NoiseModel:
         """Whether the answers follow from what was measured, as far as can be known without the data."""
         return _determines(self.plan, self.workload, self.epsilon, queries)
 
-    def interval(self, queries: Queries, confidence: float) -> Interval:
-        """Bounds on the true answers: from a closed form, or as wide as |error| is in that part of simulated runs."""
+    def interval(self, queries: Queries, confidence: float, *, together: bool = False) -> Interval:
+        """Bounds on the true answers: from a closed form, or as wide as |error| is in that part of simulated runs.
+
+        They hold for each answer by itself; *together*, for all of them at once.
+        """
         rate = float(share(confidence, "confidence"))
         if queries.count > MOST_QUERIES:
             raise BadInput(
@@ -105,18 +111,18 @@ class NoiseModel:
         moments = self.moments(queries)
         if moments is not None:
             answers = np.asarray(queries @ self.estimate, dtype=np.float64)
-            far = radius(moments, rate)
+            far = radius(moments, 1 - (1 - rate) / queries.count if together else rate)
             return Interval(answers, answers - far, answers + far, rate, "exact")
-        return self._simulated(queries, rate)
+        return self._simulated(queries, rate, together)
 
     def beyond(self, queries: Queries) -> bool:
         """Whether some of the answers do not follow from what was measured, although the task's own do."""
         return self.kind(queries) != "exact" and not self.determines(queries) and self.determines(self.workload)
 
-    def _simulated(self, queries: Queries, rate: float) -> Interval:
+    def _simulated(self, queries: Queries, rate: float, together: bool) -> Interval:
         kind = self.kind(queries)
         exact = kind == "exact"
-        planned = self._number(queries, exact)
+        planned = self._number(queries, exact, rate)
         if rate > _told(planned, exact):
             raise BadInput(
                 f"confidence is at most {_told(planned, exact):.4g} here, given {rate:g}: the bounds are found by "
@@ -133,26 +139,28 @@ class NoiseModel:
             endless = np.full(answers.shape, np.inf)
             return Interval(answers, -endless, endless, rate, kind, beyond, NO_BOUNDS)
         told = min(rate, max(floor, math.floor(100 * _told(runs, exact)) / 100))
-        radius = np.quantile(np.concatenate(made), told, axis=0, method="higher").astype(np.float64)
+        far = _exceeded(np.concatenate(made), told, together)
         note = _about_runs(runs, planned, told, rate)
-        return Interval(answers, answers - radius, answers + radius, told, kind, beyond, note)
+        return Interval(answers, answers - far, answers + far, told, kind, beyond, note)
 
-    def resampled_error(self) -> ExpectedError:
-        """The error on the workload over some simulated runs: twenty, or fewer slow ones."""
-        exact = self.kind() == "exact"
-        batches = self.runs.errors(self.workload, _RESAMPLED, exact=exact)
+    def resampled_error(self, queries: Queries | None = None) -> ExpectedError:
+        """The error on the workload, or on other queries, over some simulated runs: twenty, or fewer slow ones."""
+        asked = self.workload if queries is None else queries
+        batches = self.runs.errors(asked, _RESAMPLED, exact=self.kind(asked) == "exact")
         squares = np.concatenate([np.square(batch).sum(axis=-1) for batch in batches])
         runs = len(squares) if len(squares) < _RESAMPLED else None
-        return ExpectedError(float(np.sqrt(squares.mean())), self.workload.count, "resampled", runs)
+        return ExpectedError(float(np.sqrt(squares.mean())), asked.count, "resampled", runs)
 
     @cached_property
     def runs(self) -> SimulatedRuns:
         """Simulated runs of the plan."""
         return SimulatedRuns(self.plan, self.workload, self.epsilon, self.estimate)
 
-    def _number(self, queries: Queries, exact: bool) -> int:
-        """How many runs tell enough."""
+    def _number(self, queries: Queries, exact: bool, rate: float) -> int:
+        """How many runs tell enough. Of very many answers each is told by fewer: on the whole they are as right."""
         enough = max(_FEWEST_RUNS[exact], _WORK[exact] // self.estimate.size)
+        if not exact and queries.count >= _MANY:
+            enough = min(enough, max(_FEWEST_RUNS[exact], math.ceil(_BEYOND[exact] / (1 - rate) - 1e-9)))
         return min(_MOST_RUNS[exact], enough, max(_FEWEST_RUNS[exact], _KEPT // queries.count))
 
 
@@ -169,6 +177,15 @@ def _moments(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries)
 @lru_cache(maxsize=16)
 def _determines(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
     return plan.determines(workload, epsilon, queries)
+
+
+def _exceeded(errors: npt.NDArray[np.float32], rate: float, together: bool) -> Reals:
+    """How far each answer is off in this part of all runs; or all of them, each in times its own deviation."""
+    if not together:
+        return np.quantile(errors, rate, axis=0, method="higher").astype(np.float64)
+    deviations = np.sqrt(np.square(errors, dtype=np.float64).mean(axis=0))
+    times = (errors / np.maximum(deviations, 1e-300)).max(axis=1)
+    return np.asarray(deviations * np.quantile(times, rate, method="higher"))
 
 
 def _told(runs: int, exact: bool) -> float:

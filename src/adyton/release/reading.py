@@ -15,9 +15,11 @@ from adyton.exact import exact
 from adyton.kernel.kernel import Kernel
 from adyton.messages import shorten
 from adyton.plans.registry import plan_named
+from adyton.release.averaging import COMBINED, averaged
 from adyton.release.misfits import Counted, Misfits
 from adyton.release.plain_values import as_amount, as_real, as_text, of_kind, part_of
 from adyton.release.receipt_reading import read_bought, read_figures, read_receipt
+from adyton.release.same_thing import MOST, check_same
 from adyton.schema import Schema
 from adyton.schema.misfits import FATES, REASONS, Misfit
 from adyton.selection.choice import Choice
@@ -40,6 +42,8 @@ def from_dict(plain: object) -> Release:
         raise BadInput("it does not say that it is one.")
     if plain.get("version") != VERSION:
         raise BadInput(f"its version is {shorten(plain.get('version'))}, this Adyton reads version {VERSION}.")
+    if plain.get("algorithm") == COMBINED:
+        return _combined(plain)
     try:
         schema = Schema.from_dict(part_of(plain, "schema"))
         estimate = _estimate(part_of(plain, "estimate"), schema.shape)
@@ -71,6 +75,19 @@ def from_dict(plain: object) -> Release:
             f"a part of it is missing or malformed ({type(error).__name__}: {shorten(str(error))})."
         ) from None
     return release
+
+
+def _combined(plain: Mapping[str, Any]) -> Release:
+    """Parts that were put together, each read as a release of its own, with the weights that they had."""
+    parts = of_kind(list, part_of(plain, "parts"), "parts")
+    weights = [as_real(one, "a weight") for one in of_kind(list, part_of(plain, "weights"), "weights")]
+    if not 2 <= len(parts) == len(weights) <= MOST or not all(0 <= one <= 1 for one in weights):
+        raise BadInput(f"it must be put together from 2 to {MOST:,} parts, with a weight of 0 to 1 for each.")
+    if abs(sum(weights) - 1) > 1e-9 or any(isinstance(one, Mapping) and "parts" in one for one in parts):
+        raise BadInput("its weights must add up to 1, and its parts must not be put together themselves.")
+    read = [from_dict(one) for one in parts]
+    check_same(read)
+    return averaged(read, weights)
 
 
 def _estimate(plain: object, shape: tuple[int, ...]) -> Reals:

@@ -17,7 +17,8 @@ from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Queries
-from adyton.release import files, saving
+from adyton.release import averaging, files, saving
+from adyton.release.cell_release import CellRelease
 from adyton.release.cell_rows import CellRows
 from adyton.release.cell_tables import cell_errors, cell_table, unbiased_table
 from adyton.release.explanation import Explanation
@@ -27,7 +28,7 @@ from adyton.release.misfits import Misfits
 from adyton.release.one_table import Table
 from adyton.release.presentation import Look
 from adyton.release.receipt import Receipt
-from adyton.release.released import Released, one_by_one
+from adyton.release.released import one_by_one
 from adyton.release.saving import REPLACEABLE
 from adyton.release.staging import staged
 from adyton.release.tables import table_of
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(Released):
+class Release(CellRelease):
     """The estimated count of every cell of some attributes, from which any query about them is answered for nothing.
 
     Made by :meth:`adyton.Session.release`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
@@ -74,6 +75,11 @@ class Release(Released):
     misfits: Misfits | None = None
     """The noisy numbers of rows that do not fit the schema, if they were counted."""
 
+    parts: tuple[Release, ...] = ()
+    """What it was put together from by :func:`adyton.combine`, if it was; then *algorithm* is ``combined``."""
+    weights: tuple[float, ...] = ()
+    """How much each of these counts: together 1."""
+
     def __post_init__(self) -> None:
         frozen = np.array(self.estimate, dtype=np.float64)
         frozen.setflags(write=False)
@@ -94,6 +100,8 @@ class Release(Released):
     @cached_property
     def noise(self) -> NoiseModel:
         """How the answers scatter around the true ones."""
+        if self.parts:
+            return averaging.combined_noise(self)
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
         row_epsilon = counting / self.rows_per_unit if self.choice is None else self.choice.left
         return NoiseModel(self._plan, self.workload, row_epsilon, self.estimate)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
@@ -15,6 +15,7 @@ from adyton.exact import display
 from adyton.messages import listing
 from adyton.plans.expected_error import ExpectedError
 from adyton.release import frames
+from adyton.release.free_figures import FreeFigures
 from adyton.release.one_table import Table
 from adyton.release.receipt import Receipt
 from adyton.release.row_files import RowsMade, RowSource, sampled_table, write_rows
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Released(ABC):
+class Released(FreeFigures):
     """A release: an estimate that answers queries. One kind holds the count of every cell, another tables alone."""
 
     schema: Schema
@@ -114,6 +115,16 @@ class Released(ABC):
     def to_polars(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
         """The same, with the same options, as a polars DataFrame."""
         return frames.to_polars(self.to_arrow(attributes, **options))
+
+    # ---- several of them --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def combined_with(self, others: Sequence[Self]) -> Self:
+        """One release out of this and others of the same thing; see :func:`adyton.combine`."""
+
+    @abstractmethod
+    def same_noise(self, other: Released) -> bool:
+        """Whether both hold the same noise: one is the other, perhaps read from a file, or a part of it."""
 
     # ---- labels and the receipt -------------------------------------------------------------------------------------
 

@@ -28,6 +28,8 @@ CONFIDENCE = 0.95
 REPORT = "report.html"
 REPLACEABLE = (files.JSON, CELLS, ANSWERS, REPORT, TABLES, f"{TABLES}/*.csv")
 """The files of a release: what may be overwritten by another one."""
+_FEW = 1 << 12
+"""For so few lines, reading each is faster than loading Arrow's functions."""
 _T = TypeVar("_T")
 
 
@@ -131,6 +133,8 @@ def harmless_column(column: pa.ChunkedArray) -> pa.Array:
     """Every text once: a million lines have few labels."""
     import pyarrow as pa
 
+    if 0 < len(column) <= _FEW and not column.null_count and pa.types.is_string(column.type):
+        return arrow_column([harmless(text) for text in column.to_pylist()])
     encoded = column.combine_chunks().dictionary_encode()
     labels = arrow_column([harmless(text) for text in encoded.dictionary.to_pylist()]).cast(column.type)
     return pa.DictionaryArray.from_arrays(encoded.indices, labels).dictionary_decode()

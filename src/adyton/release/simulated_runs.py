@@ -44,6 +44,7 @@ class SimulatedRuns:
     workload: Queries
     epsilon: Fraction
     estimate: Reals
+    seed: int = _SEED
     _kept: dict[bool, list[Batch]] = field(default_factory=lambda: {True: [], False: []})
     """Runs on domains that are not too large stay."""
     _pace: dict[bool, tuple[float, float]] = field(default_factory=dict)
@@ -75,7 +76,7 @@ class SimulatedRuns:
                 size = self._next_size(place, most, SECONDS - _since(begin), self._seconds(exact))
                 if not size:
                     return
-                batch = self._batch(exact, _SEED + done, size)
+                batch = self._batch(exact, self.seed + done, size)
                 if (done + size) * self.estimate.size <= _KEPT:
                     kept.append(batch)
             data, cells = batch

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.learning.classifier_words import choice_in_words
 from adyton.report.classifier_pictures import ModelPicture, model_pictures
-from adyton.report.page import NARROW, WIDE, templates
+from adyton.report.page import NARROW, WIDE
 from adyton.report.paid import paid_facts
 from adyton.report.scales import figure, number
+from adyton.report.templates import templates
 
 if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier

@@ -8,10 +8,11 @@ import numpy as np
 
 from adyton.configuration.guarantee import FAILURE, WIDTH
 from adyton.configuration.result import shown
-from adyton.report.page import NARROW, WIDE, templates
+from adyton.report.page import NARROW, WIDE
 from adyton.report.paid import paid_facts
 from adyton.report.scales import nice_ticks, number
 from adyton.report.step_line import step_line
+from adyton.report.templates import templates
 
 if TYPE_CHECKING:
     from adyton.configuration.result import Configuration

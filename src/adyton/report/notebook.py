@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adyton.report.charts import caption, draw
-from adyton.report.page import facts, templates
+from adyton.report.page import facts
 from adyton.report.scales import figure
 from adyton.report.summary import summarise
+from adyton.report.templates import templates
 
 if TYPE_CHECKING:
     from adyton.release import Release

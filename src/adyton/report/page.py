@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
@@ -18,11 +17,10 @@ from adyton.report.lines import apart
 from adyton.report.paid import paid_facts
 from adyton.report.scales import figure, number
 from adyton.report.summary import Summary, summarise
+from adyton.report.templates import templates
 from adyton.tasks import Marginals
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from adyton.release import Release
 
 WIDE, NARROW = 720, 358
@@ -130,17 +128,3 @@ def lines(summary: Summary) -> list[dict[str, Any]]:
     return [
         {"labels": labels, "numbers": row} for labels, row in zip(table.labels, zip(*columns, strict=True), strict=True)
     ]
-
-
-@cache
-def templates() -> Environment:
-    """The templates of this folder. What is filled in is escaped, but for drawings, which escape their own words."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("adyton.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.marginals.table_errors import how_got, total_variation
 from adyton.report import svg
-from adyton.report.page import templates
 from adyton.report.paid import paid_facts
 from adyton.report.palette import BLUE, ORANGE
 from adyton.report.table_panels import MOST_PANELS, anchor_of, panels
+from adyton.report.templates import templates
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease

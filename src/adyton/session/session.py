@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adyton import odds
 from adyton.errors import LedgerError
@@ -17,8 +17,6 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.sources import TableSource
-from adyton.learning.classifier import Classifier
-from adyton.learning.fitted_classifier import FittedClassifier, fit_classifier
 from adyton.marginals.tables_release import TablesRelease
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
@@ -36,6 +34,10 @@ from adyton.session.releasing_tables import measures_tables, release_tables
 from adyton.session.tables_outlook import TablesOutlook, outlook_of
 from adyton.statistics.numbers_release import NumbersRelease
 from adyton.tasks import NumbersTask, Task, as_task
+
+if TYPE_CHECKING:
+    from adyton.learning.classifier import Classifier
+    from adyton.learning.fitted_classifier import FittedClassifier
 
 
 class Session(Budgeted):
@@ -218,6 +220,8 @@ class Session(Budgeted):
         before anything is spent. What comes out is public: it predicts for nothing, and can be saved and handed out.
         """
         self.last = None
+        from adyton.learning.fitted_classifier import fit_classifier
+
         return fit_classifier(self._kernel, classifier, epsilon, where, partial(setattr, self, "last"))
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:

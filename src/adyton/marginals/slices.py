@@ -1,0 +1,62 @@
+"""Bounds on weighted sums of one attribute's cells, from tables that were measured one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.marginals.table_answers import APPROXIMATE, NO_BOUNDS, one_law
+from adyton.queries import Queries
+from adyton.release.interval import Interval, Kind
+from adyton.release.noise_bounds import radius
+from adyton.release.one_slice import Slice
+from adyton.solving.noise_moments import Moments
+
+if TYPE_CHECKING:
+    from adyton.marginals.tables_release import TablesRelease
+
+
+def sliced(table: Reals, part: Slice) -> Reals:
+    """The counts of a slice out of the table of its attributes."""
+    chosen = table[part.cells]
+    for cells in part.others.values():
+        chosen = chosen[:, cells].sum(axis=1)
+    return np.asarray(chosen)
+
+
+def slice_interval(release: TablesRelease, queries: Queries, part: Slice, confidence: float) -> Interval:
+    """About least squares: without bias, so that what follows from the bounds is as right as they are."""
+    squares, kind = release.estimated.squares, _kind(release)
+    if squares.missing(*part.group):
+        endless = np.full(queries.count, np.inf)
+        return Interval(0 * endless, -endless, endless, confidence, kind, note=NO_BOUNDS)
+    centres = np.asarray(queries @ sliced(squares.table(*part.group), part), dtype=np.float64)
+    far = radius(_moments(release, queries, part), confidence)
+    means = "" if kind == "exact" else APPROXIMATE.format(rate=f"{100 * confidence:g}")
+    return Interval(centres, centres - far, centres + far, confidence, kind, means=means)
+
+
+def _moments(release: TablesRelease, queries: Queries, part: Slice) -> Moments:
+    """The variances in closed form. The kurtosis is that of a cell's noise as far as cells count differently, each
+    with noise of its own; and that of the total as far as they count alike."""
+    squares, sides = release.estimated.squares, release.wanted.sides
+    others = {name: np.isin(np.arange(sides[name]), cells).astype(float) for name, cells in part.others.items()}
+    side = sides[part.attribute]
+    level = squares.variance_of({part.attribute: np.ones(side), **others})
+    excess = [four / two**2 if two else 0.0 for two, four in map(release.law.of, (part.group, tuple(part.others)))]
+    own, variances, fourths = np.zeros(side), [], []
+    for rows in queries.rows():
+        for row in rows:
+            own[part.cells] = row
+            two = squares.variance_of({part.attribute: own, **others})
+            alike, apart = own.mean() ** 2 * level, np.square(own - own.mean())
+            few = np.square(apart).sum() / max(float(apart.sum()) ** 2, 1e-300)
+            variances.append(two)
+            fourths.append(excess[0] * few * max(0.0, two - alike) ** 2 + excess[1] * min(two, alike) ** 2)
+    return Moments(np.array(variances), np.array(fourths))
+
+
+def _kind(release: TablesRelease) -> Kind:
+    return "exact" if one_law(release) else "approximate"
