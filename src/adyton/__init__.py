@@ -16,6 +16,9 @@ _ROOMS = {
     "Identifier": "adyton.schema",
     "Integer": "adyton.schema",
     "Numeric": "adyton.schema",
+    "FileFormat": "adyton.schema",
+    "LookUp": "adyton.schema",
+    "Reading": "adyton.schema",
     "Schema": "adyton.schema",
     "Classifier": "adyton.learning",
     "FittedClassifier": "adyton.learning",
@@ -72,6 +75,9 @@ __all__ = [
     "QueryList",
     "Ranges",
     "Release",
+    "FileFormat",
+    "LookUp",
+    "Reading",
     "Schema",
     "Selector",
     "Session",
@@ -123,6 +129,9 @@ if TYPE_CHECKING:
     from adyton.schema import Identifier as Identifier
     from adyton.schema import Integer as Integer
     from adyton.schema import Numeric as Numeric
+    from adyton.schema import FileFormat as FileFormat
+    from adyton.schema import LookUp as LookUp
+    from adyton.schema import Reading as Reading
     from adyton.schema import Schema as Schema
     from adyton.selection.pythia import Pythia as Pythia
     from adyton.selection.selector import Selector as Selector

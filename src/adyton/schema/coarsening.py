@@ -27,7 +27,7 @@ def coarsened(schema: Schema, most: int) -> Schema:
     Schema(age: Integer(min=0, max=119, step=3), pay: Numeric(min=0.0, max=750000.0, bins=50))
     """
     attributes = {name: _coarser(attribute, most) for name, attribute in schema.attributes.items()}
-    return Schema(attributes, schema.rows_per_unit, multiline=schema.multiline)
+    return schema.with_attributes(attributes)
 
 
 def _coarser(attribute: Attribute, most: int) -> Attribute:

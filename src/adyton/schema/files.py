@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +12,23 @@ from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
 from adyton.schema.numbers import Integer, Numeric
+from adyton.schema.reading import EVERY_KEY, KEYS_OF, Reading
 
 _TYPES: dict[str, type[Attribute]] = {
     attribute.kind: attribute for attribute in (Categorical, Boolean, Integer, Numeric, Identifier)
 }
-_WHOLE = ("rows_per_unit", "multiline")
+_WHOLE = ("rows_per_unit", "multiline", "file")
 """What a schema says about the table as a whole."""
 _POLICIES = ("nulls", "outside")
 _KEYS: dict[str, tuple[str, ...]] = {
-    "categorical": ("levels", *_POLICIES),
+    "categorical": ("levels", "groups", *_POLICIES),
     "boolean": _POLICIES,
     "integer": ("min", "max", "step", *_POLICIES),
     "numeric": ("min", "max", "bins", "edges", *_POLICIES),
     "identifier": (),
 }
 _REQUIRED: dict[str, tuple[str, ...]] = {"categorical": ("levels",), "integer": ("min", "max")}
-_DEFAULTS = {"nulls": "drop", "outside": "drop", "step": 1}
+_DEFAULTS = {"nulls": "drop", "outside": "drop", "step": 1, "groups": ()}
 
 
 def read_toml(source: str | Path) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def _attribute(name: object, table: object) -> Attribute:
         raise SchemaError(
             f"{where} has the unknown type {shorten(kind)}. Allowed are {listing(_TYPES)}.{suggestion(kind, _TYPES)}"
         )
-    _check_keys(table, ("type", *_KEYS[kind]), where)
+    _check_keys(table, ("type", *_KEYS[kind], *KEYS_OF.get(kind, ())), where)
     missing = [key for key in _REQUIRED.get(kind, ()) if key not in table]
     if missing:
         raise SchemaError(
@@ -96,7 +97,9 @@ def _attribute(name: object, table: object) -> Attribute:
         )
     problem = ""
     try:
-        return _TYPES[kind](**{key: value for key, value in table.items() if key != "type"})
+        reading = Reading(**{key: value for key, value in table.items() if key in EVERY_KEY})
+        own = {key: value for key, value in table.items() if key != "type" and key not in EVERY_KEY}
+        return _TYPES[kind](**own, reading=reading)
     except SchemaError as error:
         problem = str(error)
     raise SchemaError(f"{where}: {problem}")
@@ -117,13 +120,28 @@ def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
     for key in _KEYS[attribute.kind]:
         value = getattr(attribute, key)
         if key not in hidden and value != _DEFAULTS.get(key):
-            entries[key] = list(value) if isinstance(value, tuple) else value
-    return entries
+            entries[key] = _plain(value)
+    if isinstance(attribute, Categorical):
+        if attribute.spellings:
+            entries["levels"] = {str(level): list(own) for level, own in _spelled(attribute)}
+        if attribute.groups:
+            entries["groups"] = {name: list(own) for name, own in dict(attribute.groups).items()}
+    return entries | attribute.reading.to_dict()
+
+
+def _spelled(attribute: Categorical) -> Iterator[tuple[object, Sequence[str]]]:
+    return zip(attribute.levels, attribute.spellings, strict=True)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def write_toml(content: Mapping[str, Any]) -> str:
     """TOML text of what :func:`attributes_from_dict` reads."""
-    lines = [f"{key} = {_value(content[key])}" for key in _WHOLE if key in content]
+    lines = [f"{key} = {_value(content[key])}" for key in _WHOLE if key in content and key != "file"]
+    if "file" in content:
+        lines += ["", "[file]", *(f"{key} = {_value(value)}" for key, value in content["file"].items())]
     for name, entries in content["attributes"].items():
         lines += ["", f"[attributes.{toml_key(name)}]"]
         lines += [f"{key} = {_value(value)}" for key, value in entries.items()]
@@ -139,6 +157,8 @@ def toml_key(name: str) -> str:
 def _value(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(_value(entry) for entry in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{toml_key(key)} = {_value(entry)}' for key, entry in value.items())}}}"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
