@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.tables.columns import check_type, prepared
+from adyton.kernel.tables.columns import check_type
 from adyton.kernel.tables.origins import reader_for
+from adyton.kernel.tables.read_values import read_values
 from adyton.kernel.tables.readers import wanted_columns
 from adyton.kernel.tables.spellings import spelled
+from adyton.kernel.tables.translating import translation_of
 from adyton.schema import Schema
-from adyton.schema.misfits import reads_numbers
 
 
 @dataclass(frozen=True)
@@ -38,23 +39,30 @@ def opened_rows(data: Any, schema: Schema, *, keep: bool = False) -> OpenedRows:
     """
     if not isinstance(schema, Schema):
         raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
-    reader = reader_for(data, multiline=schema.multiline)
-    wanted = wanted_columns(reader, schema.names)
+    reader = reader_for(data, multiline=schema.multiline, file=schema.file)
+    wanted = wanted_columns(reader, columns_of(schema))
     for index, attribute in zip(wanted, schema.attributes.values(), strict=True):
         check_type(reader.columns[index], attribute, reader.tries)
-    read = [*wanted, *(index for index in range(len(reader.columns)) if index not in wanted)] if keep else wanted
+    translations = {name: translation_of(attribute) for name, attribute in schema.attributes.items()}
+    read = list(dict.fromkeys(wanted))
+    if keep:
+        read += [index for index in range(len(reader.columns)) if index not in wanted]
     table = reader.read(read)
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
-    texts = {
-        name: f"t{place}"
-        for place, (name, attribute) in enumerate(schema.attributes.items())
-        if table[columns[name]].type().is_string() and reads_numbers(attribute)
-    }
-    originals = {text: table[columns[name]] for name, text in texts.items()}
-    values = {columns[name]: prepared(table[columns[name]], schema.attributes[name]) for name in columns}
-    for index, (name, attribute) in zip(wanted, schema.attributes.items(), strict=True):
-        if reader.columns[index].inferred:
-            values[columns[name]] = spelled(values[columns[name]], attribute)
+    values, texts, originals = {}, {}, {}
+    for place, (index, (name, attribute)) in enumerate(zip(wanted, schema.attributes.items(), strict=True)):
+        raw = table[f"c{read.index(index)}"]
+        value, text = read_values(raw, attribute, translations[name])
+        if reader.columns[index].inferred and translations[name] is None:
+            value = spelled(value, attribute)
+        values[columns[name]] = value
+        if text is not None:
+            texts[name], originals[f"t{place}"] = f"t{place}", text
     kept = {f"k{index}": table[f"c{place}"] for place, index in enumerate(read)} if keep else {}
     names = tuple(column.name for column in reader.columns) if keep else ()
     return OpenedRows(table.select(**values, **originals, **kept), columns, texts, reader.is_text, reader.tries, names)
+
+
+def columns_of(schema: Schema) -> list[str]:
+    """The name of the column of every attribute."""
+    return [attribute.reading.column or name for name, attribute in schema.attributes.items()]
