@@ -32,16 +32,51 @@ ones count as (null)"
         case Categorical():
             words = f"one of {listing(attribute.levels, _SHOWN)}"
             if type(attribute.levels[0]) is str:
-                words += ", to the letter" if attribute.spaced else ", with or without spaces around it"
-                words += f"; {_misspelt(attribute)!r} is none of them"
+                words += _spelled(attribute)
         case Boolean():
             words = 'true or false (as text also t, f, yes, no, y, n, 1, 0); "maybe" is neither'
         case _:
             return "any value: it can be grouped by, and has no cells"
     assert isinstance(attribute, CelledAttribute)
     if reads_numbers(attribute):
-        words += f"; {_unread(attribute)} is not read, and counts as missing"
-    return f"{words}; {_policies(attribute)}"
+        written = attribute.reading.numeric and isinstance(attribute, Integer | Numeric)
+        words += f"; {_written(attribute)} is read" if written else f"; {_unread(attribute)} is not read, and counts as missing"
+    return f"{words}{_reading(attribute)}; {_policies(attribute)}"
+
+
+def _spelled(attribute: Categorical) -> str:
+    """How a level may be written."""
+    reading, words = attribute.reading, ""
+    shown = [(level, own) for level, own in zip(attribute.levels, attribute.spellings, strict=False) if own]
+    for level, own in shown[:2]:
+        words += f", {level!r} also as {listing(own, _SHOWN)}"
+    if reading.first is not None:
+        words += f", by the first {reading.first} characters of the text"
+    exact = reading.trim is False or (reading.trim is None and attribute.spaced)
+    words += ", to the letter" if exact else ", with or without spaces around it"
+    if reading.case == "ignore":
+        return f"{words}, in capitals or not"
+    return f"{words}; {_misspelt(attribute)!r} is none of them"
+
+
+def _reading(attribute: CelledAttribute) -> str:
+    """Where values are looked up, and what means that there is none."""
+    reading, words = attribute.reading, ""
+    if reading.looked_up is not None:
+        words += f"; found in {reading.looked_up.value!r} of {reading.looked_up.file!r}, looked up by the text of the column"
+    if reading.missing:
+        words += f"; {listing(reading.missing, _SHOWN)} {'means' if len(reading.missing) == 1 else 'mean'} missing"
+    return words
+
+
+def _written(attribute: Integer | Numeric) -> str:
+    """An example as people write it who follow the attribute's reading."""
+    reading = attribute.reading
+    number = abs(float(_example(attribute)))
+    text = f"{number:,.2f}" if isinstance(attribute, Numeric) else f"{number:,.0f}"
+    signs = {",": reading.thousands or "", ".": reading.decimal}
+    text = "".join(signs.get(sign, sign) for sign in text)
+    return f'"{"".join(reading.currency[:1])}{text}"'
 
 
 def _policies(attribute: CelledAttribute) -> str:

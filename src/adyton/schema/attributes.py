@@ -163,7 +163,7 @@ class Categorical(CelledAttribute):
             if used and reserved in levels:
                 raise SchemaError(f"the level {reserved!r} is the name of a cell of its own here. Rename the level.")
         check_spellings(levels, self.spellings, self.reading)
-        object.__setattr__(self, "groups", checked_groups(self.groups, self.labels))
+        object.__setattr__(self, "groups", checked_groups(self.groups, levels, self.labels))
 
     def members(self, group: str) -> tuple[Level, ...]:
         """The levels of a group."""

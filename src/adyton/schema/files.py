@@ -139,26 +139,27 @@ def _plain(value: object) -> object:
 
 def write_toml(content: Mapping[str, Any]) -> str:
     """TOML text of what :func:`attributes_from_dict` reads."""
-    lines = [f"{key} = {_value(content[key])}" for key in _WHOLE if key in content and key != "file"]
+    lines = [f"{key} = {toml_value(content[key])}" for key in _WHOLE if key in content and key != "file"]
     if "file" in content:
-        lines += ["", "[file]", *(f"{key} = {_value(value)}" for key, value in content["file"].items())]
+        lines += ["", "[file]", *(f"{key} = {toml_value(value)}" for key, value in content["file"].items())]
     for name, entries in content["attributes"].items():
         lines += ["", f"[attributes.{toml_key(name)}]"]
-        lines += [f"{key} = {_value(value)}" for key, value in entries.items()]
+        lines += [f"{key} = {toml_value(value)}" for key, value in entries.items()]
     return "\n".join(lines) + "\n"
 
 
 def toml_key(name: str) -> str:
     """A name as a TOML key, quoted where it must be."""
     plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if plain else _value(name)
+    return name if plain else toml_value(name)
 
 
-def _value(value: object) -> str:
+def toml_value(value: object) -> str:
+    """A value as TOML writes it."""
     if isinstance(value, list):
-        return f"[{', '.join(_value(entry) for entry in value)}]"
+        return f"[{', '.join(toml_value(entry) for entry in value)}]"
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{toml_key(key)} = {_value(entry)}' for key, entry in value.items())}}}"
+        return f"{{{', '.join(f'{toml_key(key)} = {toml_value(entry)}' for key, entry in value.items())}}}"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -12,8 +12,10 @@ from adyton.schema.checks import writable
 Groups: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
-def checked_groups(given: Mapping[str, Sequence[Any]] | Groups, labels: Sequence[Any]) -> Groups:
-    """The groups by name, or an error: each has levels or other groups, and none holds itself.
+def checked_groups(
+    given: Mapping[str, Sequence[Any]] | Groups, levels: Sequence[Any], labels: Sequence[Any] = ()
+) -> Groups:
+    """The groups by name, or an error: each has levels or other groups, none holds itself or is called like a cell.
 
     >>> checked_groups({"west": ["CA", "OR"], "coast": ["west", "NY"]}, ["CA", "OR", "NY"])
     (('west', ('CA', 'OR')), ('coast', ('west', 'NY')))
@@ -24,7 +26,7 @@ def checked_groups(given: Mapping[str, Sequence[Any]] | Groups, labels: Sequence
         given = dict(given)
     found: dict[str, tuple[Any, ...]] = {}
     for name, own in given.items():
-        if not isinstance(name, str) or not name or name in labels:
+        if not isinstance(name, str) or not name or name in (*levels, *labels):
             raise SchemaError(f"a group needs a name that no level has, given {shorten(name)}. Rename it.")
         writable(name, "the name of a group")
         if isinstance(own, str) or not isinstance(own, Sequence) or not own:
@@ -32,8 +34,8 @@ def checked_groups(given: Mapping[str, Sequence[Any]] | Groups, labels: Sequence
         found[name] = tuple(own)
     for name, own in found.items():
         for one in own:
-            if one not in labels and one not in found:
-                raise SchemaError(f"in the group {shorten(name)}, {no_such('level', one, [*labels, *found])}")
+            if one not in levels and one not in found:
+                raise SchemaError(f"in the group {shorten(name)}, {no_such('level', one, [*levels, *found])}")
     for name in found:
         members(found, name)
     return tuple(found.items())

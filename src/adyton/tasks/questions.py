@@ -14,7 +14,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.messages import listing, no_such, shorten
 from adyton.queries import Explicit, Queries, Ranges
-from adyton.schema import Integer, Numeric, Schema
+from adyton.schema import Categorical, Integer, Numeric, Schema
 from adyton.schema.attributes import Attribute
 
 Cells: TypeAlias = npt.NDArray[np.int64]
@@ -162,8 +162,14 @@ def _is_range(query: Mapping[Any, Any]) -> bool:
 def _cells(name: str, attribute: Attribute, part: Any) -> Cells:
     if isinstance(part, dict):
         return _range(name, attribute, part.get("from"), part.get("to"))
-    values = part if isinstance(part, list) else [part]
+    values = [level for value in (part if isinstance(part, list) else [part]) for level in _levels(attribute, value)]
     return np.unique(np.array([_cell(name, attribute, value) for value in values], dtype=np.int64))
+
+
+def _levels(attribute: Attribute, value: Any) -> tuple[Any, ...]:
+    """The levels of a group of them; a value that is no group stands for itself."""
+    grouped = isinstance(attribute, Categorical) and isinstance(value, str) and value in dict(attribute.groups)
+    return attribute.members(value) if grouped and isinstance(attribute, Categorical) else (value,)
 
 
 def _cell(name: str, attribute: Attribute, value: Any) -> int:

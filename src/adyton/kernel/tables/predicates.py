@@ -195,10 +195,13 @@ def _check_literals(column: str, values: Sequence[object], schema: Schema, order
         raise PredicateError(f"{where} and has no order for {ordering!r}. Use =, !=, in or not in.")
     for value in values:
         if isinstance(attribute, Categorical):
-            if type(value) is not type(attribute.levels[0]) or value not in attribute.levels:
+            groups = dict(attribute.groups)
+            own = type(value) is type(attribute.levels[0]) and value in attribute.levels
+            if not own and value not in groups:
                 raise PredicateError(
-                    f"{where} and has no level {shorten(value)}. Its levels are {listing(attribute.levels)}."
-                    + suggestion(value, attribute.levels)
+                    f"{where} and has no level {shorten(value)}. Its levels are {listing(attribute.levels)}"
+                    + (f", its groups {listing(groups)}." if groups else ".")
+                    + suggestion(value, [*attribute.levels, *groups])
                 )
         elif isinstance(attribute, Boolean):
             if not isinstance(value, bool):
