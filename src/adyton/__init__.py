@@ -59,6 +59,7 @@ __all__ = [
     "Classifier",
     "Configuration",
     "Delphi",
+    "FileFormat",
     "FittedClassifier",
     "Histogram",
     "Identifier",
@@ -66,6 +67,7 @@ __all__ = [
     "Kernel",
     "LearnedChoices",
     "Ledger",
+    "LookUp",
     "Marginals",
     "Measurement",
     "Numeric",
@@ -74,10 +76,8 @@ __all__ = [
     "Pythia",
     "QueryList",
     "Ranges",
-    "Release",
-    "FileFormat",
-    "LookUp",
     "Reading",
+    "Release",
     "Schema",
     "Selector",
     "Session",
@@ -126,11 +126,11 @@ if TYPE_CHECKING:
     from adyton.release import Release as Release
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical
+    from adyton.schema import FileFormat as FileFormat
     from adyton.schema import Identifier as Identifier
     from adyton.schema import Integer as Integer
-    from adyton.schema import Numeric as Numeric
-    from adyton.schema import FileFormat as FileFormat
     from adyton.schema import LookUp as LookUp
+    from adyton.schema import Numeric as Numeric
     from adyton.schema import Reading as Reading
     from adyton.schema import Schema as Schema
     from adyton.selection.pythia import Pythia as Pythia

@@ -41,9 +41,7 @@ class Fit:
     def to_dict(self) -> dict[str, Any]:
         """The same in plain values."""
         plain = asdict(self)
-        plain["misfits"] = [
-            {"reason": reason, "fate": fate, "rows": rows} for reason, fate, rows in self.misfits
-        ]
+        plain["misfits"] = [{"reason": reason, "fate": fate, "rows": rows} for reason, fate, rows in self.misfits]
         return plain
 
 
@@ -57,9 +55,7 @@ def look_at_public_rows(data: Any, schema: Schema) -> tuple[Fit, ...]:
     for name, attribute in celled.items():
         misfits = misfits_of(schema, [name])
         fitting, *others = table.misfits(misfits).tolist()
-        counts = tuple(
-            (one.reason, one.fate, rows) for one, rows in zip(misfits, others, strict=True) if rows
-        )
+        counts = tuple((one.reason, one.fate, rows) for one, rows in zip(misfits, others, strict=True) if rows)
         examples = tuple(text for text, _ in strange[name].most_common(_EXAMPLES))
         advice = _advice(attribute, list(strange[name])) if examples else None
         found.append(Fit(name, fitting + sum(others), fitting, counts, examples, advice))

@@ -40,7 +40,11 @@ ones count as (null)"
     assert isinstance(attribute, CelledAttribute)
     if reads_numbers(attribute):
         written = attribute.reading.numeric and isinstance(attribute, Integer | Numeric)
-        words += f"; {_written(attribute)} is read" if written else f"; {_unread(attribute)} is not read, and counts as missing"
+        words += (
+            f"; {_written(attribute)} is read"
+            if written
+            else f"; {_unread(attribute)} is not read, and counts as missing"
+        )
     return f"{words}{_reading(attribute)}; {_policies(attribute)}"
 
 
@@ -63,7 +67,9 @@ def _reading(attribute: CelledAttribute) -> str:
     """Where values are looked up, and what means that there is none."""
     reading, words = attribute.reading, ""
     if reading.looked_up is not None:
-        words += f"; found in {reading.looked_up.value!r} of {reading.looked_up.file!r}, looked up by the text of the column"
+        words += (
+            f"; found in {reading.looked_up.value!r} of {reading.looked_up.file!r}, looked up by the text of the column"
+        )
     if reading.missing:
         words += f"; {listing(reading.missing, _SHOWN)} {'means' if len(reading.missing) == 1 else 'mean'} missing"
     return words

@@ -18,7 +18,8 @@ LINE_ENDS = ("lf", "cr")
 ENCODINGS = (
     "utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "latin-1",
     *(f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)),
-    *(f"cp125{page}" for page in range(9)), "cp437", "cp850", "cp852", "cp858", "cp866", "koi8-r", "koi8-u", "mac-roman",
+    *(f"cp125{page}" for page in range(9)), "cp437", "cp850", "cp852", "cp858", "cp866", "koi8-r", "koi8-u",
+    "mac-roman",
     "cp932", "shift_jis", "gbk", "gb18030", "big5", "cp949", "euc-kr", "euc-jp",
 )  # fmt: skip
 """Those in which no byte of a letter is a line end, and no line changes how the next is read."""
@@ -30,8 +31,8 @@ class FileFormat:
     """How a CSV file is written.
 
     *delimiter* is one sign; if it is left out, the one that the header has most of. Without a *header*, *columns* names
-    the columns in their order. *compression* is told by the file's name if it is left out, and *line_end* by the header;
-    ``"lf"`` is also for files with ``\\r\\n``.
+    the columns in their order. *compression* is told by the file's name if it is left out, and *line_end* by the
+    header; ``"lf"`` is also for files with ``\\r\\n``.
 
     >>> FileFormat(delimiter=";", encoding="latin1")
     FileFormat(delimiter=';', header=True, columns=None, encoding='latin-1', compression=None, line_end=None)
@@ -65,7 +66,9 @@ class FileFormat:
                 )
             return None
         if self.header:
-            raise SchemaError("columns names the columns of a file without a header. Write header = false, or leave it out.")
+            raise SchemaError(
+                "columns names the columns of a file without a header. Write header = false, or leave it out."
+            )
         if isinstance(self.columns, str) or not hasattr(self.columns, "__iter__"):
             raise SchemaError(f'columns must be a list of names, given {shorten(self.columns)}. Write ["age", "sex"].')
         names = tuple(self.columns)
@@ -100,12 +103,12 @@ class FileFormat:
 
 
 def _check_delimiter(given: object) -> None:
-    if isinstance(given, str) and len(given) == 1 and given.isascii():
-        if given == "\t" or (given.isprintable() and not given.isalnum() and given not in ' "'):
-            return
+    one = isinstance(given, str) and len(given) == 1 and given.isascii()
+    if one and (given == "\t" or (str(given).isprintable() and not str(given).isalnum() and str(given) not in ' "')):
+        return
     raise SchemaError(
-        f"delimiter must be one sign such as ',', ';', '|' or a tab (\"\\t\"), given {shorten(given)}. Letters, digits, "
-        "blanks and quotes cannot be one."
+        f"delimiter must be one sign such as ',', ';', '|' or a tab (\"\\t\"), given {shorten(given)}. Letters, "
+        "digits, blanks and quotes cannot be one."
     )
 
 

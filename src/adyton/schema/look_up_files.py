@@ -26,8 +26,8 @@ def look_up_values(reading: Reading) -> dict[str, str]:
     assert found is not None
     compared = replace(reading, trim=True if reading.trim is None else reading.trim)
     values: dict[str, str] = {}
-    for key, value in _lines(found):
-        key, value = compared.normal(key), value.strip()
+    for written, beside in _lines(found):
+        key, value = compared.normal(written), beside.strip()
         if not key or not value:
             continue
         other = values.setdefault(key, value)

@@ -205,5 +205,6 @@ def check_reading(reading: object, kind: str) -> None:
     for key in reading.to_dict():
         if key not in allowed:
             raise SchemaError(
-                f"{kind} takes no {key}. Of the keys about reading it takes {listing(allowed)}.{suggestion(key, allowed)}"
+                f"{kind} takes no {key}. Of the keys about reading it takes {listing(allowed)}."
+                + suggestion(key, allowed)
             )

@@ -27,7 +27,7 @@ def checked_spellings(levels: Mapping[Any, Any]) -> Spellings:
         several = [own] if isinstance(own, str | int) else own
         if not isinstance(several, list | tuple):
             raise SchemaError(
-                f'the spellings of {shorten(level)} must be a list, given {shorten(own)}. Write {{"{level}" = ["a", "b"]}}.'
+                f'the spellings of {shorten(level)} must be a list, given {shorten(own)}. Write {{"a" = ["b", "c"]}}.'
             )
         found.append(tuple(_spelling(one, level) for one in several))
     return tuple(found)

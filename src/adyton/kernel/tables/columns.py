@@ -72,8 +72,8 @@ def check_type(column: Column, attribute: Attribute, tries: bool) -> None:
     reading = attribute.reading
     if not tries and (reading.textual or reading.numeric or getattr(attribute, "spellings", ())):
         raise SchemaError(
-            f"the keys of the schema that say how {column.name!r} is written are for files, frames and DuckDB. Clean the "
-            "column in its own engine, or store a copy in DuckDB with create table … as select."
+            f"the keys of the schema that say how {column.name!r} is written are for files, frames and DuckDB. Clean "
+            "the column in its own engine, or store a copy in DuckDB with create table … as select."
         )
     if column.inferred:
         fits, need = plain or _is_single(kind), "a column of texts, numbers or dates"

@@ -37,7 +37,7 @@ def compression_of(path: str, file: FileFormat) -> str:
 
 
 def open_lines(path: str, file: FileFormat, line_end: str | None = None) -> IO[bytes]:
-    """The file for reading; in an encoding of two bytes it is turned to UTF-8. *line_end* says which sign ends lines."""
+    """The file for reading; UTF-16 is turned to UTF-8. *line_end* says which sign ends a line."""
     opened = _opened(path, compression_of(path, file))
     if file.encoding.startswith("utf-16"):
         decoder = codecs.getincrementaldecoder(file.encoding)("replace")

@@ -85,8 +85,8 @@ def _first_line(path: str, file: FileFormat) -> tuple[str, str]:
         pass
     elif text is None:
         problem = (
-            f"is not {file.encoding} text. Say which encoding it has under [file] in the schema, for example encoding = "
-            '"latin-1", "cp1252" or "utf-16".'
+            f"is not {file.encoding} text. Say which encoding it has under [file] in the schema, for example "
+            'encoding = "latin-1", "cp1252" or "utf-16".'
         )
     elif not text.strip() or text.count('"') % 2 or len(raw) >= _LONGEST_HEADER - 1:
         problem = _NO_HEADER

@@ -104,7 +104,7 @@ def _blocks(file: IO[bytes], as_text: Callable[[bytes], bytes]) -> Iterator[byte
 
 
 def _enough() -> int:
-    """So many bytes of a line say that it is too long: as UTF-8 it can have half of them, and a byte order mark less."""
+    """So many bytes of a line say that it is too long: UTF-8 may need half of them, and no byte order mark."""
     return 2 * LONGEST_LINE + 8
 
 

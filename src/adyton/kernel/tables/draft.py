@@ -16,9 +16,9 @@ _HEADER = """\
 # common sense), never by looking at the rows. Delete the attributes that nobody will ask about.
 #
 # In a CSV file, numbers are read like 1250.5, -3 or 2e6, and levels as they are written here: spaces around them do not
-# matter, capitals do. The keys in comments say that a column is written otherwise. Once this is filled in, `adyton schema
-# FILE.toml` says what each attribute accepts, and `adyton check DATA --schema FILE.toml` whether the table has it all;
-# `adyton schema --like NAME` offers attributes that many tables have, to be pasted.
+# matter, capitals do. The keys in comments say that a column is written otherwise. Once this is filled in,
+# `adyton schema FILE.toml` says what each attribute accepts, and `adyton check DATA --schema FILE.toml` whether the
+# table has it all; `adyton schema --like NAME` offers attributes that many tables have, to be pasted.
 
 rows_per_unit = 1   # the most rows that one person has in this table
 """
@@ -42,7 +42,7 @@ _LEVELS = [
     '# to recode: levels = {"north" = ["BX", "MN"], "south" = ["BK"]}; groups = {"city" = ["north", "south"]}',
     '# case = "ignore"        # capitals do not matter; trim = true: nor does any white space around',
     '# missing = ["NA", "?"]  # words that mean that there is no value',
-    '# first = 2              # only so many characters of the text count',
+    "# first = 2              # only so many characters of the text count",
     '# lookup = {file = "zips.csv", key = "zip", value = "region"}   # a public table in which the text is looked up',
 ]
 _BODIES = {
@@ -124,6 +124,8 @@ def headless_draft(file: FileFormat = PLAIN) -> str:
     if "header" not in own:
         own = f"header = false\n{own}"
     names = '# columns = ["age", "sex"]   # fill in: a name for every column, in their order'
-    example = "\n".join(["[attributes.age]        # one such table for every column that may be asked about", *_BODIES["text"]])
+    example = "\n".join(
+        ["[attributes.age]        # one such table for every column that may be asked about", *_BODIES["text"]]
+    )
     texts = _TEXTS + "\n".join([*_NUMBERS, *_LEVELS]) + "\n"
     return "\n".join([_HEADER, f"[file]\n{own}{names}\n", texts, example + "\n"])

@@ -93,7 +93,9 @@ def _reader_of(files: Sequence[str], given: str, multiline: bool, file: FileForm
             return DatabaseReader(files[0], "")
         case "DuckDB":
             raise SchemaError(f"{given!r} stands for several DuckDB files. Open one of them.")
-    raise SchemaError(f"the file {files[0]!r} has no known ending ({', '.join(_CSV + _PARQUET + _DATABASE)}). {_ADVICE}.")
+    raise SchemaError(
+        f"the file {files[0]!r} has no known ending ({', '.join(_CSV + _PARQUET + _DATABASE)}). {_ADVICE}."
+    )
 
 
 def _exists(text: str) -> bool:

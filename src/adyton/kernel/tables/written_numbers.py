@@ -60,7 +60,11 @@ def _currency(reading: Reading) -> str:
 
 def _literal(text: str) -> str:
     """A text that stands for itself in a regular expression, in either case."""
-    return "(?i:" + "".join(f"[{sign}]" if not (sign.isalnum() or sign in "^\\]") else _escaped(sign) for sign in text) + ")"
+    return (
+        "(?i:"
+        + "".join(f"[{sign}]" if not (sign.isalnum() or sign in "^\\]") else _escaped(sign) for sign in text)
+        + ")"
+    )
 
 
 def _escaped(sign: str) -> str:

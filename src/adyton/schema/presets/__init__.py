@@ -13,7 +13,10 @@ from adyton.messages import no_such
 def presets() -> dict[str, str]:
     """The text of every preset, by its name; the first line of each says what it is."""
     found = [one for one in files(__name__).iterdir() if one.name.endswith(".toml")]
-    return {one.name.removesuffix(".toml"): one.read_text(encoding="utf-8") for one in sorted(found, key=lambda one: one.name)}
+    return {
+        one.name.removesuffix(".toml"): one.read_text(encoding="utf-8")
+        for one in sorted(found, key=lambda one: one.name)
+    }
 
 
 def preset(name: str) -> str:
