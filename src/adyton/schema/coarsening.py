@@ -39,7 +39,7 @@ def _coarser(attribute: Attribute, most: int) -> Attribute:
     if attribute.edges is None and attribute.bins % together == 0:
         return replace(attribute, bins=attribute.bins // together)
     edges = _edges(attribute)[:-1:together]
-    shared = {"nulls": attribute.nulls, "outside": attribute.outside}
+    shared = {"nulls": attribute.nulls, "outside": attribute.outside, "reading": attribute.reading}
     return Numeric(edges=[*edges.tolist(), attribute.max], **shared)  # type: ignore[arg-type]
 
 

@@ -85,7 +85,7 @@ def _first_line(path: str, file: FileFormat) -> tuple[str, str]:
         pass
     elif text is None:
         problem = (
-            f"is not {file.encoding} text. Say which encoding it has under [file] in the schema, for example "
+            f"is not {file.encoding.upper()} text. Say which encoding it has under [file] in the schema, for example "
             'encoding = "latin-1", "cp1252" or "utf-16".'
         )
     elif not text.strip() or text.count('"') % 2 or len(raw) >= _LONGEST_HEADER - 1:
