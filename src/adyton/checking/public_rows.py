@@ -83,10 +83,10 @@ def _advice(attribute: CelledAttribute, texts: list[str]) -> str | None:
     if isinstance(attribute, Integer | Numeric):
         unread = [text for text in texts if re.search(pattern(attribute.reading), text) is None]
         signs = tuple(sign for sign in _SIGNS if any(sign in text for text in unread))
-        for thousands, decimal in _WAYS:
-            reading = Reading(currency=signs, thousands=thousands, decimal=decimal)
-            if unread and _share(unread, reading) >= 0.5:
-                return ", ".join(f"{key} = {_toml(value)}" for key, value in reading.to_dict().items()) or None
+        ways = [Reading(currency=signs, thousands=thousands, decimal=decimal) for thousands, decimal in _WAYS]
+        best = max(ways, key=lambda reading: _share(unread, reading))
+        if _share(unread, best) >= 0.5:
+            return ", ".join(f"{key} = {_toml(value)}" for key, value in best.to_dict().items()) or None
         return None
     if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
         folded = {str(level).casefold().strip() for level in attribute.levels}
@@ -97,7 +97,7 @@ def _advice(attribute: CelledAttribute, texts: list[str]) -> str | None:
 
 def _share(texts: list[str], reading: Reading) -> float:
     found = re.compile(pattern(reading))
-    return sum(found.search(text) is not None for text in texts) / len(texts)
+    return sum(found.search(text) is not None for text in texts) / max(1, len(texts))
 
 
 def _toml(value: object) -> str:

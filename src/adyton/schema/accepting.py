@@ -38,13 +38,10 @@ ones count as (null)"
         case _:
             return "any value: it can be grouped by, and has no cells"
     assert isinstance(attribute, CelledAttribute)
-    if reads_numbers(attribute):
-        written = attribute.reading.numeric and isinstance(attribute, Integer | Numeric)
-        words += (
-            f"; {_written(attribute)} is read"
-            if written
-            else f"; {_unread(attribute)} is not read, and counts as missing"
-        )
+    if isinstance(attribute, Integer | Numeric) and attribute.reading.numeric:
+        words += f"; {_written(attribute)} is read"
+    elif reads_numbers(attribute):
+        words += f"; {_unread(attribute)} is not read, and counts as missing"
     return f"{words}{_reading(attribute)}; {_policies(attribute)}"
 
 

@@ -99,7 +99,7 @@ def _attribute(name: object, table: object) -> Attribute:
     try:
         reading = Reading(**{key: value for key, value in table.items() if key in EVERY_KEY})
         own = {key: value for key, value in table.items() if key != "type" and key not in EVERY_KEY}
-        return _TYPES[kind](**own, reading=reading)
+        return _TYPES[kind](**own, **{"reading": reading})
     except SchemaError as error:
         problem = str(error)
     raise SchemaError(f"{where}: {problem}")
