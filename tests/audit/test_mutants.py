@@ -557,6 +557,7 @@ def test_the_certificates_that_catch_mutants_pass_without_them():
     assert found.figures["largest cost/ε"] == 1.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["chosen", "friedman-schuster"])
 def test_whole_models_pass(name):
     assert audit_learner(learner_named(name), pairs=1, draws=400).passed
