@@ -13,7 +13,7 @@ _HEADER = """\
 # common sense), never by looking at the rows. Delete the attributes that nobody will ask about.
 #
 # In a CSV file, numbers are read like 1250.5, -3 or 2e6. "$1,250.50", "12,5" or "10/24/1979" are no numbers: they count
-# as missing. Levels are written as they are in the file; spaces around them do not matter, capitals do. Once this is
+# as missing. Dates are read like 2024-03-01, or as format = "%m/%d/%Y" says. Levels are written as they are in the file; spaces around them do not matter, capitals do. Once this is
 # filled in, `adyton schema FILE.toml` says what each attribute accepts.
 
 rows_per_unit = 1   # the most rows that one person has in this table
@@ -24,9 +24,30 @@ _BODIES = {
     "numeric": ['type = "numeric"', "# min = 0      # fill in", "# max = 100    # fill in", "# bins = 20    # fill in"],
     "categorical": ['type = "categorical"', '# levels = ["a", "b"]   # fill in; or type = "identifier" for a name'],
     "boolean": ['type = "boolean"'],
+    "date": [
+        'type = "date"',
+        '# min = "2020-01-01"   # fill in',
+        '# max = "2029-12-31"   # fill in',
+        'by = "month"           # or day, week, quarter, year, weekday, "month of year"',
+    ],
+    "datetime": [
+        'type = "datetime"',
+        '# min = "2020-01-01"   # fill in',
+        '# max = "2029-12-31"   # fill in',
+        'by = "day"             # or hour, week, month, quarter, year, "hour of day", weekday, "month of year"',
+        'zone = "UTC"           # the clock on which hours and days are counted, such as "Europe/Berlin"',
+    ],
+    "duration": [
+        'type = "duration"',
+        'unit = "minutes"       # or seconds, hours, days, …',
+        "# min = 0      # fill in",
+        "# max = 120    # fill in",
+        "# bins = 24    # fill in",
+    ],
     "text": [
         '# type = "integer"       # fill in: integer (min, max), numeric (min, max, bins), categorical (levels),',
-        "#                        # boolean or identifier",
+        "#                        # boolean, date or datetime (min, max, by, zone), duration (min, max, bins, unit)",
+        "#                        # or identifier",
     ],
     "unusable": ['type = "identifier"     # this type has no cells; turn it into a number or a text to count it'],
 }

@@ -9,10 +9,13 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.kernel.tables.columns import check_type, prepared
 from adyton.kernel.tables.origins import reader_for
-from adyton.kernel.tables.readers import wanted_columns
+from adyton.kernel.tables.readers import Column, wanted_columns
 from adyton.kernel.tables.spellings import spelled
-from adyton.schema import Schema
-from adyton.schema.misfits import reads_numbers
+from adyton.kernel.tables.time_columns import read_durations, read_times
+from adyton.schema import Attribute, Schema
+from adyton.schema.durations import Duration
+from adyton.schema.misfits import unread_as
+from adyton.schema.times import Times
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class OpenedRows:
     columns: Mapping[str, str]
     """The column of every attribute."""
     texts: Mapping[str, str]
-    """The column of the text that a number was read from."""
+    """The column of the text that a number or a time was read from."""
     from_text: bool
     tries: bool
     """Whether the engine has conversions that never fail."""
@@ -39,22 +42,31 @@ def opened_rows(data: Any, schema: Schema, *, keep: bool = False) -> OpenedRows:
     if not isinstance(schema, Schema):
         raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
     reader = reader_for(data, multiline=schema.multiline)
-    wanted = wanted_columns(reader, schema.names)
-    for index, attribute in zip(wanted, schema.attributes.values(), strict=True):
-        check_type(reader.columns[index], attribute, reader.tries)
+    wanted = wanted_columns(reader, schema.columns)
+    sources = {name: reader.columns[wanted[schema.columns.index(schema.column_of(name))]] for name in schema.names}
+    for name, attribute in schema.attributes.items():
+        check_type(sources[name], attribute, reader.tries)
     read = [*wanted, *(index for index in range(len(reader.columns)) if index not in wanted)] if keep else wanted
     table = reader.read(read)
+    given = {name: table[f"c{schema.columns.index(schema.column_of(name))}"] for name in schema.names}
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
     texts = {
         name: f"t{place}"
         for place, (name, attribute) in enumerate(schema.attributes.items())
-        if table[columns[name]].type().is_string() and reads_numbers(attribute)
+        if given[name].type().is_string() and unread_as(attribute) is not None
     }
-    originals = {text: table[columns[name]] for name, text in texts.items()}
-    values = {columns[name]: prepared(table[columns[name]], schema.attributes[name]) for name in columns}
-    for index, (name, attribute) in zip(wanted, schema.attributes.items(), strict=True):
-        if reader.columns[index].inferred:
-            values[columns[name]] = spelled(values[columns[name]], attribute)
+    originals = {text: given[name] for name, text in texts.items()}
+    values = {columns[name]: _value(given[name], one, sources[name]) for name, one in schema.attributes.items()}
     kept = {f"k{index}": table[f"c{place}"] for place, index in enumerate(read)} if keep else {}
     names = tuple(column.name for column in reader.columns) if keep else ()
     return OpenedRows(table.select(**values, **originals, **kept), columns, texts, reader.is_text, reader.tries, names)
+
+
+def _value(column: Any, attribute: Attribute, source: Column) -> Any:
+    """The column as the kernel computes with it."""
+    if isinstance(attribute, Times):
+        return read_times(column, attribute, written_by_us=bool(source.type.is_temporal()))
+    if isinstance(attribute, Duration):
+        return read_durations(column, attribute)
+    value = prepared(column, attribute)
+    return spelled(value, attribute) if source.inferred else value
