@@ -6,7 +6,7 @@ import math
 
 from adyton.messages import listing
 from adyton.schema.attributes import NULL_LABEL, OTHER_LABEL, Attribute, Boolean, Categorical, CelledAttribute
-from adyton.schema.calendar import date_at
+from adyton.schema.calendar import date_at, span_of
 from adyton.schema.durations import Duration
 from adyton.schema.misfits import reads_numbers
 from adyton.schema.numbers import Integer, Numeric
@@ -56,7 +56,7 @@ ones count as (null)"
 
 def _times(attribute: Times) -> str:
     """What times look like, on which clock they are read, and what the cells are."""
-    when = attribute.starts[attribute.base_size * 5 // 8] if not attribute.is_part else 0
+    when = span_of("2024-03-01", "").first if attribute.is_part else attribute.starts[attribute.base_size * 5 // 8]
     clock = isinstance(attribute, Datetime)
     moment = date_at(int(when)).replace(hour=13, minute=30) if clock else date_at(int(when))
     formats = [one for one in attribute.format or () if one != UNIX]

@@ -1,32 +1,38 @@
-"""How dates and times are written in texts: formats of a few directives, and the shape that a text must have for one."""
+"""How dates and times are written in texts: formats of a few directives, read without the machine's language."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten
+from adyton.schema.calendar import MONTHS, moment
 
 UNIX = "unix"
 """Seconds since 1970 began in universal time."""
 _DIRECTIVES = {
-    "%Y": r"\d{4}",
-    "%y": r"\d\d",
-    "%m": r"\d{1,2}",
-    "%d": r"\d{1,2}",
-    "%b": r"[A-Za-z]{3}",
-    "%B": r"[A-Za-z]+",
+    "%Y": r"(?P<year>\d{4})",
+    "%y": r"(?P<short>\d\d)",
+    "%m": r"(?P<month>\d{1,2})",
+    "%d": r"(?P<day>\d{1,2})",
+    "%b": r"(?P<name>[A-Za-z]{3})",
+    "%B": r"(?P<name>[A-Za-z]+)",
     "%a": r"[A-Za-z]{3}",
     "%A": r"[A-Za-z]+",
-    "%H": r"\d{1,2}",
-    "%I": r"\d{1,2}",
-    "%M": r"\d{1,2}",
-    "%S": r"\d{1,2}",
-    "%f": r"\d{1,6}",
-    "%p": r"[AaPp][Mm]",
+    "%H": r"(?P<hour>\d{1,2})",
+    "%I": r"(?P<half>\d{1,2})",
+    "%M": r"(?P<minute>\d{1,2})",
+    "%S": r"(?P<second>\d{1,2})",
+    "%f": r"\d{1,9}",
+    "%p": r"(?P<noon>[AaPp])[Mm]",
     "%%": "%",
 }
+_FIRST_SHORT_YEAR = 69
+"""Of years in two digits, these are the first of the twentieth century."""
+_REST = ("minute", "second")
 _LONGEST = 100
 _MOST = 16
 
@@ -64,11 +70,37 @@ def _checked(given: object) -> str:
     return given
 
 
-def shape_of(written: str) -> str:
-    r"""The regular expression of the texts that a format may read: everything else is no date.
+def moment_in_format(text: str, written: str) -> int | None:
+    """The seconds since 1970 that a text in this format shows; None if it is not in it, or the calendar lacks the day.
 
-    >>> shape_of("%d.%m.%Y")
-    '\\d{1,2}\\.\\d{1,2}\\.\\d{4}'
+    >>> moment_in_format("2 Jan 70 1:30 PM", "%d %b %y %I:%M %p"), moment_in_format("30.2.2024", "%d.%m.%Y")
+    (135000, None)
     """
+    found = _shape(written).fullmatch(text)
+    if found is None:
+        return None
+    given = {part: value for part, value in found.groupdict().items() if value is not None}
+    month = _month(given["name"], written) if "name" in given else int(given["month"])
+    short = int(given.get("short", 0))
+    year = int(given["year"]) if "year" in given else short + (1900 if short >= _FIRST_SHORT_YEAR else 2000)
+    hour = int(given.get("hour", 0))
+    if "half" in given:
+        half = int(given["half"])
+        hour = half % 12 + 12 * (given["noon"] in "Pp") if 1 <= half <= 12 else -1
+    try:
+        return moment(datetime(year, month, int(given["day"]), hour, *(int(given.get(one, 0)) for one in _REST)))
+    except ValueError:
+        return None
+
+
+def _month(name: str, written: str) -> int:
+    """The number of a month by its English name, or the first three letters of it; 0 if there is none."""
+    known = [month[:3].lower() if "%b" in written else month.lower() for month in MONTHS]
+    return known.index(name.lower()) + 1 if name.lower() in known else 0
+
+
+@lru_cache(64)
+def _shape(written: str) -> re.Pattern[str]:
+    """The regular expression of the texts that a format may read."""
     parts = re.split("(%.)", written)
-    return "".join(_DIRECTIVES.get(part) or re.escape(part).replace(r"\ ", " ") for part in parts if part)
+    return re.compile("".join(_DIRECTIVES.get(part) or re.escape(part) for part in parts if part), re.ASCII)

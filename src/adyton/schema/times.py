@@ -18,8 +18,6 @@ from adyton.messages import listing, shorten
 from adyton.remembered import cached_property
 from adyton.schema.attributes import CelledAttribute, Label
 from adyton.schema.calendar import (
-    EARLIEST,
-    LATEST,
     PARTS,
     PERIODS,
     Span,
@@ -137,7 +135,7 @@ class Times(CelledAttribute):
             return span_of(value, name)
         parts = PARTS[self.by]
         if isinstance(value, bool) or value not in parts:
-            raise SchemaError(f"{name} must be one of {listing(parts, 12)}, given {shorten(value)}.")
+            raise SchemaError(f"{name} must be one of {listing(parts, 24)}, given {shorten(value)}.")
         return Span(parts.index(value), parts.index(value))  # type: ignore[arg-type]
 
     def _base_labels(self) -> tuple[Label, ...]:
@@ -217,7 +215,3 @@ def _zone(zone: str) -> ZoneInfo | None:
     except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError
         return None
 
-
-def in_calendar(second: int) -> bool:
-    """Whether a second lies in the years 1 to 9999."""
-    return EARLIEST <= second <= LATEST
