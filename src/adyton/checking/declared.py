@@ -10,7 +10,6 @@ from adyton.errors import SchemaError
 from adyton.kernel.tables.columns import check_type
 from adyton.kernel.tables.csv_bytes import compression_of
 from adyton.kernel.tables.csv_reader import CsvReader
-from adyton.kernel.tables.opened_rows import columns_of
 from adyton.kernel.tables.origins import reader_for
 from adyton.kernel.tables.readers import Reader, wanted_columns
 from adyton.messages import listing
@@ -67,7 +66,7 @@ def check_table(data: Any, schema: Schema) -> Check:
         reader = reader_for(data, multiline=schema.multiline, file=schema.file)
     except SchemaError as error:
         return Check({}, tuple(_without_table(name, one) for name, one in schema.attributes.items()), (str(error),))
-    names, present = columns_of(schema), [column.name for column in reader.columns]
+    names, present = [schema.column_of(name) for name in schema.names], [column.name for column in reader.columns]
     found = [name for name in names if name in present]
     whole = _problem(lambda: wanted_columns(reader, names)) if reader.is_text and not found else None
     hidden = whole is not None or (reader.doubtful and len(found) < len(names))

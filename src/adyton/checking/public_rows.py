@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from adyton.kernel.tables import open_table
-from adyton.kernel.tables.opened_rows import columns_of
 from adyton.kernel.tables.row_codes import rows_beside_codes
 from adyton.kernel.tables.written_numbers import pattern
 from adyton.schema import Categorical, Integer, Numeric, Reading, Schema
@@ -68,7 +67,10 @@ def _without_cells(data: Any, schema: Schema) -> dict[str, Counter[str]]:
         name: replace(one, nulls="drop", outside="drop")  # type: ignore[type-var]
         for name, one in schema.attributes.items()
     }
-    columns, strange = columns_of(schema), {name: Counter[str]() for name in schema.names}
+    columns, strange = (
+        [schema.column_of(name) for name in schema.names],
+        {name: Counter[str]() for name in schema.names},
+    )
     names, batches = rows_beside_codes(data, schema.with_attributes(attributes), keep=True)
     for codes, rows in batches:
         for place, name in enumerate(schema.names):

@@ -6,8 +6,12 @@ import math
 
 from adyton.messages import listing
 from adyton.schema.attributes import NULL_LABEL, OTHER_LABEL, Attribute, Boolean, Categorical, CelledAttribute
+from adyton.schema.calendar import date_at, span_of
+from adyton.schema.durations import Duration
 from adyton.schema.misfits import reads_numbers
 from adyton.schema.numbers import Integer, Numeric
+from adyton.schema.time_formats import UNIX
+from adyton.schema.times import Datetime, Times
 
 _SHOWN = 6
 
@@ -23,6 +27,14 @@ values outside or none are left out'
 ones count as (null)"
     """
     match attribute:
+        case Times():
+            return f"{_times(attribute)}; {_policies(attribute)}"
+        case Duration():
+            words = (
+                f"a number of {attribute.unit}, or a text like 1:30:00 or PT1H30M, between {attribute.min:.12g} and "
+            )
+            words += f"{attribute.max:.12g} {attribute.unit}, in {attribute.bins} bins"
+            return f"{words}; {_policies(attribute)}"
         case Integer():
             words = f"a whole number like {_example(attribute)} between {attribute.min} and {attribute.max}"
             words += f", {attribute.step} to a cell" if attribute.step > 1 else ""
@@ -80,6 +92,21 @@ def _written(attribute: Integer | Numeric) -> str:
     signs = {",": reading.thousands or "", ".": reading.decimal}
     text = "".join(signs.get(sign, sign) for sign in text)
     return f'"{"".join(reading.currency[:1])}{text}"'
+
+
+def _times(attribute: Times) -> str:
+    """What times look like, on which clock they are read, and what the cells are."""
+    when = span_of("2024-03-01", "").first if attribute.is_part else attribute.starts[attribute.base_size * 5 // 8]
+    clock = isinstance(attribute, Datetime)
+    moment = date_at(int(when)).replace(hour=13, minute=30) if clock else date_at(int(when))
+    formats = [one for one in attribute.format or () if one != UNIX]
+    example = moment.strftime(formats[0]) if formats else moment.isoformat(sep=" ")[: 19 if clock else 10]
+    words = f"a {'time' if clock else 'date'} like {example}"
+    if not attribute.is_part:
+        words += f" between {attribute.min} and {attribute.max}"
+    words += f", by {attribute.by}" if attribute.every == 1 else f", {attribute.every} {attribute.by}s to a cell"
+    words += f" on the clock of {attribute.zone}"
+    return f'{words}; "{moment.day} {moment:%b} {moment:%y}" is not read, and counts as missing'
 
 
 def _policies(attribute: CelledAttribute) -> str:

@@ -17,6 +17,7 @@ from adyton.schema.checks import whole_number, writable
 from adyton.schema.file_format import PLAIN, FileFormat
 from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
 from adyton.schema.numbers import Integer
+from adyton.schema.places import Point, axes_of
 
 _LONGEST_NAME = 1000
 
@@ -38,7 +39,7 @@ class Schema:
 
     def __init__(
         self,
-        attributes: Mapping[str, Attribute],
+        attributes: Mapping[str, Attribute | Point],
         rows_per_unit: int = 1,
         *,
         multiline: bool = False,
@@ -50,12 +51,13 @@ class Schema:
             raise SchemaError("a schema needs at least one attribute. Declare the columns that may be asked about.")
         for name, attribute in attributes.items():
             _check_name(name)
-            if not isinstance(attribute, Attribute):
+            if not isinstance(attribute, Attribute | Point):
                 raise SchemaError(
-                    f"attribute {name!r} must be a Categorical, Boolean, Integer, Numeric or Identifier, "
-                    f"given {shorten(attribute)}."
+                    f"attribute {name!r} must be a Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, "
+                    f"Point or Identifier, given {shorten(attribute)}."
                 )
-        _check_case(list(attributes))
+        declared = _declared(attributes)
+        _check_case(list(declared))
         rows = whole_number(rows_per_unit, "rows_per_unit")
         if rows < 1:
             raise SchemaError(f"rows_per_unit must be at least 1, given {rows}: it is the most rows one person has.")
@@ -63,7 +65,7 @@ class Schema:
             raise SchemaError(f"multiline must be true or false, given {shorten(multiline)}.")
         if not isinstance(file, FileFormat):
             raise SchemaError(f"file must be a FileFormat, given {shorten(file)}.")
-        object.__setattr__(self, "_attributes", MappingProxyType(dict(attributes)))
+        object.__setattr__(self, "_attributes", MappingProxyType(declared))
         object.__setattr__(self, "_file", file)
         object.__setattr__(self, "_multiline", multiline)
         object.__setattr__(self, "_rows_per_unit", rows)
@@ -92,6 +94,16 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         """The names of the attributes, in order."""
         return tuple(self._attributes)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the attributes are read from, each once."""
+        return tuple(dict.fromkeys(self.column_of(name) for name in self._attributes))
+
+    def column_of(self, name: str) -> str:
+        """The column that an attribute is read from: that of its own name, unless it says another."""
+        attribute = self._attributes[name]
+        return getattr(attribute, "column", None) or attribute.reading.column or name
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -132,8 +144,11 @@ class Schema:
         return Schema(attributes, rows, multiline=self._multiline, file=self._file)
 
     def check_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
-        """The names as a tuple; an error if one is unknown, or given twice, or if there are none."""
-        chosen = (names,) if isinstance(names, str) else tuple(names)
+        """The names as a tuple, both axes for a point; an error if one is unknown, or there twice, or if none is."""
+        given = (names,) if isinstance(names, str) else tuple(names)
+        chosen = tuple(
+            axis for name in given for axis in (axes_of(name, self._attributes) if isinstance(name, str) else (name,))
+        )
         for name in chosen:
             if not isinstance(name, str) or name not in self._attributes:
                 raise SchemaError(no_such("attribute", name, self._attributes))
@@ -214,6 +229,18 @@ class Schema:
 
 def _rebuilt(content: Mapping[str, Any], folder: str) -> Schema:
     return Schema.from_dict(content).beside(folder)
+
+
+def _declared(attributes: Mapping[str, Attribute | Point]) -> dict[str, Attribute]:
+    """The attributes, with two for every point."""
+    declared: dict[str, Attribute] = {}
+    for name, attribute in attributes.items():
+        found = attribute.axes(name) if isinstance(attribute, Point) else {name: attribute}
+        twice = [one for one in found if one in declared or (one != name and one in attributes)]
+        if twice:
+            raise SchemaError(f"the point {name!r} stands for {listing(found)}, but {twice[0]!r} is declared too.")
+        declared |= found
+    return declared
 
 
 def _check_name(name: object) -> None:

@@ -11,24 +11,37 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
+from adyton.schema.durations import Duration
 from adyton.schema.numbers import Integer, Numeric
-from adyton.schema.reading import EVERY_KEY, KEYS_OF, Reading
+from adyton.schema.places import Latitude, Longitude, Point
+from adyton.schema.reading import KEYS_OF, Reading
+from adyton.schema.times import Date, Datetime
 
-_TYPES: dict[str, type[Attribute]] = {
-    attribute.kind: attribute for attribute in (Categorical, Boolean, Integer, Numeric, Identifier)
-}
+_CLASSES = (Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point, Longitude, Latitude, Identifier)
+_TYPES: dict[str, type[Attribute] | type[Point]] = {attribute.kind: attribute for attribute in _CLASSES}
 _WHOLE = ("rows_per_unit", "multiline", "file")
 """What a schema says about the table as a whole."""
 _POLICIES = ("nulls", "outside")
+_TIMES = ("min", "max", "by", "every", "zone", "format", "column", *_POLICIES)
 _KEYS: dict[str, tuple[str, ...]] = {
     "categorical": ("levels", "groups", *_POLICIES),
     "boolean": _POLICIES,
     "integer": ("min", "max", "step", *_POLICIES),
     "numeric": ("min", "max", "bins", "edges", *_POLICIES),
+    "date": _TIMES,
+    "datetime": _TIMES,
+    "duration": ("min", "max", "bins", "edges", "unit", "column", *_POLICIES),
+    "point": ("box", "grid", "longitude", "latitude", *_POLICIES),
+    "longitude": ("min", "max", "bins", "edges", "column", *_POLICIES),
+    "latitude": ("min", "max", "bins", "edges", "column", *_POLICIES),
     "identifier": (),
 }
-_REQUIRED: dict[str, tuple[str, ...]] = {"categorical": ("levels",), "integer": ("min", "max")}
-_DEFAULTS = {"nulls": "drop", "outside": "drop", "step": 1, "groups": ()}
+_REQUIRED: dict[str, tuple[str, ...]] = {
+    "categorical": ("levels",),
+    "integer": ("min", "max"),
+    "point": ("box", "grid"),
+}
+_DEFAULTS = {"nulls": "drop", "outside": "drop", "step": 1, "every": 1, "groups": ()}
 
 
 def read_toml(source: str | Path) -> dict[str, Any]:
@@ -65,7 +78,7 @@ def _read_text(path: Path) -> str:
     raise SchemaError(f"the schema file {str(path)!r} {problem}. Give the path of a TOML file.")
 
 
-def attributes_from_dict(content: Mapping[str, Any]) -> tuple[dict[str, Attribute], dict[str, Any]]:
+def attributes_from_dict(content: Mapping[str, Any]) -> tuple[dict[str, Attribute | Point], dict[str, Any]]:
     """The attributes in the content of a schema file, and what else it says."""
     if not isinstance(content, Mapping):
         raise SchemaError(f"the content of a schema must be a mapping, given {shorten(content)}.")
@@ -77,7 +90,7 @@ def attributes_from_dict(content: Mapping[str, Any]) -> tuple[dict[str, Attribut
     return attributes, {key: content[key] for key in _WHOLE if key in content}
 
 
-def _attribute(name: object, table: object) -> Attribute:
+def _attribute(name: object, table: object) -> Attribute | Point:
     where = f"attribute {shorten(name)}"
     if not isinstance(table, Mapping):
         raise SchemaError(f"{where} must be a table like [attributes.age], given {shorten(table)}.")
@@ -97,9 +110,11 @@ def _attribute(name: object, table: object) -> Attribute:
         )
     problem = ""
     try:
-        reading = Reading(**{key: value for key, value in table.items() if key in EVERY_KEY})
-        own = {key: value for key, value in table.items() if key != "type" and key not in EVERY_KEY}
-        return _TYPES[kind](**own, **{"reading": reading})
+        about = KEYS_OF.get(kind, ())
+        own = {key: value for key, value in table.items() if key != "type" and key not in about}
+        if about:
+            own["reading"] = Reading(**{key: value for key, value in table.items() if key in about})
+        return _TYPES[kind](**own)
     except SchemaError as error:
         problem = str(error)
     raise SchemaError(f"{where}: {problem}")

@@ -193,6 +193,8 @@ KEYS_OF: dict[str, tuple[str, ...]] = {
     "integer": NUMBER_KEYS,
     "numeric": NUMBER_KEYS,
     "identifier": ("column", "trim", "case", "missing"),
+    **dict.fromkeys(("date", "datetime", "duration"), ("missing",)),
+    **dict.fromkeys(("longitude", "latitude"), ("decimal", "missing")),
 }
 """The keys that make sense for each type of attribute."""
 

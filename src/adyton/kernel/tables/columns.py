@@ -3,7 +3,7 @@
 Opening brings every column into one of a few types: a signed integer of at most 64 bits, a double, a text, a boolean;
 an identifier may be of any type. The schema says what a value is read as, not the type of the column: a text is read as
 a number where the schema wants numbers, a number as a text where it wants texts. What cannot be read is missing (for a
-boolean: outside). Not-a-number counts as missing everywhere.
+boolean: outside). Not-a-number counts as missing everywhere. Times are read in :mod:`adyton.kernel.tables.time_columns`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.kernel.tables.readers import Column
 from adyton.kernel.tables.written_numbers import read_number
-from adyton.schema import Attribute, Boolean, Categorical, Identifier
+from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier
+from adyton.schema.times import Times
 
 _EXACT = float(1 << 53)
 
@@ -75,8 +76,15 @@ def check_type(column: Column, attribute: Attribute, tries: bool) -> None:
             f"the keys of the schema that say how {column.name!r} is written are for files, frames and DuckDB. Clean "
             "the column in its own engine, or store a copy in DuckDB with create table … as select."
         )
-    if column.inferred:
+    if isinstance(attribute, Times | Duration) and not tries:
+        fits, need = False, "an engine that reads times without ever failing, which is DuckDB alone"
+    elif column.inferred:
         fits, need = plain or _is_single(kind), "a column of texts, numbers or dates"
+    elif isinstance(attribute, Times):
+        digits = number and (attribute.format is not None or attribute.is_part)
+        fits, need = kind.is_date() or kind.is_timestamp() or kind.is_string() or digits, "dates, times or texts"
+    elif isinstance(attribute, Duration):
+        fits, need = kind.is_interval() or number or kind.is_string(), "durations, numbers or texts"
     elif isinstance(attribute, Identifier) or reading.lookup is not None or reading.first is not None:
         fits, need = plain or kind.is_string() or kind.is_uuid(), "texts or numbers"
     elif holds_booleans(attribute):
@@ -89,7 +97,7 @@ def check_type(column: Column, attribute: Attribute, tries: bool) -> None:
         return
     advice = "Change the type in the schema, or convert the column."
     if kind.is_temporal():
-        advice = "Turn dates and times into a number first, such as the year or the days since a fixed day."
+        advice = 'Declare it as type = "date" or type = "datetime", or convert the column.'
     raise SchemaError(
         f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "
         f"which needs {need}. {advice}"

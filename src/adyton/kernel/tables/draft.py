@@ -16,7 +16,8 @@ _HEADER = """\
 # common sense), never by looking at the rows. Delete the attributes that nobody will ask about.
 #
 # In a CSV file, numbers are read like 1250.5, -3 or 2e6, and levels as they are written here: spaces around them do not
-# matter, capitals do. The keys in comments say that a column is written otherwise. Once this is filled in,
+# matter, capitals do. Dates are read like 2024-03-01, or as format = "%m/%d/%Y" says. The keys in comments say that a
+# column is written otherwise. Once this is filled in,
 # `adyton schema FILE.toml` says what each attribute accepts, and `adyton check DATA --schema FILE.toml` whether the
 # table has it all; `adyton schema --like NAME` offers attributes that many tables have, to be pasted.
 
@@ -60,9 +61,30 @@ _BODIES = {
         *_LEVELS,
     ],
     "boolean": ['type = "boolean"'],
+    "date": [
+        'type = "date"',
+        '# min = "2020-01-01"   # fill in',
+        '# max = "2029-12-31"   # fill in',
+        'by = "month"           # or day, week, quarter, year, weekday, "month of year"',
+    ],
+    "datetime": [
+        'type = "datetime"',
+        '# min = "2020-01-01"   # fill in',
+        '# max = "2029-12-31"   # fill in',
+        'by = "day"             # or hour, week, month, quarter, year, "hour of day", weekday, "month of year"',
+        'zone = "UTC"           # the clock on which hours and days are counted, such as "Europe/Berlin"',
+    ],
+    "duration": [
+        'type = "duration"',
+        'unit = "minutes"       # or seconds, hours, days, …',
+        "# min = 0      # fill in",
+        "# max = 120    # fill in",
+        "# bins = 24    # fill in",
+    ],
     "text": [
         '# type = "integer"       # fill in: integer (min, max), numeric (min, max, bins), categorical (levels),',
-        "#                        # boolean or identifier",
+        "#                        # boolean, date or datetime (min, max, by, zone), duration (min, max, bins, unit)",
+        "#                        # or identifier",
     ],
     "unusable": ['type = "identifier"     # this type has no cells; turn it into a number or a text to count it'],
 }

@@ -28,7 +28,7 @@ from adyton.kernel.tables.opened_rows import opened_rows
 from adyton.kernel.tables.packs import KEYS_TOGETHER, Column, packed
 from adyton.kernel.tables.passing_rows import KEYS_IN_CACHE, MOST_KEYS, counted_in_passing
 from adyton.kernel.tables.predicate_groups import without_groups
-from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
+from adyton.kernel.tables.predicates import Predicate, check_predicate, in_seconds, to_ibis
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
 from adyton.schema.misfits import Misfit
@@ -126,8 +126,8 @@ class PrivateTable(Sealed):
     def where(self, predicate: Predicate) -> PrivateTable:
         """The rows for which the predicate is true."""
         check_predicate(predicate, self._schema)
-        spelled_out = without_groups(predicate, self._schema)
-        condition = to_ibis(spelled_out, self._value, lambda name: is_missing(self._rows[self._columns[name]]))
+        counted = in_seconds(without_groups(predicate, self._schema), self._schema)
+        condition = to_ibis(counted, self._value, lambda name: is_missing(self._rows[self._columns[name]]))
         return PrivateTable(self._rows.filter(condition), self._schema, self._columns, self._texts)
 
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:

@@ -10,16 +10,25 @@ from __future__ import annotations
 from typing import Any
 
 from adyton.kernel.tables.columns import as_text, holds_levels, prepared
+from adyton.kernel.tables.readers import Column
+from adyton.kernel.tables.spellings import spelled
+from adyton.kernel.tables.time_columns import read_durations, read_times
 from adyton.kernel.tables.translating import Translation, translated
-from adyton.schema import Attribute, Identifier
-from adyton.schema.misfits import reads_numbers
+from adyton.schema import Attribute, Duration, Identifier
+from adyton.schema.misfits import unread_as
+from adyton.schema.times import Times
 
 
-def read_values(column: Any, attribute: Attribute, translation: Translation | None) -> tuple[Any, Any | None]:
-    """The values in one of the few types that the kernel computes with; and the texts that numbers were read from."""
+def read_values(
+    column: Any, attribute: Attribute, translation: Translation | None, source: Column
+) -> tuple[Any, Any | None]:
+    """The values in one of the few types that the kernel computes with; and the texts of numbers and times, if any."""
+    if isinstance(attribute, Times | Duration):
+        return _moments(column, attribute, translation, source)
     if translation is None:
-        text = column if column.type().is_string() and reads_numbers(attribute) else None
-        return prepared(column, attribute), text
+        text = column if column.type().is_string() and unread_as(attribute) is not None else None
+        value = prepared(column, attribute)
+        return spelled(value, attribute) if source.inferred else value, text
     if isinstance(attribute, Identifier):
         return translated(_any_text(column, attribute), translation), None
     if holds_levels(attribute, str):
@@ -28,8 +37,20 @@ def read_values(column: Any, attribute: Attribute, translation: Translation | No
         column = _any_text(column, attribute)
     if column.type().is_string():
         column = translated(column, translation)
-    text = column if column.type().is_string() and reads_numbers(attribute) else None
+    text = column if column.type().is_string() and unread_as(attribute) is not None else None
     return _without(prepared(column, attribute), attribute, text)
+
+
+def _moments(
+    column: Any, attribute: Times | Duration, translation: Translation | None, source: Column
+) -> tuple[Any, Any | None]:
+    """Dates, times and durations, without the words that mean missing."""
+    if translation is not None and column.type().is_string():
+        column = translated(column, translation)
+    text = column if column.type().is_string() else None
+    if isinstance(attribute, Duration):
+        return read_durations(column, attribute), text
+    return read_times(column, attribute, written_by_us=bool(source.type.is_temporal())), text
 
 
 def _any_text(column: Any, attribute: Attribute) -> Any:

@@ -39,6 +39,9 @@ class Column:
             ("integer", self.type.is_integer()),
             ("numeric", self.type.is_floating() or self.type.is_decimal()),
             ("categorical", self.type.is_string()),
+            ("date", self.type.is_date()),
+            ("datetime", self.type.is_timestamp()),
+            ("duration", self.type.is_interval()),
         ):
             if test:
                 return kind
