@@ -21,6 +21,8 @@ from adyton.schema.spellings import compared, texts_of_levels
 
 _SIGN = "\0"
 """Keeps readings apart from texts: no text of a schema has it."""
+_LONGEST = 1 << 16
+"""Longer texts are cut, so that those of many rows fit into one column of the engine, whatever they are."""
 _NONE = "\1"
 """Stands for a missing value on the way back to the engine, which takes no null from a function."""
 
@@ -40,6 +42,8 @@ class Translation:
     """The level of each text, if the attribute has levels of text."""
     others: Mapping[str, str] | None = None
     """What becomes of texts that look like a level and stand for none."""
+    most: int = _LONGEST
+    """So many characters are left of a text that no level stands for: more than any level has."""
 
     def translate(self, text: str) -> str | None:
         """What one text stands for; None if it is missing."""
@@ -52,9 +56,9 @@ class Translation:
                 return None
             found = value if self.levels is None else self.whole.normal(value)
         if self.levels is None:
-            return found
+            return found[: self.most]
         level = _found(self.levels, found)
-        return level if level is not None else (self.others or {}).get(text, text)
+        return level if level is not None else (self.others or {}).get(text, text[: self.most])
 
 
 def _found(known: Mapping[str, str], text: str) -> str | None:
@@ -79,7 +83,8 @@ def translation_of(attribute: Attribute) -> Translation | None:
         levels = with_readings(levels)
     whole = replace(reading, first=None)
     words = frozenset(whole.normal(str(text_of(word))) for word in reading.missing)
-    return Translation(reading, whole, words, values, levels, others)
+    most = max([_LONGEST, *(len(name) + 1 for name in others or ())])
+    return Translation(reading, whole, words, values, levels, others, most)
 
 
 def with_readings(known: dict[str, str]) -> dict[str, str]:
