@@ -13,9 +13,18 @@ __version__ = "0.1.0"
 _ROOMS = {
     "Boolean": "adyton.schema",
     "Categorical": "adyton.schema",
+    "Date": "adyton.schema",
+    "Datetime": "adyton.schema",
+    "Duration": "adyton.schema",
     "Identifier": "adyton.schema",
     "Integer": "adyton.schema",
+    "Latitude": "adyton.schema",
+    "Longitude": "adyton.schema",
     "Numeric": "adyton.schema",
+    "FileFormat": "adyton.schema",
+    "LookUp": "adyton.schema",
+    "Point": "adyton.schema",
+    "Reading": "adyton.schema",
     "Schema": "adyton.schema",
     "Classifier": "adyton.learning",
     "FittedClassifier": "adyton.learning",
@@ -62,25 +71,34 @@ __all__ = [
     "ChoiceMaker",
     "Classifier",
     "Configuration",
+    "Date",
+    "Datetime",
     "Delphi",
+    "Duration",
+    "FileFormat",
     "FittedClassifier",
     "Histogram",
     "Identifier",
     "Integer",
     "Kernel",
+    "Latitude",
     "LearnedChoices",
     "Ledger",
+    "Longitude",
+    "LookUp",
     "Marginals",
     "Mean",
     "Measurement",
     "NumbersRelease",
     "Numeric",
     "Partition",
+    "Point",
     "PublicData",
     "Pythia",
     "Quantiles",
     "QueryList",
     "Ranges",
+    "Reading",
     "Release",
     "Schema",
     "Selector",
@@ -135,9 +153,18 @@ if TYPE_CHECKING:
     from adyton.release.combining import combine as combine
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical
+    from adyton.schema import Date as Date
+    from adyton.schema import Datetime as Datetime
+    from adyton.schema import Duration as Duration
+    from adyton.schema import FileFormat as FileFormat
     from adyton.schema import Identifier as Identifier
     from adyton.schema import Integer as Integer
+    from adyton.schema import Latitude as Latitude
+    from adyton.schema import Longitude as Longitude
+    from adyton.schema import LookUp as LookUp
     from adyton.schema import Numeric as Numeric
+    from adyton.schema import Point as Point
+    from adyton.schema import Reading as Reading
     from adyton.schema import Schema as Schema
     from adyton.selection.pythia import Pythia as Pythia
     from adyton.selection.selector import Selector as Selector

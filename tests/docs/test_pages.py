@@ -14,6 +14,12 @@ SAID = {
     "docs/index.md": ("cardiology", "1/2"),
     "docs/tutorial.md": ("[attributes.age]", "1/2", "would cost ε = 0.2", "this request costs ε = 0.4", "3/10"),
     "docs/how-to/epsilon.md": ("at most 2.7%", "at most 99.6%", "ranges of age"),
+    "docs/how-to/real-files.md": (
+        "regions.csv has 2 keys, each with one value",
+        "The table can be opened with this schema.",
+        "2 of 3 rows fit",
+        "us-states: ",
+    ),
     "docs/how-to/report.md": ("histogram of department",),
     "docs/how-to/classifier.md": ("department = maternity", "of the rows", "this model cost ε = 1", "1/2"),
     "docs/how-to/configure.md": ("Tuned: auction", "at most 74 times of 100", "at most 0.38% of the best value", "761"),

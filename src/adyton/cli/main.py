@@ -29,6 +29,7 @@ COMMANDS = {
     "predict": "adyton.cli.predict:command",
     "configure": "adyton.cli.configure:command",
     "schema": "adyton.cli.schema:command",
+    "check": "adyton.cli.check:command",
     "ledger": "adyton.cli.ledger:command",
     "audit": "adyton.cli.audit:command",
     "bench": "adyton.cli.bench:command",

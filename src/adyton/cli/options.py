@@ -13,7 +13,12 @@ FiguresAsJson = Annotated[bool, typer.Option("--json", help="Print the figures a
 NoBar = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar and no remarks.")]
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet or DuckDB file (file.duckdb#table).")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="CSV, Parquet or DuckDB file (file.duckdb#table), or a pattern for several: 'week-*.csv'."
+    ),
+]
 Where = Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')]
 LedgerFile = Annotated[Path | None, typer.Option(help="The file that remembers what was spent.")]
 Total = Annotated[str | None, typer.Option(help="The total budget of a new ledger; as EPSILON if not given.")]

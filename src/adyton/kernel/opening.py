@@ -45,11 +45,20 @@ def not_private(noise: NoiseSource | None, seed: int | np.random.SeedSequence | 
 
 def is_path(data: Any) -> bool:
     """Whether the data are a file, which has a name."""
-    return isinstance(data, str | os.PathLike)
+    return isinstance(data, str | os.PathLike) or bool(_files(data))
+
+
+def _files(data: Any) -> list[str]:
+    """The paths in a list of files; none of anything else."""
+    listed = isinstance(data, list | tuple) and all(isinstance(one, str | os.PathLike) for one in data)
+    return [os.fsdecode(one) for one in data] if listed else []
 
 
 def name_of(data: Any) -> str:
     """A public name for a data set: a file's own name, else the kind of table. Never anything from its rows."""
+    if files := _files(data):
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        return f"{name_of(files[0])}{more}"
     if is_path(data):
         return os.path.basename(os.fspath(data).rstrip("/")) or "table"
     return f"{type(data).__module__.split('.')[0]} {type(data).__name__}"

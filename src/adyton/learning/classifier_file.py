@@ -17,6 +17,7 @@ from adyton.learning.model import Model
 from adyton.release.files import named_format
 from adyton.release.plain_values import as_amount, as_text, of_kind, part_of
 from adyton.release.receipt_reading import read_bought, read_figures, read_receipt
+from adyton.schema.places import axes_of
 
 if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier
@@ -80,7 +81,9 @@ def _parts(plain: dict[str, Any]) -> dict[str, Any]:
     receipt = read_receipt(part_of(plain, "record"), model.schema.rows_per_unit)
     epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
     classifier, where = Classifier.from_plain(part_of(plain, "classifier")), part_of(plain, "where")
-    if classifier.label != model.label or not {*(classifier.attributes or ())} <= {*model.schema.names}:
+    known = model.schema.attributes
+    asked = {axis for name in classifier.attributes or () for axis in axes_of(name, known)}
+    if classifier.label != model.label or not asked <= known.keys():
         raise BadInput("the model predicts something else than what was asked for.")
     return {
         "classifier": classifier,

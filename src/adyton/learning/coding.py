@@ -24,7 +24,7 @@ def codes_of(data: Any, schema: Schema) -> Integers:
     """The number of the cell of every attribute, for each row: an array of shape (rows, attributes).
 
     *data* is whatever a session opens (a file, a frame, an Arrow or Ibis table), a dict of columns, or an array whose
-    columns are the attributes in the order of the schema.
+    columns are those of the attributes in the order of the schema.
 
     >>> from adyton.schema import Categorical, Integer
     >>> schema = Schema({"age": Integer(0, 119, step=10), "sex": Categorical(["F", "M"])})
@@ -37,12 +37,12 @@ def codes_of(data: Any, schema: Schema) -> Integers:
 
 def code_batches(data: Any, schema: Schema) -> Iterator[Integers]:
     """The same in batches, in the order of the rows: for files that do not fit into memory."""
-    return row_codes(as_table(data, schema.names), schema)
+    return row_codes(as_table(data, schema.columns), schema)
 
 
 def kept_batches(data: Any, schema: Schema, *, keep: bool) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
     """The codes in batches and, if *keep*, all columns of the same rows as an Arrow table; first the columns' names."""
-    return rows_beside_codes(as_table(data, schema.names), schema, keep=keep)
+    return rows_beside_codes(as_table(data, schema.columns), schema, keep=keep)
 
 
 def as_table(data: Any, names: Sequence[str], who: str = "the schema") -> Any:
@@ -89,13 +89,14 @@ def check_columns(data: Any, schema: Schema, also: Sequence[str] = ()) -> None:
     given = columns_of(data)
     if given is None:
         return
-    unknown = [name for name in given if name not in schema.names and name not in also]
+    columns = schema.columns
+    unknown = [name for name in given if name not in columns and name not in also]
     if unknown:
         raise SchemaError(
             f"X has the columns {listing(unknown)}, which are none of the attributes to predict from: those are "
-            f"{listing(schema.names)}.{suggestion(unknown[0], schema.names)} Leave them out, or declare them."
+            f"{listing(columns)}.{suggestion(unknown[0], columns)} Leave them out, or declare them."
         )
-    missing = [name for name in schema.names if name not in given]
+    missing = [name for name in columns if name not in given]
     if missing:
         raise SchemaError(f"X has no column {listing(missing)}. It has {listing(given)}.")
 

@@ -93,7 +93,7 @@ class PrivateEstimator(ABC):
         model = fitted.model
         self.model_, self.epsilon_, self.receipt_ = model, fitted.epsilon, fitted.receipt
         self.classes_ = class_array(model.classes)
-        self.n_features_in_ = len(model.schema.names)
+        self.n_features_in_ = len(model.schema.columns)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -111,7 +111,7 @@ class PrivateEstimator(ABC):
         model = self._model()
         check_columns(X, model.schema, also=(model.label,))
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] != self.n_features_in_:
-            check_width(X.shape[1], model.schema.names, type(self).__name__)
+            check_width(X.shape[1], model.schema.columns, type(self).__name__)
         found = [model.probabilities(codes) for codes in code_batches(X, model.schema)]
         return np.concatenate(found) if found else np.empty((0, len(self.classes_)))
 

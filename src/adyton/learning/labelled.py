@@ -19,7 +19,7 @@ def labelled_table(rows: Any, labels: Any, target: Target, who: str) -> Any:
             f"{who} requires y to be passed, but the target y is None. Give rows X with labels y, or a table."
         )
     check_columns(rows, target.schema)
-    table, column = as_table(rows, target.schema.names, who), _flat(labels)
+    table, column = as_table(rows, target.schema.columns, who), _flat(labels)
     if _length(table) != len(column):
         raise BadInput("X and y have different numbers of rows. Give one label for each row.")
     return _joined(table, target.label, column)

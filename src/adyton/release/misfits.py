@@ -20,6 +20,7 @@ _LOUD = {True: 0.05, False: 0.5}
 _NEARLY_ALL = 0.9
 _REASONS: dict[Reason, str] = {
     "unreadable": "{a} {name} that cannot be read as a number",
+    "no time": "{a} {name} that cannot be read as a date or time",
     "missing": "no {name}",
     "no level": "{a} {name} that is none of its declared levels",
     "out of bounds": "{a} {name} outside its declared bounds",

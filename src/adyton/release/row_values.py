@@ -12,7 +12,9 @@ from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.schema import Schema
 from adyton.schema.attributes import OTHER_LABEL, Boolean, Categorical, CelledAttribute
+from adyton.schema.calendar import DAY, LATEST
 from adyton.schema.numbers import Integer, Numeric
+from adyton.schema.times import Date, Times
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +26,7 @@ Codes = npt.NDArray[np.int32]
 def arrow_rows(schema: Schema, codes: Codes, random: np.random.Generator) -> pa.Table:
     """Rows as an Arrow table: a column for each attribute of the schema, in its order.
 
-    A whole number is drawn evenly from its cell, a real one is an even point of its bin. Missing values are null. What
+    A whole number is drawn evenly from its cell, a real one is an even point of its bin, a time an even second. Missing values are null. What
     lies outside is written so that it is read as such again: the text ``(other)``, or a number beyond the largest.
 
     >>> from adyton.schema import Integer
@@ -56,6 +58,8 @@ def _column(attribute: CelledAttribute, cells: Places, random: np.random.Generat
             return pyarrow.array(_whole_numbers(attribute, cells, other, random), mask=missing)
         case Numeric():
             return pyarrow.array(_real_numbers(attribute, cells, other, random), mask=missing)
+        case Times():
+            return _times(attribute, cells, missing, other, random)
         case Boolean() | Categorical():
             return _levels(attribute, cells, missing, other)
         case _:
@@ -83,6 +87,22 @@ def _whole_numbers(attribute: Integer, cells: Places, other: Flags, random: np.r
     first = attribute.min + place * attribute.step
     last = np.minimum(first + attribute.step - 1, attribute.max)
     return np.where(other, attribute.max + 1, random.integers(first, last, endpoint=True))
+
+
+def _times(attribute: Times, cells: Places, missing: Flags, other: Flags, random: np.random.Generator) -> Any:
+    """An even second of each cell on the attribute's clock, as a date or a time; parts by their names."""
+    import pyarrow
+
+    place = np.minimum(cells, attribute.base_size - 1)
+    if attribute.is_part:
+        return pyarrow.array(list(attribute.labels)).take(pyarrow.array(np.where(missing, 0, place), mask=missing))
+    first, last = attribute.span
+    ends = np.append(attribute.starts[1:] - 1, last)
+    outside = last + 1 if last < LATEST else first - 1
+    seconds = np.where(other, outside, random.integers(attribute.starts[place], ends[place], endpoint=True))
+    if isinstance(attribute, Date):
+        return pyarrow.array((seconds // DAY).astype(np.int32), mask=missing).cast(pyarrow.date32())
+    return pyarrow.array(seconds, mask=missing).cast(pyarrow.timestamp("s"))
 
 
 def _real_numbers(attribute: Numeric, cells: Places, other: Flags, random: np.random.Generator) -> Reals:

@@ -81,7 +81,7 @@ def display_axis(name: str, attribute: Attribute, most: int) -> DisplayAxis:
         first=tuple(first),
         last=tuple(last),
         labels=tuple(words(start, end) for start, end in zip(first, last, strict=True)),
-        ordered=isinstance(attribute, Integer | Numeric),
+        ordered=attribute.ordered,
         apart=cells - base,
         attribute=attribute,
     )

@@ -5,7 +5,30 @@ The domain is declared by a person who knows what the table is about; it is neve
 
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
 from adyton.schema.declaration import Schema
+from adyton.schema.durations import Duration
+from adyton.schema.file_format import FileFormat
 from adyton.schema.numbers import Integer, Numeric
+from adyton.schema.places import Latitude, Longitude, Point
+from adyton.schema.reading import LookUp, Reading
 from adyton.schema.row_tree import RowTree
+from adyton.schema.times import Date, Datetime
 
-__all__ = ["Attribute", "Boolean", "Categorical", "Identifier", "Integer", "Numeric", "RowTree", "Schema"]
+__all__ = [
+    "Attribute",
+    "Boolean",
+    "Categorical",
+    "Date",
+    "Datetime",
+    "Duration",
+    "FileFormat",
+    "Identifier",
+    "Integer",
+    "Latitude",
+    "Longitude",
+    "LookUp",
+    "Numeric",
+    "Point",
+    "Reading",
+    "RowTree",
+    "Schema",
+]

@@ -7,14 +7,17 @@ outside if ``outside="other"``, then one cell for missing values if ``nulls="lev
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar, TypeAlias
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten
 from adyton.remembered import cached_property
 from adyton.schema.checks import whole_number, writable
+from adyton.schema.level_groups import Groups, checked_groups, members
+from adyton.schema.reading import PLAIN, Reading, check_reading
+from adyton.schema.spellings import Spellings, check_spellings, checked_spellings, has_spaces
 
 Level: TypeAlias = str | int | bool
 Label: TypeAlias = str | int | bool
@@ -30,6 +33,8 @@ class Attribute(ABC):
     kind: ClassVar[str]
     ordered: ClassVar[bool] = False
     """Whether neighbouring cells hold neighbouring values: a range of them makes sense."""
+    reading: Reading = PLAIN
+    """How its values are written in the column."""
 
     @property
     @abstractmethod
@@ -47,6 +52,12 @@ class Identifier(Attribute):
     """A column that names people or things: it can be a group-by key or tested for null, and has no cells."""
 
     kind: ClassVar[str] = "identifier"
+
+    _: KW_ONLY
+    reading: Reading = field(default=PLAIN, repr=False)
+
+    def __post_init__(self) -> None:
+        check_reading(self.reading, self.kind)
 
     @property
     def size(self) -> int:
@@ -68,8 +79,10 @@ class CelledAttribute(Attribute):
     _: KW_ONLY
     nulls: str = "drop"
     outside: str = "drop"
+    reading: Reading = field(default=PLAIN, repr=False)
 
     def _check_policies(self) -> None:
+        check_reading(self.reading, self.kind)
         if self.nulls not in NULLS:
             raise SchemaError(f"nulls must be one of {listing(NULLS)}, given {shorten(self.nulls)}.")
         if self.outside not in self.policies:
@@ -112,17 +125,29 @@ class CelledAttribute(Attribute):
 class Categorical(CelledAttribute):
     """One of some levels: all texts, all whole numbers or all booleans.
 
+    Levels that are written in several ways map each to its *spellings*; its own name is always one of them. *groups*
+    name several levels, or other groups, at once: in queries and predicates.
+
     >>> Categorical(["F", "M"], nulls="level").labels
     ('F', 'M', '(null)')
+    >>> boroughs = Categorical({"north": ["BX", "MN"], "south": ["BK", "QN", "SI"]}, groups={"all": ["north", "south"]})
+    >>> boroughs.levels, boroughs.members("all")
+    (('north', 'south'), ('north', 'south'))
     """
 
     kind: ClassVar[str] = "categorical"
 
-    levels: Sequence[Level]
+    levels: Sequence[Level]  # or, when it is made, a mapping to spellings
+    _: KW_ONLY
+    spellings: Spellings = field(default=(), repr=False)
+    groups: Mapping[str, Sequence[Level]] | Groups = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         self._check_policies()
-        if isinstance(self.levels, str | bytes | dict) or not hasattr(self.levels, "__iter__"):
+        if isinstance(self.levels, Mapping):
+            object.__setattr__(self, "spellings", checked_spellings(self.levels))
+            object.__setattr__(self, "levels", tuple(self.levels))
+        if isinstance(self.levels, str | bytes) or not hasattr(self.levels, "__iter__"):
             raise SchemaError(f'levels must be a list, given {shorten(self.levels)}. Write levels = ["a", "b"].')
         levels = tuple(self._level(level) for level in self.levels)
         object.__setattr__(self, "levels", levels)
@@ -137,6 +162,17 @@ class Categorical(CelledAttribute):
         for reserved, used in ((OTHER_LABEL, self.outside == "other"), (NULL_LABEL, self.nulls == "level")):
             if used and reserved in levels:
                 raise SchemaError(f"the level {reserved!r} is the name of a cell of its own here. Rename the level.")
+        check_spellings(levels, self.spellings, self.reading)
+        object.__setattr__(self, "groups", checked_groups(self.groups, levels, self.labels))
+
+    def members(self, group: str) -> tuple[Level, ...]:
+        """The levels of a group."""
+        return members(dict(self.groups), group)
+
+    @property
+    def recoded(self) -> bool:
+        """Whether a text must be turned into the level that it stands for."""
+        return bool(self.spellings) or self.reading.textual
 
     @staticmethod
     def _level(level: object) -> Level:
@@ -151,7 +187,7 @@ class Categorical(CelledAttribute):
     @property
     def spaced(self) -> bool:
         """Whether a level has spaces around it: values are then read to the letter, and else without theirs."""
-        return any(str(level) != str(level).strip(" ") for level in self.levels)
+        return has_spaces(self.levels, self.spellings)
 
     @property
     def base_size(self) -> int:

@@ -44,3 +44,12 @@ def writable(text: str, name: str) -> str:
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise SchemaError(f"{name} holds a NUL or half a surrogate pair: {shorten(text)}. Write plain Unicode text.")
     return text
+
+
+def column_name(given: object, name: str) -> str | None:
+    """The name of a column that is not the attribute's own; None if none is given."""
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given:
+        raise SchemaError(f"{name} must be the name of a column, given {shorten(given)}.")
+    return writable(given, f"the name in {name}")

@@ -1,4 +1,4 @@
-"""Coarser cells for numbers: several neighbouring cells become one. What they are follows from the schema alone."""
+"""Coarser cells for numbers and times: several neighbouring cells become one. What they are follows from the schema alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from adyton.messages import shorten
 from adyton.schema.attributes import Attribute
 from adyton.schema.declaration import Schema
 from adyton.schema.numbers import Integer, Numeric
+from adyton.schema.times import Times
 
+_READING = ("column", "unit", "zone", "format", "by")
+"""What says how values are read, which is not for coarser cells to change."""
 Cells = npt.NDArray[np.int64]
 _NEARLY = 1e-6
 """In parts of a cell: how far apart two edges may be that are meant to be one."""
@@ -27,20 +30,21 @@ def coarsened(schema: Schema, most: int) -> Schema:
     Schema(age: Integer(min=0, max=119, step=3), pay: Numeric(min=0.0, max=750000.0, bins=50))
     """
     attributes = {name: _coarser(attribute, most) for name, attribute in schema.attributes.items()}
-    return Schema(attributes, schema.rows_per_unit, multiline=schema.multiline)
+    return schema.with_attributes(attributes)
 
 
 def _coarser(attribute: Attribute, most: int) -> Attribute:
-    if not isinstance(attribute, Integer | Numeric) or attribute.base_size <= most:
+    if not isinstance(attribute, Integer | Numeric | Times) or attribute.base_size <= most:
         return attribute
     together = -(-attribute.base_size // most)
+    if isinstance(attribute, Times):
+        return attribute if attribute.is_part else replace(attribute, every=attribute.every * together)
     if isinstance(attribute, Integer):
         return replace(attribute, step=attribute.step * together)
     if attribute.edges is None and attribute.bins % together == 0:
         return replace(attribute, bins=attribute.bins // together)
     edges = _edges(attribute)[:-1:together]
-    shared = {"nulls": attribute.nulls, "outside": attribute.outside}
-    return Numeric(edges=[*edges.tolist(), attribute.max], **shared)  # type: ignore[arg-type]
+    return replace(attribute, min=None, max=None, bins=None, edges=[*edges.tolist(), attribute.max])  # type: ignore[arg-type]
 
 
 def merged_cells(fine: Attribute, coarse: Attribute) -> Cells:
@@ -57,8 +61,14 @@ def merged_cells(fine: Attribute, coarse: Attribute) -> Cells:
         case Numeric(), Numeric() if _made_of(_edges(fine), _edges(coarse)):
             edges = _edges(fine)
             base = np.searchsorted(_edges(coarse), (edges[:-1] + edges[1:]) / 2, side="right") - 1
+        case Times(), Times() if not fine.is_part and coarse.every % fine.every == 0:
+            base = np.arange(fine.base_size) // (coarse.every // fine.every)
         case _:
             raise _refusal(fine, coarse)
+    if type(fine) is not type(coarse) or any(getattr(fine, key, 0) != getattr(coarse, key, 0) for key in _READING):
+        raise _refusal(fine, coarse)
+    if isinstance(fine, Times) and fine.span != coarse.span:  # type: ignore[union-attr]
+        raise _refusal(fine, coarse)
     if (fine.nulls, fine.outside) != (coarse.nulls, coarse.outside):
         raise _refusal(fine, coarse)
     return np.append(base, np.arange(coarse.base_size, coarse.size))

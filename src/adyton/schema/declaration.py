@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -12,8 +14,10 @@ from adyton.errors import SchemaError
 from adyton.messages import listing, no_such, shorten
 from adyton.schema.attributes import Attribute, Identifier
 from adyton.schema.checks import whole_number, writable
+from adyton.schema.file_format import PLAIN, FileFormat
 from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
 from adyton.schema.numbers import Integer
+from adyton.schema.places import Point, axes_of
 
 _LONGEST_NAME = 1000
 
@@ -27,30 +31,42 @@ class Schema:
     ((120, 2), 240)
     """
 
-    __slots__ = ("_attributes", "_multiline", "_rows_per_unit")
+    __slots__ = ("_attributes", "_file", "_multiline", "_rows_per_unit")
     _attributes: Mapping[str, Attribute]
+    _file: FileFormat
     _multiline: bool
     _rows_per_unit: int
 
-    def __init__(self, attributes: Mapping[str, Attribute], rows_per_unit: int = 1, *, multiline: bool = False) -> None:
+    def __init__(
+        self,
+        attributes: Mapping[str, Attribute | Point],
+        rows_per_unit: int = 1,
+        *,
+        multiline: bool = False,
+        file: FileFormat = PLAIN,
+    ) -> None:
         if not isinstance(attributes, Mapping):
             raise SchemaError(f"attributes must map names to attributes, given {shorten(attributes)}.")
         if not attributes:
             raise SchemaError("a schema needs at least one attribute. Declare the columns that may be asked about.")
         for name, attribute in attributes.items():
             _check_name(name)
-            if not isinstance(attribute, Attribute):
+            if not isinstance(attribute, Attribute | Point):
                 raise SchemaError(
-                    f"attribute {name!r} must be a Categorical, Boolean, Integer, Numeric or Identifier, "
-                    f"given {shorten(attribute)}."
+                    f"attribute {name!r} must be a Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, "
+                    f"Point or Identifier, given {shorten(attribute)}."
                 )
-        _check_case(list(attributes))
+        declared = _declared(attributes)
+        _check_case(list(declared))
         rows = whole_number(rows_per_unit, "rows_per_unit")
         if rows < 1:
             raise SchemaError(f"rows_per_unit must be at least 1, given {rows}: it is the most rows one person has.")
         if not isinstance(multiline, bool):
             raise SchemaError(f"multiline must be true or false, given {shorten(multiline)}.")
-        object.__setattr__(self, "_attributes", MappingProxyType(dict(attributes)))
+        if not isinstance(file, FileFormat):
+            raise SchemaError(f"file must be a FileFormat, given {shorten(file)}.")
+        object.__setattr__(self, "_attributes", MappingProxyType(declared))
+        object.__setattr__(self, "_file", file)
         object.__setattr__(self, "_multiline", multiline)
         object.__setattr__(self, "_rows_per_unit", rows)
 
@@ -70,9 +86,24 @@ class Schema:
         return self._multiline
 
     @property
+    def file(self) -> FileFormat:
+        """How text files are written: delimiter, header, encoding, compression, line ends."""
+        return self._file
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the attributes, in order."""
         return tuple(self._attributes)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the attributes are read from, each once."""
+        return tuple(dict.fromkeys(self.column_of(name) for name in self._attributes))
+
+    def column_of(self, name: str) -> str:
+        """The column that an attribute is read from: that of its own name, unless it says another."""
+        attribute = self._attributes[name]
+        return getattr(attribute, "column", None) or attribute.reading.column or name
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -93,7 +124,7 @@ class Schema:
     def select(self, names: str | Sequence[str]) -> Schema:
         """The schema of some of the attributes, in the order given."""
         chosen = self.check_names(names)
-        return self._with({name: self._attributes[name] for name in chosen})
+        return self.with_attributes({name: self._attributes[name] for name in chosen})
 
     def grouped(self, keys: str | Sequence[str], count_name: str, max_count: int) -> Schema:
         """The schema of a group-by: the keys, and a count from 1 to *max_count* into which larger ones are clamped."""
@@ -105,14 +136,19 @@ class Schema:
         if most < 1:
             raise SchemaError(f"max_count must be at least 1, given {most}.")
         count = Integer(1, most, outside="clamp")
-        return self._with({**{name: self._attributes[name] for name in chosen}, count_name: count})
+        return self.with_attributes({**{name: self._attributes[name] for name in chosen}, count_name: count})
 
-    def _with(self, attributes: Mapping[str, Attribute]) -> Schema:
-        return Schema(attributes, self._rows_per_unit, multiline=self._multiline)
+    def with_attributes(self, attributes: Mapping[str, Attribute], rows_per_unit: int | None = None) -> Schema:
+        """The same with other attributes: whatever else is declared about the table stays."""
+        rows = self._rows_per_unit if rows_per_unit is None else rows_per_unit
+        return Schema(attributes, rows, multiline=self._multiline, file=self._file)
 
     def check_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
-        """The names as a tuple; an error if one is unknown, or given twice, or if there are none."""
-        chosen = (names,) if isinstance(names, str) else tuple(names)
+        """The names as a tuple, both axes for a point; an error if one is unknown, or there twice, or if none is."""
+        given = (names,) if isinstance(names, str) else tuple(names)
+        chosen = tuple(
+            axis for name in given for axis in (axes_of(name, self._attributes) if isinstance(name, str) else (name,))
+        )
         for name in chosen:
             if not isinstance(name, str) or name not in self._attributes:
                 raise SchemaError(no_such("attribute", name, self._attributes))
@@ -126,6 +162,8 @@ class Schema:
     def from_dict(cls, content: Mapping[str, Any]) -> Schema:
         """Build from the content of a schema file."""
         attributes, keys = attributes_from_dict(content)
+        if "file" in keys:
+            keys["file"] = FileFormat.from_dict(keys["file"])
         return cls(attributes, **keys)
 
     @classmethod
@@ -138,13 +176,23 @@ class Schema:
         ... ''')
         Schema(smoker: Boolean())
         """
-        return cls.from_dict(read_toml(source))
+        found = cls.from_dict(read_toml(source))
+        return found if isinstance(source, str) and "\n" in source else found.beside(os.path.dirname(source))
+
+    def beside(self, folder: str) -> Schema:
+        """The same, with the files of look-ups in that folder."""
+        attributes = {
+            name: one if one.reading.lookup is None else replace(one, reading=one.reading.beside(folder))  # type: ignore[type-var]
+            for name, one in self._attributes.items()
+        }
+        return self.with_attributes(attributes)
 
     def to_dict(self) -> dict[str, Any]:
         """The content of a schema file; :meth:`from_dict` reads it back."""
         attributes = {name: attribute_to_dict(attribute) for name, attribute in self._attributes.items()}
         multiline = {"multiline": True} if self._multiline else {}
-        return {"rows_per_unit": self._rows_per_unit, **multiline, "attributes": attributes}
+        file = {"file": self._file.to_dict()} if self._file != PLAIN else {}
+        return {"rows_per_unit": self._rows_per_unit, **multiline, **file, "attributes": attributes}
 
     def to_toml(self) -> str:
         """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text."""
@@ -154,7 +202,8 @@ class Schema:
         parts = [f"{name}: {_describe(attribute)}" for name, attribute in self._attributes.items()]
         rows = f"; rows_per_unit={self._rows_per_unit}" if self._rows_per_unit != 1 else ""
         multiline = "; multiline" if self._multiline else ""
-        return f"Schema({', '.join(parts)}{rows}{multiline})"
+        file = "".join(f"; {key}={shorten(value)}" for key, value in self._file.to_dict().items())
+        return f"Schema({', '.join(parts)}{rows}{multiline}{file})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
@@ -165,7 +214,7 @@ class Schema:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        return (tuple(self._attributes.items()), self._rows_per_unit, self._multiline)
+        return (tuple(self._attributes.items()), self._rows_per_unit, self._multiline, self._file)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Schema cannot be changed. Build a new one.")
@@ -174,7 +223,24 @@ class Schema:
         raise AttributeError("a Schema cannot be changed. Build a new one.")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Schema.from_dict, (self.to_dict(),)
+        folders = (one.reading.looked_up.folder for one in self._attributes.values() if one.reading.looked_up)
+        return _rebuilt, (self.to_dict(), next(folders, ""))
+
+
+def _rebuilt(content: Mapping[str, Any], folder: str) -> Schema:
+    return Schema.from_dict(content).beside(folder)
+
+
+def _declared(attributes: Mapping[str, Attribute | Point]) -> dict[str, Attribute]:
+    """The attributes, with two for every point."""
+    declared: dict[str, Attribute] = {}
+    for name, attribute in attributes.items():
+        found = attribute.axes(name) if isinstance(attribute, Point) else {name: attribute}
+        twice = [one for one in found if one in declared or (one != name and one in attributes)]
+        if twice:
+            raise SchemaError(f"the point {name!r} stands for {listing(found)}, but {twice[0]!r} is declared too.")
+        declared |= found
+    return declared
 
 
 def _check_name(name: object) -> None:

@@ -4,30 +4,44 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
+from adyton.schema.durations import Duration
 from adyton.schema.numbers import Integer, Numeric
+from adyton.schema.places import Latitude, Longitude, Point
+from adyton.schema.reading import KEYS_OF, Reading
+from adyton.schema.times import Date, Datetime
 
-_TYPES: dict[str, type[Attribute]] = {
-    attribute.kind: attribute for attribute in (Categorical, Boolean, Integer, Numeric, Identifier)
-}
-_WHOLE = ("rows_per_unit", "multiline")
+_CLASSES = (Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point, Longitude, Latitude, Identifier)
+_TYPES: dict[str, type[Attribute] | type[Point]] = {attribute.kind: attribute for attribute in _CLASSES}
+_WHOLE = ("rows_per_unit", "multiline", "file")
 """What a schema says about the table as a whole."""
 _POLICIES = ("nulls", "outside")
+_TIMES = ("min", "max", "by", "every", "zone", "format", "column", *_POLICIES)
 _KEYS: dict[str, tuple[str, ...]] = {
-    "categorical": ("levels", *_POLICIES),
+    "categorical": ("levels", "groups", *_POLICIES),
     "boolean": _POLICIES,
     "integer": ("min", "max", "step", *_POLICIES),
     "numeric": ("min", "max", "bins", "edges", *_POLICIES),
+    "date": _TIMES,
+    "datetime": _TIMES,
+    "duration": ("min", "max", "bins", "edges", "unit", "column", *_POLICIES),
+    "point": ("box", "grid", "longitude", "latitude", *_POLICIES),
+    "longitude": ("min", "max", "bins", "edges", "column", *_POLICIES),
+    "latitude": ("min", "max", "bins", "edges", "column", *_POLICIES),
     "identifier": (),
 }
-_REQUIRED: dict[str, tuple[str, ...]] = {"categorical": ("levels",), "integer": ("min", "max")}
-_DEFAULTS = {"nulls": "drop", "outside": "drop", "step": 1}
+_REQUIRED: dict[str, tuple[str, ...]] = {
+    "categorical": ("levels",),
+    "integer": ("min", "max"),
+    "point": ("box", "grid"),
+}
+_DEFAULTS = {"nulls": "drop", "outside": "drop", "step": 1, "every": 1, "groups": ()}
 
 
 def read_toml(source: str | Path) -> dict[str, Any]:
@@ -64,7 +78,7 @@ def _read_text(path: Path) -> str:
     raise SchemaError(f"the schema file {str(path)!r} {problem}. Give the path of a TOML file.")
 
 
-def attributes_from_dict(content: Mapping[str, Any]) -> tuple[dict[str, Attribute], dict[str, Any]]:
+def attributes_from_dict(content: Mapping[str, Any]) -> tuple[dict[str, Attribute | Point], dict[str, Any]]:
     """The attributes in the content of a schema file, and what else it says."""
     if not isinstance(content, Mapping):
         raise SchemaError(f"the content of a schema must be a mapping, given {shorten(content)}.")
@@ -76,7 +90,7 @@ def attributes_from_dict(content: Mapping[str, Any]) -> tuple[dict[str, Attribut
     return attributes, {key: content[key] for key in _WHOLE if key in content}
 
 
-def _attribute(name: object, table: object) -> Attribute:
+def _attribute(name: object, table: object) -> Attribute | Point:
     where = f"attribute {shorten(name)}"
     if not isinstance(table, Mapping):
         raise SchemaError(f"{where} must be a table like [attributes.age], given {shorten(table)}.")
@@ -87,7 +101,7 @@ def _attribute(name: object, table: object) -> Attribute:
         raise SchemaError(
             f"{where} has the unknown type {shorten(kind)}. Allowed are {listing(_TYPES)}.{suggestion(kind, _TYPES)}"
         )
-    _check_keys(table, ("type", *_KEYS[kind]), where)
+    _check_keys(table, ("type", *_KEYS[kind], *KEYS_OF.get(kind, ())), where)
     missing = [key for key in _REQUIRED.get(kind, ()) if key not in table]
     if missing:
         raise SchemaError(
@@ -96,7 +110,11 @@ def _attribute(name: object, table: object) -> Attribute:
         )
     problem = ""
     try:
-        return _TYPES[kind](**{key: value for key, value in table.items() if key != "type"})
+        about = KEYS_OF.get(kind, ())
+        own = {key: value for key, value in table.items() if key != "type" and key not in about}
+        if about:
+            own["reading"] = Reading(**{key: value for key, value in table.items() if key in about})
+        return _TYPES[kind](**own)
     except SchemaError as error:
         problem = str(error)
     raise SchemaError(f"{where}: {problem}")
@@ -117,28 +135,46 @@ def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
     for key in _KEYS[attribute.kind]:
         value = getattr(attribute, key)
         if key not in hidden and value != _DEFAULTS.get(key):
-            entries[key] = list(value) if isinstance(value, tuple) else value
-    return entries
+            entries[key] = _plain(value)
+    if isinstance(attribute, Categorical):
+        if attribute.spellings:
+            entries["levels"] = {str(level): list(own) for level, own in _spelled(attribute)}
+        if attribute.groups:
+            entries["groups"] = {name: list(own) for name, own in dict(attribute.groups).items()}
+    return entries | attribute.reading.to_dict()
+
+
+def _spelled(attribute: Categorical) -> Iterator[tuple[object, Sequence[str]]]:
+    return zip(attribute.levels, attribute.spellings, strict=True)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def write_toml(content: Mapping[str, Any]) -> str:
     """TOML text of what :func:`attributes_from_dict` reads."""
-    lines = [f"{key} = {_value(content[key])}" for key in _WHOLE if key in content]
+    lines = [f"{key} = {toml_value(content[key])}" for key in _WHOLE if key in content and key != "file"]
+    if "file" in content:
+        lines += ["", "[file]", *(f"{key} = {toml_value(value)}" for key, value in content["file"].items())]
     for name, entries in content["attributes"].items():
         lines += ["", f"[attributes.{toml_key(name)}]"]
-        lines += [f"{key} = {_value(value)}" for key, value in entries.items()]
+        lines += [f"{key} = {toml_value(value)}" for key, value in entries.items()]
     return "\n".join(lines) + "\n"
 
 
 def toml_key(name: str) -> str:
     """A name as a TOML key, quoted where it must be."""
     plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if plain else _value(name)
+    return name if plain else toml_value(name)
 
 
-def _value(value: object) -> str:
+def toml_value(value: object) -> str:
+    """A value as TOML writes it."""
     if isinstance(value, list):
-        return f"[{', '.join(_value(entry) for entry in value)}]"
+        return f"[{', '.join(toml_value(entry) for entry in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{toml_key(key)} = {toml_value(entry)}' for key, entry in value.items())}}}"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

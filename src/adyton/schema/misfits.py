@@ -8,9 +8,11 @@ from typing import Literal, TypeAlias, get_args
 
 from adyton.schema.attributes import Attribute, Boolean, Categorical, CelledAttribute
 from adyton.schema.declaration import Schema
+from adyton.schema.durations import Duration
 from adyton.schema.numbers import Integer, Numeric
+from adyton.schema.times import Times
 
-Reason: TypeAlias = Literal["unreadable", "missing", "no level", "out of bounds"]
+Reason: TypeAlias = Literal["unreadable", "no time", "missing", "no level", "out of bounds"]
 Fate: TypeAlias = Literal["left out", "counted as missing", "unmatched", "clamped", "counted as other"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 FATES: tuple[Fate, ...] = get_args(Fate)
@@ -48,14 +50,22 @@ def reads_numbers(attribute: Attribute) -> bool:
     )
 
 
+def unread_as(attribute: Attribute) -> Reason | None:
+    """Why a text may not be a value of the attribute at all; None where every text can be compared with its levels."""
+    if isinstance(attribute, Times | Duration):
+        return "no time"
+    return "unreadable" if reads_numbers(attribute) else None
+
+
 def _ways(name: str, attribute: Attribute, *, tested: bool) -> list[Misfit]:
     """The ways not to fit one attribute; an identifier takes every value."""
     if not isinstance(attribute, CelledAttribute):
         return []
     ways = []
-    if reads_numbers(attribute):
+    unread = unread_as(attribute)
+    if unread is not None:
         nulled: Fate = "left out" if attribute.nulls == "drop" or tested else "counted as missing"
-        ways.append(Misfit(name, "unreadable", nulled))
+        ways.append(Misfit(name, unread, nulled))
     if attribute.nulls == "drop":
         ways.append(Misfit(name, "missing", "left out"))
     outside: Fate = "left out"
@@ -63,7 +73,7 @@ def _ways(name: str, attribute: Attribute, *, tested: bool) -> list[Misfit]:
         outside = "clamped" if attribute.outside == "clamp" else "counted as other"
     if isinstance(attribute, Categorical | Boolean):
         ways.append(Misfit(name, "no level", "unmatched" if tested else outside))
-    elif not tested:
+    elif not tested and not (isinstance(attribute, Times) and attribute.is_part):
         ways.append(Misfit(name, "out of bounds", outside))
     return ways
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from datetime import date
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -14,8 +15,10 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.messages import listing, no_such, shorten
 from adyton.queries import Explicit, Queries, Ranges
-from adyton.schema import Integer, Numeric, Schema
+from adyton.schema import Categorical, Integer, Numeric, Schema
 from adyton.schema.attributes import Attribute
+from adyton.schema.times import Times
+from adyton.tasks.time_questions import cell_at, written
 
 Cells: TypeAlias = npt.NDArray[np.int64]
 
@@ -108,6 +111,8 @@ def _plain_part(name: str, asked: object) -> Any:
 def _plain_value(name: str, given: object) -> Any:
     """A text, a boolean or a number as Python's own: whole numbers without a point, so that 20.0 is 20."""
     match value := _without_numpy(given):
+        case date():
+            return written(value)
         case bool():
             return value
         case str():
@@ -118,7 +123,7 @@ def _plain_value(name: str, given: object) -> Any:
             number = float(value)
             return int(number) if number.is_integer() and abs(number) <= _LARGEST_EXACT else number
     raise BadInput(
-        f"what is asked of {name} must be a text, a boolean or a number between −2^200 and 2^200, "
+        f"what is asked of {name} must be a text, a boolean, a date or a number between −2^200 and 2^200, "
         f"given {shorten(value)}."
     )
 
@@ -162,8 +167,14 @@ def _is_range(query: Mapping[Any, Any]) -> bool:
 def _cells(name: str, attribute: Attribute, part: Any) -> Cells:
     if isinstance(part, dict):
         return _range(name, attribute, part.get("from"), part.get("to"))
-    values = part if isinstance(part, list) else [part]
+    values = [level for value in (part if isinstance(part, list) else [part]) for level in _levels(attribute, value)]
     return np.unique(np.array([_cell(name, attribute, value) for value in values], dtype=np.int64))
+
+
+def _levels(attribute: Attribute, value: Any) -> tuple[Any, ...]:
+    """The levels of a group of them; a value that is no group stands for itself."""
+    grouped = isinstance(attribute, Categorical) and isinstance(value, str) and value in dict(attribute.groups)
+    return attribute.members(value) if grouped and isinstance(attribute, Categorical) else (value,)
 
 
 def _cell(name: str, attribute: Attribute, value: Any) -> int:
@@ -174,7 +185,11 @@ def _cell(name: str, attribute: Attribute, value: Any) -> int:
     place = attribute.labels.index(value) if known else None
     if place is not None and isinstance(attribute.labels[place], bool) == isinstance(value, bool):
         return place
-    if isinstance(attribute, Integer | Numeric):
+    if isinstance(attribute, Times):
+        first, last = (cell_at(name, attribute, value, word) for word in ("begins", "ends"))
+        if first == last:
+            return first
+    if isinstance(attribute, Integer | Numeric | Times):
         raise BadInput(
             f"{shorten(value)} is no single cell of {name}, whose cells are {listing(attribute.labels, 6)}. Ask for a "
             "range (from, to), or for one of these."
@@ -183,10 +198,14 @@ def _cell(name: str, attribute: Attribute, value: Any) -> int:
 
 
 def _range(name: str, attribute: Attribute, begin: Any, end: Any) -> Cells:
-    if not isinstance(attribute, Integer | Numeric):
+    if isinstance(attribute, Times):
+        first = 0 if begin is None else cell_at(name, attribute, begin, "begins")
+        last = attribute.base_size - 1 if end is None else cell_at(name, attribute, end, "ends")
+    elif isinstance(attribute, Integer | Numeric):
+        first = 0 if begin is None else _border(name, attribute, begin, "begins")
+        last = attribute.base_size - 1 if end is None else _border(name, attribute, end, "ends")
+    else:
         raise BadInput(f"{name} has no order. Ask for a list of values, for example {list(attribute.labels[:2])}.")
-    first = 0 if begin is None else _border(name, attribute, begin, "begins")
-    last = attribute.base_size - 1 if end is None else _border(name, attribute, end, "ends")
     if first > last:
         raise BadInput(f"the range {shorten((begin, end))} of {name} ends before it begins. Swap its ends.")
     return np.arange(first, last + 1)

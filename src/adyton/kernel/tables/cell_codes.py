@@ -21,6 +21,7 @@ from adyton.kernel.tables.arrow_columns import arrow_column
 from adyton.kernel.tables.columns import engine_function, holds_booleans, trimmed, value_of
 from adyton.schema import Categorical, Integer, Numeric
 from adyton.schema.attributes import CelledAttribute
+from adyton.schema.times import Times
 
 _INT32 = 1 << 31
 _EXACT_BINS = 10**6
@@ -53,6 +54,8 @@ def base_code(column: Any, attribute: CelledAttribute, tries: bool) -> CellCode:
         return CellCode(cell, attribute.size, cell.notnull())
     if isinstance(attribute, Integer):
         return _integer(column, attribute.min, attribute.max, attribute.step, attribute=attribute, tries=tries)
+    if isinstance(attribute, Times):
+        return _time(column, attribute)
     assert isinstance(attribute, Numeric)
     return _numeric(column, attribute, tries)
 
@@ -103,6 +106,23 @@ def _integer(column: Any, low: int, high: int, step: int, *, attribute: CelledAt
         offset, magnitude = ibis.greatest(ibis.least(column.cast("int64"), high), low), last + 1
     offset = _shifted(offset, low)
     return CellCode(offset // step if step > 1 else offset, magnitude, inside)
+
+
+def _time(column: Any, attribute: Times) -> CellCode:
+    """Periods of equal length by arithmetic, months and years by binary search, parts as they are."""
+    import ibis
+
+    (first, last), size = attribute.span, attribute.base_size
+    value = ibis.greatest(ibis.least(column, last), first)
+    if attribute.is_part:
+        code = value
+    elif attribute.length is not None:
+        code = (value - attribute.anchor) // attribute.length
+    else:
+        edges = (*attribute.starts.tolist(), last + 1)
+        value = value.cast("float64")
+        code = _bisect(tuple(map(float, edges)))(value) if size > _FEW_EDGES else _search(value, edges, 0, size)
+    return CellCode(code, size, column.between(first, last))
 
 
 def _numeric(column: Any, attribute: Numeric, tries: bool) -> CellCode:

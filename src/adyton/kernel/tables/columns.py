@@ -3,7 +3,7 @@
 Opening brings every column into one of a few types: a signed integer of at most 64 bits, a double, a text, a boolean;
 an identifier may be of any type. The schema says what a value is read as, not the type of the column: a text is read as
 a number where the schema wants numbers, a number as a text where it wants texts. What cannot be read is missing (for a
-boolean: outside). Not-a-number counts as missing everywhere.
+boolean: outside). Not-a-number counts as missing everywhere. Times are read in :mod:`adyton.kernel.tables.time_columns`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.tables.readers import Column
-from adyton.schema import Attribute, Boolean, Categorical, Identifier
+from adyton.kernel.tables.written_numbers import read_number
+from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier
+from adyton.schema.times import Times
 
 _EXACT = float(1 << 53)
 
@@ -40,7 +42,9 @@ def trimmed(column: Any, attribute: Attribute) -> Any:
     """
     import ibis
 
-    if not isinstance(attribute, Categorical) or not holds_levels(attribute, str) or attribute.spaced:
+    if not isinstance(attribute, Categorical) or not holds_levels(attribute, str):
+        return column
+    if attribute.spaced or attribute.recoded:  # the latter was done when the table was opened
         return column
     around = column.startswith(" ") | column.endswith(" ")
     return ibis.ifelse(around, engine_function("trim", str, str)(column), column)
@@ -66,9 +70,22 @@ def check_type(column: Column, attribute: Attribute, tries: bool) -> None:
     kind = column.type
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
     plain = number or kind.is_boolean()
-    if column.inferred:
+    reading = attribute.reading
+    if not tries and (reading.textual or reading.numeric or getattr(attribute, "spellings", ())):
+        raise SchemaError(
+            f"the keys of the schema that say how {column.name!r} is written are for files, frames and DuckDB. Clean "
+            "the column in its own engine, or store a copy in DuckDB with create table … as select."
+        )
+    if isinstance(attribute, Times | Duration) and not tries:
+        fits, need = False, "an engine that reads times without ever failing, which is DuckDB alone"
+    elif column.inferred:
         fits, need = plain or _is_single(kind), "a column of texts, numbers or dates"
-    elif isinstance(attribute, Identifier):
+    elif isinstance(attribute, Times):
+        digits = number and (attribute.format is not None or attribute.is_part)
+        fits, need = kind.is_date() or kind.is_timestamp() or kind.is_string() or digits, "dates, times or texts"
+    elif isinstance(attribute, Duration):
+        fits, need = kind.is_interval() or number or kind.is_string(), "durations, numbers or texts"
+    elif isinstance(attribute, Identifier) or reading.lookup is not None or reading.first is not None:
         fits, need = plain or kind.is_string() or kind.is_uuid(), "texts or numbers"
     elif holds_booleans(attribute):
         fits, need = plain or (tries and kind.is_string()), "a boolean column, or one of 0 and 1"
@@ -80,7 +97,7 @@ def check_type(column: Column, attribute: Attribute, tries: bool) -> None:
         return
     advice = "Change the type in the schema, or convert the column."
     if kind.is_temporal():
-        advice = "Turn dates and times into a number first, such as the year or the days since a fixed day."
+        advice = 'Declare it as type = "date" or type = "datetime", or convert the column.'
     raise SchemaError(
         f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "
         f"which needs {need}. {advice}"
@@ -111,9 +128,10 @@ def prepared(column: Any, attribute: Attribute) -> Any:
     if holds_booleans(attribute):
         return column
     if holds_levels(attribute, str):
-        return _as_text(column, attribute)
+        return as_text(column, attribute)
     if kind.is_string():
-        return read_text(column, "float64")
+        plain = not attribute.reading.numeric
+        return read_text(column, "float64") if plain else read_number(column, attribute.reading)
     return ibis.null("float64") if kind.is_boolean() else column
 
 
@@ -122,7 +140,7 @@ def read_text(column: Any, kind: str) -> Any:
     return column.strip().try_cast(kind)
 
 
-def _as_text(column: Any, attribute: Attribute) -> Any:
+def as_text(column: Any, attribute: Attribute) -> Any:
     """Numbers as people write them, 1 and not 1.0; booleans as the levels spell them."""
     import ibis
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import re
-from typing import IO, cast
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from adyton.errors import SchemaError
 from adyton.kernel.sealed import quietly
+from adyton.kernel.tables.csv_bytes import open_lines, without_ending
+from adyton.schema import FileFormat
+from adyton.schema.file_format import PLAIN
 
 _LONGEST_HEADER = 1 << 20
 _LONGEST_NAME = 100
@@ -24,28 +27,32 @@ _VALUE = re.compile(
 )
 
 
-def is_compressed(path: str) -> bool:
-    """Whether a file is read through gzip."""
-    return path.lower().endswith(".gz")
+@dataclass(frozen=True)
+class Header:
+    """What is known of a file before its rows are read."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    line_end: str
 
 
-def open_bytes(path: str) -> IO[bytes]:
-    """The file, for reading bytes, decompressed if need be."""
-    return cast("IO[bytes]", gzip.open(path, "rb")) if is_compressed(path) else open(path, "rb")
+def read_header(path: str, file: FileFormat = PLAIN) -> Header:
+    """The names of the columns, the delimiter and the line end, from the first line alone.
 
-
-def read_header(path: str) -> tuple[list[str], str]:
-    """The names of the columns and the delimiter, from the first line alone."""
-    line = _first_line(path)
-    tabs = path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-    delimiter = max("\t,;|" if tabs else ",;\t|", key=line.count)
+    Of a file without a header nothing is read: its first line is a row.
+    """
+    tabs = without_ending(path).endswith((".tsv", ".tab"))
+    if file.columns is not None:
+        return Header(tuple(file.columns), file.delimiter or ("\t" if tabs else ","), file.line_end or "lf")
+    line, line_end = _first_line(path, file)
+    delimiter = file.delimiter or max("\t,;|" if tabs else ",;\t|", key=line.count)
     names = quietly(lambda: next(csv.reader([line], delimiter=delimiter, skipinitialspace=True)))
     if names is None:
         raise SchemaError(f"{path!r} {_NO_HEADER}")
-    return [name.strip() for name in names], delimiter
+    return Header(tuple(name.strip() for name in names), delimiter, line_end)
 
 
-def looks_like_data(names: list[str]) -> bool:
+def looks_like_data(names: Sequence[str]) -> bool:
     """Whether the fields of a first line look like those of a row: a number, a date, an address, one thing twice.
 
     >>> looks_like_data(["age", "sex"]), looks_like_data(["34", "F"])
@@ -59,32 +66,38 @@ def looks_like_data(names: list[str]) -> bool:
     )
 
 
-def _first_line(path: str) -> str:
-    problem, raw = "", b""
+def _first_line(path: str, file: FileFormat) -> tuple[str, str]:
+    """The first line, and which sign ends the lines: a return, if one does that ends the first without a line feed."""
+    problem, raw, line_end = "", b"", file.line_end
     try:
-        with open_bytes(path) as file:
-            raw = file.readline(_LONGEST_HEADER).removesuffix(b"\n").removesuffix(b"\r")
+        with open_lines(path, file, line_end) as opened:
+            raw = opened.readline(_LONGEST_HEADER)
     except PermissionError:
         problem = "cannot be read: permission denied. Ask for the right to read it."
     except (OSError, EOFError, ValueError):
-        problem = "cannot be read. Check that the file is complete."
-    text = _decoded(raw)
+        problem = "cannot be read. Check that the file is complete, and compressed as its name or the schema says."
+    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    if line_end is None:
+        raw, sign, _ = raw.partition(b"\r")
+        line_end = "cr" if sign else "lf"
+    text = _decoded(raw, file.encoding)
     if problem:
         pass
     elif text is None:
-        problem = "is not UTF-8 text. Convert it first, for example with iconv -f latin1 -t utf-8."
-    elif "\r" in text:
-        problem = "ends its lines with carriage returns alone. Convert it first, for example with mac2unix."
-    elif not text.strip() or raw.count(b'"') % 2 or len(raw) >= _LONGEST_HEADER - 1:
+        problem = (
+            f"is not {file.encoding.upper()} text. Say which encoding it has under [file] in the schema, for example "
+            'encoding = "latin-1", "cp1252" or "utf-16".'
+        )
+    elif not text.strip() or text.count('"') % 2 or len(raw) >= _LONGEST_HEADER - 1:
         problem = _NO_HEADER
     if problem or text is None:
         raise SchemaError(f"{path!r} {problem}")
-    return text
+    return text, line_end
 
 
-def _decoded(raw: bytes) -> str | None:
+def _decoded(raw: bytes, encoding: str) -> str | None:
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode("utf-8-sig" if encoding.startswith("utf-") else encoding)
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text

@@ -17,10 +17,14 @@ from typing import IO, Any
 import numpy as np
 
 from adyton.arrays import Places
-from adyton.kernel.tables.csv_header import looks_like_data, open_bytes, read_header
+from adyton.errors import SchemaError
+from adyton.kernel.tables.csv_bytes import as_utf8, open_lines
+from adyton.kernel.tables.csv_header import Header, looks_like_data, read_header
 from adyton.kernel.tables.csv_records import cut_records
 from adyton.kernel.tables.engine import Stream
 from adyton.kernel.tables.readers import Column, Reader
+from adyton.schema import FileFormat
+from adyton.schema.file_format import PLAIN
 
 LONGEST_LINE = 1 << 18
 """Longer lines are read as empty ones: what it takes to read a line must not stand out among the others."""
@@ -30,25 +34,34 @@ _MOST_THREADS = 4
 
 
 class CsvReader(Reader):
-    """A CSV file in which nothing can be wrong: whatever cannot be read is missing.
+    """One or several CSV files in which nothing can be wrong: whatever cannot be read is missing.
 
-    Columns are taken from the header line; all values are read as text. A line end ends a row, whatever the line holds,
-    unless *multiline* allows it inside quotes. Lines with too few fields are filled with missing values, surplus fields
-    are ignored. In a line with an open quote, with more than blanks after a closing quote, or of more than 256 KiB, all
-    is missing. Bytes that are not UTF-8 are replaced by U+FFFD. An empty field is missing, quoted or not.
+    Columns are taken from the header line, or from the schema; all values are read as text. A line end ends a row,
+    whatever the line holds, unless *multiline* allows it inside quotes. Lines with too few fields are filled with
+    missing values, surplus fields are ignored. In a line with an open quote, with more than blanks after a closing
+    quote, or of more than 256 KiB, all is missing. Bytes that are no text are replaced by U+FFFD. An empty field is
+    missing, quoted or not.
     """
 
     is_text = True
 
-    def __init__(self, path: str, *, multiline: bool = False) -> None:
+    def __init__(self, paths: str | Sequence[str], *, multiline: bool = False, file: FileFormat = PLAIN) -> None:
         import ibis
 
-        self.path = os.path.abspath(path)  # it is read later, when the working directory may be another
-        self.multiline = multiline
-        names, self.delimiter = read_header(path)
+        given = [paths] if isinstance(paths, str) else list(paths)
+        self.paths = [os.path.abspath(path) for path in given]  # read later, when the working directory may be another
+        self.multiline, self.file = multiline, file
+        self.headers = [read_header(path, file) for path in given]
+        first = self.headers[0]
+        for path, header in zip(given, self.headers, strict=True):
+            if sorted(header.names) != sorted(first.names):
+                raise SchemaError(
+                    f"{path!r} does not name the same columns as {given[0]!r}. All files of a table have the same "
+                    "columns, in any order."
+                )
         text = ibis.dtype("string")
-        self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in names]
-        self.doubtful = looks_like_data(names)
+        self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in first.names]
+        self.doubtful = file.header and any(looks_like_data(header.names) for header in self.headers)
 
     def read(self, wanted: Sequence[int]) -> Any:
         """The wanted columns as texts, read when they are counted."""
@@ -57,19 +70,24 @@ class CsvReader(Reader):
         return Stream([pyarrow.string()] * len(wanted), partial(self._batches, tuple(wanted))).table()
 
     def _batches(self, wanted: tuple[int, ...]) -> Iterator[Any]:
-        slots = np.full(len(self.columns), -1)
-        slots[list(wanted)] = range(len(wanted))
-        with open_bytes(self.path) as file:
-            file.readline()
-            blocks = _blocks(file)
+        for path, header in zip(self.paths, self.headers, strict=True):
+            yield from self._batches_of(path, header, [self.columns[index].name for index in wanted])
+
+    def _batches_of(self, path: str, header: Header, wanted: Sequence[str]) -> Iterator[Any]:
+        slots = np.full(len(header.names), -1)
+        slots[[header.names.index(name) for name in wanted]] = range(len(wanted))
+        with open_lines(path, self.file, header.line_end) as file:
+            if self.file.header:
+                file.readline()
+            blocks = _blocks(file, partial(as_utf8, file=self.file))
             first = next(blocks, b"")
             swift = len(first) > _WORTH_COMPILING
-            cut = partial(_cut, multiline=self.multiline, delimiter=ord(self.delimiter), slots=slots, swift=swift)
+            cut = partial(_cut, multiline=self.multiline, delimiter=ord(header.delimiter), slots=slots, swift=swift)
             in_turn = _one_after_another if self.multiline else _side_by_side
             yield from in_turn(chain([first], blocks), cut)
 
 
-def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+def _blocks(file: IO[bytes], as_text: Callable[[bytes], bytes]) -> Iterator[bytes]:
     """Whole lines, about *_BLOCK* bytes at a time; a line that is too long may come without its middle."""
     rest = b""
     while block := file.read(_BLOCK):
@@ -79,15 +97,20 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
         block = rest + block
         end = block.rfind(b"\n") + 1
         if end:
-            yield _as_text(block[:end])
-        rest = block[end : end + LONGEST_LINE + 2]
+            yield as_text(block[:end])
+        rest = block[end : end + _enough()]
     if rest:
-        yield _as_text(rest + b"\n")
+        yield as_text(rest + b"\n")
+
+
+def _enough() -> int:
+    """So many bytes of a line say that it is too long: UTF-8 may need half of them, and no byte order mark."""
+    return 2 * LONGEST_LINE + 8
 
 
 def _is_too_long(rest: bytes) -> bool:
-    """Whether a line whose beginning this is must be too long, be it with a carriage return at its end."""
-    return len(rest) > LONGEST_LINE + 1
+    """Whether a line whose beginning this is must be too long."""
+    return len(rest) >= _enough()
 
 
 def _side_by_side(blocks: Iterator[bytes], cut: Callable[[bytes, bool], tuple[Any, int]]) -> Iterator[Any]:
@@ -137,12 +160,3 @@ def _cut(block: bytes, final: bool, *, multiline: bool, delimiter: int, slots: P
         texts = pyarrow.py_buffer(data[slot, : ends[slot, records]])
         columns.append(pyarrow.StringArray.from_buffers(records, offsets, texts, known))
     return pyarrow.record_batch(columns, [f"c{slot}" for slot in range(width)]), taken
-
-
-def _as_text(block: bytes) -> bytes:
-    """The same where it is UTF-8; other bytes become U+FFFD, which never touches a line end, a quote or a delimiter."""
-    try:
-        block.decode()
-    except UnicodeDecodeError:
-        return block.decode("utf-8", "replace").encode()
-    return block

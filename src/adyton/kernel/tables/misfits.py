@@ -37,7 +37,7 @@ def misfit_table(
         assert isinstance(attribute, CelledAttribute)
         if reason == "missing":
             return is_missing(column)
-        if reason == "unreadable":
+        if reason in ("unreadable", "no time"):
             if name not in texts:
                 return ibis.literal(False)
             return column.isnull() & (table[texts[name]].strip() != "")

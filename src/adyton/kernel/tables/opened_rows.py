@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.tables.columns import check_type, prepared
+from adyton.kernel.tables.columns import check_type
 from adyton.kernel.tables.origins import reader_for
+from adyton.kernel.tables.read_values import read_values
 from adyton.kernel.tables.readers import wanted_columns
-from adyton.kernel.tables.spellings import spelled
+from adyton.kernel.tables.translating import translation_of
 from adyton.schema import Schema
-from adyton.schema.misfits import reads_numbers
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class OpenedRows:
     columns: Mapping[str, str]
     """The column of every attribute."""
     texts: Mapping[str, str]
-    """The column of the text that a number was read from."""
+    """The column of the text that a number or a time was read from."""
     from_text: bool
     tries: bool
     """Whether the engine has conversions that never fail."""
@@ -38,23 +38,22 @@ def opened_rows(data: Any, schema: Schema, *, keep: bool = False) -> OpenedRows:
     """
     if not isinstance(schema, Schema):
         raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
-    reader = reader_for(data, multiline=schema.multiline)
-    wanted = wanted_columns(reader, schema.names)
-    for index, attribute in zip(wanted, schema.attributes.values(), strict=True):
-        check_type(reader.columns[index], attribute, reader.tries)
+    reader = reader_for(data, multiline=schema.multiline, file=schema.file)
+    wanted = wanted_columns(reader, schema.columns)
+    sources = {name: reader.columns[wanted[schema.columns.index(schema.column_of(name))]] for name in schema.names}
+    for name, attribute in schema.attributes.items():
+        check_type(sources[name], attribute, reader.tries)
+    translations = {name: translation_of(attribute) for name, attribute in schema.attributes.items()}
     read = [*wanted, *(index for index in range(len(reader.columns)) if index not in wanted)] if keep else wanted
     table = reader.read(read)
+    given = {name: table[f"c{schema.columns.index(schema.column_of(name))}"] for name in schema.names}
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
-    texts = {
-        name: f"t{place}"
-        for place, (name, attribute) in enumerate(schema.attributes.items())
-        if table[columns[name]].type().is_string() and reads_numbers(attribute)
-    }
-    originals = {text: table[columns[name]] for name, text in texts.items()}
-    values = {columns[name]: prepared(table[columns[name]], schema.attributes[name]) for name in columns}
-    for index, (name, attribute) in zip(wanted, schema.attributes.items(), strict=True):
-        if reader.columns[index].inferred:
-            values[columns[name]] = spelled(values[columns[name]], attribute)
+    values, texts, originals = {}, {}, {}
+    for place, (name, attribute) in enumerate(schema.attributes.items()):
+        value, text = read_values(given[name], attribute, translations[name], sources[name])
+        values[columns[name]] = value
+        if text is not None:
+            texts[name], originals[f"t{place}"] = f"t{place}", text
     kept = {f"k{index}": table[f"c{place}"] for place, index in enumerate(read)} if keep else {}
     names = tuple(column.name for column in reader.columns) if keep else ()
     return OpenedRows(table.select(**values, **originals, **kept), columns, texts, reader.is_text, reader.tries, names)

@@ -10,12 +10,15 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.sealed import quietly
+from adyton.kernel.tables.csv_bytes import without_ending
 from adyton.kernel.tables.csv_reader import CsvReader
 from adyton.kernel.tables.engine import connect, sql_path, sql_text, view
 from adyton.kernel.tables.expressions import check_stored
 from adyton.kernel.tables.frame_readers import frame_reader
 from adyton.kernel.tables.readers import Reader, TableReader
 from adyton.messages import listing
+from adyton.schema import FileFormat
+from adyton.schema.file_format import PLAIN
 
 _CSV = (".csv", ".tsv", ".tab", ".txt")
 _PARQUET = (".parquet", ".pq", ".parq")
@@ -25,44 +28,74 @@ _FORGIVING = "hive_partitioning=false, utf8_validation='replace'"
 _ADVICE = "Give a CSV, Parquet or DuckDB file, a pandas or polars frame, an Arrow table or an Ibis table"
 
 
-def reader_for(data: Any, *, multiline: bool = False) -> Reader:
-    """The reader of any kind of table that can be opened; *multiline* allows line ends inside the quotes of CSV."""
+def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) -> Reader:
+    """The reader of any kind of table that can be opened.
+
+    *multiline* allows line ends inside the quotes of CSV, *file* says how its files are written. Several files of one
+    kind make one table: given as a list, or by a pattern such as ``week-*.csv``.
+    """
     if isinstance(data, str | os.PathLike):
-        return _file_reader(os.fsdecode(data), multiline)
+        given = os.fsdecode(data)
+        base, _, table = given.rpartition("#")
+        if base.lower().endswith(_DATABASE):
+            return DatabaseReader(base, table)
+        return _reader_of(_files_at(given), given, multiline, file)
+    if isinstance(data, list | tuple) and data and all(isinstance(one, str | os.PathLike) for one in data):
+        names = [os.fsdecode(one) for one in data]
+        return _reader_of([found for name in names for found in _files_at(name)], ", ".join(names[:3]), multiline, file)
     reader = frame_reader(data)
     if reader is None:
         raise SchemaError(f"a {type(data).__name__} cannot be opened as a table. {_ADVICE}.")
     return reader
 
 
-def _file_reader(text: str, multiline: bool) -> Reader:
-    base, _, table = text.rpartition("#")
-    if base.lower().endswith(_DATABASE):
-        return DatabaseReader(base, table)
+def _files_at(text: str) -> list[str]:
+    """The files that a path or a pattern stands for, in the order of their names."""
     if any(sign in text for sign in "*?[") and not _exists(text):
-        if not text.lower().endswith(_PARQUET):
-            raise SchemaError(
-                f"the pattern {text!r} must end in one of {listing(_PARQUET)}: only Parquet takes patterns."
-            )
-        return ParquetReader(sorted(glob.glob(text, recursive=True)), text)
+        found = sorted(path for path in glob.glob(text, recursive=True) if not os.path.isdir(path))
+        if not found:
+            raise SchemaError(f"there is no file at {text!r}. {_ADVICE}.")
+        return found
     path = Path(text)
     if not _exists(text):
         raise SchemaError(f"the file {text!r} does not exist. {_ADVICE}.")
-    if path.is_dir():
-        files = sorted(str(file) for file in path.rglob("*.parquet"))
-        if not files:
-            raise SchemaError(f"{text!r} is a directory without Parquet files. {_ADVICE}.")
-        return ParquetReader(files, text)
-    if path.stat().st_size == 0:
-        raise SchemaError(f"the file {text!r} is empty: a table has at least a header.")
-    name = text.lower().removesuffix(".gz")
-    if name.endswith(_CSV):
-        return CsvReader(text, multiline=multiline)
-    if name.endswith(_PARQUET):
-        return ParquetReader([text], text)
-    if name.endswith(_DATABASE):
-        return DatabaseReader(text, "")
-    raise SchemaError(f"the file {text!r} has no known ending ({', '.join(_CSV + _PARQUET + _DATABASE)}). {_ADVICE}.")
+    if not path.is_dir():
+        return [text]
+    every = sorted(str(file) for file in path.rglob("*") if file.is_file())
+    files = [name for name in every if _kind(name) == "Parquet"] or [name for name in every if _kind(name) == "CSV"]
+    if not files:
+        raise SchemaError(f"{text!r} is a directory without Parquet or CSV files. {_ADVICE}.")
+    return files
+
+
+def _kind(name: str) -> str | None:
+    """What a file is, by its ending."""
+    plain = without_ending(name)
+    kinds = {"CSV": _CSV, "Parquet": _PARQUET, "DuckDB": _DATABASE}
+    return next((kind for kind, endings in kinds.items() if plain.endswith(endings)), None)
+
+
+def _reader_of(files: Sequence[str], given: str, multiline: bool, file: FileFormat) -> Reader:
+    for name in files:
+        if Path(name).stat().st_size == 0 and file.header:
+            raise SchemaError(f"the file {name!r} is empty: a table has at least a header.")
+    kinds = {_kind(name) for name in files}
+    if len(kinds) > 1:
+        raise SchemaError(f"the files at {given!r} are not of one kind. Give CSV files only, or Parquet files only.")
+    if len(set(map(os.path.realpath, files))) < len(files):
+        raise SchemaError(f"a file at {given!r} is given twice. Every row would count twice.")
+    match kinds.pop():
+        case "CSV":
+            return CsvReader(files, multiline=multiline, file=file)
+        case "Parquet":
+            return ParquetReader(files, given)
+        case "DuckDB" if len(files) == 1:
+            return DatabaseReader(files[0], "")
+        case "DuckDB":
+            raise SchemaError(f"{given!r} stands for several DuckDB files. Open one of them.")
+    raise SchemaError(
+        f"the file {files[0]!r} has no known ending ({', '.join(_CSV + _PARQUET + _DATABASE)}). {_ADVICE}."
+    )
 
 
 def _exists(text: str) -> bool:

@@ -6,7 +6,7 @@ The plain type follows from the column's type alone. Conversions cannot fail: wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import date, time
+from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -48,6 +48,8 @@ def plain(column: Any, kind: Any) -> Any:
     if types.is_dictionary(column.type):
         return _spelled_out(column, plain(column.dictionary, kind))
     if types.is_temporal(column.type):
+        if types.is_duration(column.type):
+            return _durations(column).cast(kind)
         return (
             pyarrow.concat_arrays(_times(column, kind)) if _has_text(column.type) else pyarrow.nulls(len(column), kind)
         )
@@ -81,15 +83,25 @@ def _is_valid(column: Any) -> bool:
 
 
 def _has_text(kind: Any) -> bool:
-    """Whether dates or times of this type have a text: durations have none, nor have time zones that are not known."""
+    """Whether dates or times of this type have a text: intervals have none, nor have time zones that are not known."""
     import pyarrow
     from pyarrow import types
 
-    if types.is_duration(kind) or types.is_interval(kind):
+    if types.is_interval(kind):
         return False
     return quietly(lambda: pyarrow.array([0], pyarrow.int64()).cast(kind).cast(pyarrow.string())) is not None or not (
         types.is_timestamp(kind) and kind.tz is not None
     )
+
+
+def _durations(column: Any) -> Any:
+    """Durations as texts such as PT5400.5S."""
+    import pyarrow
+    from pyarrow import compute
+
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[column.type.unit]
+    seconds = compute.divide(column.cast(pyarrow.int64()).cast(pyarrow.float64(), safe=False), float(per_second))
+    return compute.binary_join_element_wise("PT", seconds.cast(pyarrow.string()), "S", "")
 
 
 def _times(column: Any, kind: Any) -> list[Any]:
@@ -126,6 +138,8 @@ def _text(value: object) -> str | None:
         return str(bool(value))
     if isinstance(value, int | float | Decimal | np.integer | np.floating):
         return _number_text(value)
+    if isinstance(value, timedelta):
+        return f"PT{value / timedelta(seconds=1)}S"
     if isinstance(value, date | time | UUID):
         text = str(value)
         return None if text == "NaT" else text

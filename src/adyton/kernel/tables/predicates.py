@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from adyton.errors import PredicateError
+from adyton.errors import PredicateError, SchemaError
 from adyton.messages import listing, no_such, shorten, suggestion
 from adyton.schema import Attribute, Boolean, Categorical, Identifier, Schema
+from adyton.schema.times import Times
 
 Scalar: TypeAlias = str | int | float | bool
 
@@ -148,6 +149,37 @@ def attributes_of(predicate: Predicate) -> tuple[str, ...]:
             return (predicate.column,)
 
 
+def in_seconds(predicate: Predicate, schema: Schema) -> Predicate:
+    """The predicate with whole numbers where dates and times are written, as their attributes count them.
+
+    What is written stands for all that it names: with ``'2024-03'``, ``<=`` means up to the end of March, ``=`` means
+    within it, and ``>`` means later.
+    """
+    match predicate:
+        case And(parts) | Or(parts):
+            return type(predicate)(tuple(in_seconds(part, schema) for part in parts))
+        case Not(part):
+            return Not(in_seconds(part, schema))
+        case IsNull():
+            return predicate
+    attribute = schema.attributes[predicate.column]
+    if not isinstance(attribute, Times):
+        return predicate
+    column = predicate.column
+    match predicate:
+        case Between(_, low, high):
+            return Between(column, attribute.literal(low, column).first, attribute.literal(high, column).last)
+        case In(_, values):
+            spans = [attribute.literal(value, column) for value in values]
+            return Or(tuple(Between(column, *span) for span in spans)) if len(spans) > 1 else Between(column, *spans[0])
+    assert isinstance(predicate, Compare)
+    span = attribute.literal(predicate.value, column)
+    if predicate.operator in ("=", "!="):
+        within = Between(column, *span)
+        return within if predicate.operator == "=" else Not(within)
+    return Compare(column, predicate.operator, span.first if predicate.operator in ("<", ">=") else span.last)
+
+
 def to_ibis(predicate: Predicate, value: Callable[[str], Any], missing: Callable[[str], Any]) -> Any:
     """The predicate as an Ibis expression, given the value of a column and whether it is missing."""
     match predicate:
@@ -195,16 +227,32 @@ def _check_literals(column: str, values: Sequence[object], schema: Schema, order
         raise PredicateError(f"{where} and has no order for {ordering!r}. Use =, !=, in or not in.")
     for value in values:
         if isinstance(attribute, Categorical):
-            if type(value) is not type(attribute.levels[0]) or value not in attribute.levels:
+            groups = dict(attribute.groups)
+            own = type(value) is type(attribute.levels[0]) and value in attribute.levels
+            if not own and value not in groups:
                 raise PredicateError(
-                    f"{where} and has no level {shorten(value)}. Its levels are {listing(attribute.levels)}."
-                    + suggestion(value, attribute.levels)
+                    f"{where} and has no level {shorten(value)}. Its levels are {listing(attribute.levels)}"
+                    + (f", its groups {listing(groups)}." if groups else ".")
+                    + suggestion(value, [*attribute.levels, *groups])
                 )
         elif isinstance(attribute, Boolean):
             if not isinstance(value, bool):
                 raise PredicateError(f"{where}: compare it with true or false, given {shorten(value)}.")
+        elif isinstance(attribute, Times):
+            _check_time(attribute, value, where)
         elif isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_INTEGER:
             raise PredicateError(f"{where}: compare it with a number up to 2^63, given {shorten(value)}.")
+
+
+def _check_time(attribute: Times, value: object, where: str) -> None:
+    """An error unless the literal is written as the attribute's times are."""
+    problem = ""
+    try:
+        attribute.literal(value, "a literal")
+    except SchemaError as error:
+        problem = str(error)
+    if problem:
+        raise PredicateError(f"{where}: {problem}")
 
 
 def _quote(column: str) -> str:

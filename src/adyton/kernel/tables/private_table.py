@@ -27,7 +27,8 @@ from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.opened_rows import opened_rows
 from adyton.kernel.tables.packs import KEYS_TOGETHER, Column, packed
 from adyton.kernel.tables.passing_rows import KEYS_IN_CACHE, MOST_KEYS, counted_in_passing
-from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
+from adyton.kernel.tables.predicate_groups import without_groups
+from adyton.kernel.tables.predicates import Predicate, check_predicate, in_seconds, to_ibis
 from adyton.kernel.tables.step_sums import power_sums, step_table, sums_by_cell
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
@@ -127,7 +128,8 @@ class PrivateTable(Sealed):
     def where(self, predicate: Predicate) -> PrivateTable:
         """The rows for which the predicate is true."""
         check_predicate(predicate, self._schema)
-        condition = to_ibis(predicate, self._value, lambda name: is_missing(self._rows[self._columns[name]]))
+        counted = in_seconds(without_groups(predicate, self._schema), self._schema)
+        condition = to_ibis(counted, self._value, lambda name: is_missing(self._rows[self._columns[name]]))
         return PrivateTable(self._rows.filter(condition), self._schema, self._columns, self._texts)
 
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:

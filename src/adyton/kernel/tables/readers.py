@@ -39,6 +39,9 @@ class Column:
             ("integer", self.type.is_integer()),
             ("numeric", self.type.is_floating() or self.type.is_decimal()),
             ("categorical", self.type.is_string()),
+            ("date", self.type.is_date()),
+            ("datetime", self.type.is_timestamp()),
+            ("duration", self.type.is_interval()),
         ):
             if test:
                 return kind
@@ -81,14 +84,16 @@ def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
     """
     present = [column.name for column in reader.columns]
     headed = all(column.engine_type == "text" for column in reader.columns)
-    missing = [name for name in names if name not in present]
-    none = len(missing) == len(names)
+    names = list(names)
+    missing = [name for name in dict.fromkeys(names) if name not in present]
+    none = not set(names) & set(present)
     if headed and (none or (missing and reader.doubtful)):
         which = f"none of the schema's attributes ({listing(names)})" if none else f"no attribute {listing(missing)}"
         looks = " It looks like a row of data." if reader.doubtful else ""
         raise SchemaError(
-            f"the first line of the file names {which}.{looks} Check the names, and that the first line of the CSV "
-            "file names the columns; if it does not, write such a line at the top."
+            f"the first line of the file names {which}.{looks} Check the names, the delimiter and the encoding, and "
+            "that the first line of the CSV file names the columns; if it does not, write header = false and "
+            "columns = […] under [file] in the schema."
         )
     for name in names:
         times = present.count(name)

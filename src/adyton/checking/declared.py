@@ -1,0 +1,148 @@
+"""What can be told of a table and its schema without looking at a row: files, header, names, types, look-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from adyton.errors import SchemaError
+from adyton.kernel.tables.columns import check_type
+from adyton.kernel.tables.csv_bytes import compression_of
+from adyton.kernel.tables.csv_reader import CsvReader
+from adyton.kernel.tables.origins import reader_for
+from adyton.kernel.tables.readers import Reader, wanted_columns
+from adyton.messages import listing
+from adyton.schema import Attribute, Categorical, Schema
+from adyton.schema.accepting import accepts
+from adyton.schema.look_up_files import look_up_values
+from adyton.schema.spellings import texts_of_levels
+
+
+@dataclass(frozen=True)
+class CheckedAttribute:
+    """What is known of one attribute."""
+
+    attribute: str
+    column: str
+    type: str | None
+    """The column's type as its engine has it; None if there is no such column."""
+    accepts: str
+    problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check has found; nothing of it comes from a row."""
+
+    file: dict[str, Any]
+    attributes: tuple[CheckedAttribute, ...]
+    problems: tuple[str, ...] = ()
+    """What concerns the table as a whole."""
+    undeclared: tuple[str, ...] = ()
+    """Columns that no attribute reads."""
+
+    @property
+    def all_problems(self) -> tuple[str, ...]:
+        """Everything because of which the table cannot be opened with the schema."""
+        return (*self.problems, *(problem for one in self.attributes for problem in one.problems))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same in plain values."""
+        return {"ok": not self.all_problems, **asdict(self)}
+
+
+def check_table(data: Any, schema: Schema) -> Check:
+    """Everything that can be told without looking at a row.
+
+    >>> import pyarrow
+    >>> from adyton.schema import Integer
+    >>> schema = Schema({"age": Integer(0, 119), "height": Integer(0, 250)})
+    >>> check_table(pyarrow.table({"age": [34], "sex": ["F"]}), schema).all_problems[0]  # doctest: +ELLIPSIS
+    "the table has no column 'height'. It has 'age', 'sex'. Correct ..."
+    """
+    try:
+        reader = reader_for(data, multiline=schema.multiline, file=schema.file)
+    except SchemaError as error:
+        return Check({}, tuple(_without_table(name, one) for name, one in schema.attributes.items()), (str(error),))
+    names, present = [schema.column_of(name) for name in schema.names], [column.name for column in reader.columns]
+    found = [name for name in names if name in present]
+    whole = _problem(lambda: wanted_columns(reader, names)) if reader.is_text and not found else None
+    hidden = whole is not None or (reader.doubtful and len(found) < len(names))
+    if hidden:
+        whole = whole or _problem(lambda: wanted_columns(reader, names))
+    attributes = tuple(
+        _checked(name, one, column, reader, [*found, column], told=hidden)
+        for (name, one), column in zip(schema.attributes.items(), names, strict=True)
+    )
+    undeclared = () if hidden or reader.doubtful else tuple(name for name in present if name not in names)
+    return Check(_facts(reader), attributes, () if whole is None else (whole,), undeclared)
+
+
+def _checked(
+    name: str, attribute: Attribute, column: str, reader: Reader, known: list[str], *, told: bool
+) -> CheckedAttribute:
+    """One attribute. That its column is not there is not said where it was *told* of the whole table."""
+    missing = _problem(lambda: wanted_columns(reader, known))
+    problems, kind = [], None
+    if missing is None:
+        found = next(one for one in reader.columns if one.name == column)
+        kind = found.engine_type
+        problems.append(_problem(lambda: check_type(found, attribute, reader.tries)))
+    elif not told:
+        problems.append(missing)
+    remarks, looked_up = _look_up(attribute)
+    problems.append(looked_up)
+    said = tuple(problem for problem in problems if problem is not None)
+    return CheckedAttribute(name, column, kind, accepts(attribute), said, remarks)
+
+
+def _without_table(name: str, attribute: Attribute) -> CheckedAttribute:
+    remarks, problem = _look_up(attribute)
+    problems = () if problem is None else (problem,)
+    return CheckedAttribute(name, attribute.reading.column or name, None, accepts(attribute), problems, remarks)
+
+
+def _look_up(attribute: Attribute) -> tuple[tuple[str, ...], str | None]:
+    """What there is to say about a look-up, and what is wrong with it."""
+    lookup = attribute.reading.looked_up
+    if lookup is None:
+        return (), None
+    values: dict[str, str] = {}
+    problem = _problem(lambda: values.update(look_up_values(attribute.reading)))
+    if problem is not None:
+        return (), problem
+    remarks = [f"{lookup.file} has {len(values):,} keys, each with one value"]
+    if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
+        known = texts_of_levels(tuple(map(str, attribute.levels)), attribute.spellings, attribute.reading)
+        strange = sorted({value for value in values.values() if attribute.reading.normal(value) not in known})
+        if strange:
+            remarks.append(f"values of {lookup.file} that are no level: {listing(strange, 6)}")
+    return tuple(remarks), None
+
+
+def _facts(reader: Reader) -> dict[str, Any]:
+    """What is known of the file, or of the files."""
+    if not isinstance(reader, CsvReader):
+        return {"kind": "text" if reader.is_text else "typed columns", "columns": len(reader.columns)}
+    header = reader.headers[0]
+    return {
+        "kind": "CSV",
+        "files": len(reader.paths),
+        "columns": len(reader.columns),
+        "header": reader.file.header,
+        "delimiter": header.delimiter,
+        "encoding": reader.file.encoding,
+        "compression": compression_of(reader.paths[0], reader.file),
+        "line_end": header.line_end,
+    }
+
+
+def _problem(call: Callable[[], object]) -> str | None:
+    """What a schema's error says, if there is one."""
+    try:
+        call()
+    except SchemaError as error:
+        return str(error)
+    return None

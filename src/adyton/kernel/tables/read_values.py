@@ -1,0 +1,91 @@
+"""The values of an attribute as its schema says that they are written, before they are sorted into cells.
+
+Claim.  A row's value depends on its own text or number alone, and nothing that it holds makes the engine fail.
+Proof.  A value passes through total functions of itself, one after the other: the text of a number, the translation of
+a text, the reading of a number, and the comparison with numbers that mean missing.  ∎
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adyton.kernel.tables.columns import as_text, holds_levels, prepared
+from adyton.kernel.tables.readers import Column
+from adyton.kernel.tables.spellings import spelled
+from adyton.kernel.tables.time_columns import read_durations, read_times
+from adyton.kernel.tables.translating import Translation, translated
+from adyton.schema import Attribute, Duration, Identifier
+from adyton.schema.misfits import unread_as
+from adyton.schema.times import Times
+
+
+def read_values(
+    column: Any, attribute: Attribute, translation: Translation | None, source: Column
+) -> tuple[Any, Any | None]:
+    """The values in one of the few types that the kernel computes with; and the texts of numbers and times, if any."""
+    if isinstance(attribute, Times | Duration):
+        return _moments(column, attribute, translation, source)
+    if translation is None:
+        text = column if column.type().is_string() and unread_as(attribute) is not None else None
+        value = prepared(column, attribute)
+        return spelled(value, attribute) if source.inferred else value, text
+    if isinstance(attribute, Identifier):
+        return translated(_any_text(column, attribute), translation), None
+    if holds_levels(attribute, str):
+        return translated(prepared(column, attribute), translation), None
+    if attribute.reading.lookup is not None or attribute.reading.first is not None:
+        column = _any_text(column, attribute)
+    if column.type().is_string():
+        column = translated(column, translation)
+    text = column if column.type().is_string() and unread_as(attribute) is not None else None
+    return _without(prepared(column, attribute), attribute, text)
+
+
+def _moments(
+    column: Any, attribute: Times | Duration, translation: Translation | None, source: Column
+) -> tuple[Any, Any | None]:
+    """Dates, times and durations, without the words that mean missing."""
+    if translation is not None and column.type().is_string():
+        column = translated(column, translation)
+    text = column if column.type().is_string() else None
+    if isinstance(attribute, Duration):
+        return read_durations(column, attribute), text
+    return read_times(column, attribute, written_by_us=bool(source.type.is_temporal())), text
+
+
+def _any_text(column: Any, attribute: Attribute) -> Any:
+    """The text of any value that can be opened."""
+    kind = column.type()
+    if kind.is_decimal() or (kind.is_floating() and not kind.is_float64()):
+        column = column.cast("float64")
+    if kind.is_integer() or kind.is_floating() or kind.is_decimal() or kind.is_boolean() or kind.is_string():
+        return as_text(column, attribute)
+    return column.cast("string")
+
+
+def _without(value: Any, attribute: Attribute, text: Any | None) -> tuple[Any, Any | None]:
+    """Values and texts without the numbers that mean missing."""
+    import ibis
+
+    numbers = [word for word in map(_number, attribute.reading.missing) if word is not None]
+    kind = value.type()
+    if not numbers or not (kind.is_integer() or kind.is_floating()):
+        return value, text
+    stands_for_none = ibis.literal(False)
+    for number in numbers:
+        stands_for_none = stands_for_none | (value == number)
+    value = ibis.ifelse(stands_for_none.fill_null(False), ibis.null(kind), value)
+    if text is not None:
+        text = ibis.ifelse(stands_for_none.fill_null(False), ibis.null("string"), text)
+    return value, text
+
+
+def _number(word: object) -> int | float | None:
+    """A word for missing that is a number, also where it is written as a text."""
+    if isinstance(word, int | float):
+        return word
+    try:
+        number = float(str(word))
+    except ValueError:
+        return None
+    return number if abs(number) <= 2**53 else None

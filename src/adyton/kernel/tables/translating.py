@@ -1,0 +1,129 @@
+"""A text turned into what it stands for: trimmed, without capitals, looked up in a public table, recoded to its level.
+
+Claim.  What becomes of a row's text depends on that text and on the schema alone, and no text makes it fail.
+Proof.  ``translate`` strips, cuts and folds a text, which Python can do with every text, and finds the outcome in
+dictionaries that were made from the schema and from public files before any row was read. The engine hands it the texts
+of many rows at a time; each is translated by itself. A look-up has one value for a key, so that one row stays one.  ∎
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adyton.kernel.tables.plain_columns import text_of
+from adyton.kernel.tables.spellings import reading as canonical
+from adyton.schema import Attribute, Categorical, Reading
+from adyton.schema.look_up_files import look_up_values
+from adyton.schema.spellings import compared, texts_of_levels
+
+_SIGN = "\0"
+"""Keeps readings apart from texts: no text of a schema has it."""
+_LONGEST = 1 << 16
+"""Longer texts are cut, so that those of many rows fit into one column of the engine, whatever they are."""
+_NONE = "\1"
+"""Stands for a missing value on the way back to the engine, which takes no null from a function."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What a column's texts become."""
+
+    reading: Reading
+    whole: Reading
+    """The same with all characters of a text."""
+    words: frozenset[str]
+    """What means missing."""
+    values: Mapping[str, str] | None = None
+    """What a look-up has for each key, if there is one."""
+    levels: Mapping[str, str] | None = None
+    """The level of each text, if the attribute has levels of text."""
+    others: Mapping[str, str] | None = None
+    """What becomes of texts that look like a level and stand for none."""
+    most: int = _LONGEST
+    """So many characters are left of a text that no level stands for: more than any level has."""
+
+    def translate(self, text: str) -> str | None:
+        """What one text stands for; None if it is missing."""
+        if self.words and self.whole.normal(text) in self.words:
+            return None
+        found = self.reading.normal(text)
+        if self.values is not None:
+            value = _found(self.values, found)
+            if value is None:
+                return None
+            found = value if self.levels is None else self.whole.normal(value)
+        if self.levels is None:
+            return found[: self.most]
+        level = _found(self.levels, found)
+        return level if level is not None else (self.others or {}).get(text, text[: self.most])
+
+
+def _found(known: Mapping[str, str], text: str) -> str | None:
+    """What is known of a text or, if nothing is, of another spelling of the same number, boolean or date."""
+    value = known.get(text)
+    return value if value is not None else known.get(f"{_SIGN}{canonical(text)}")
+
+
+def translation_of(attribute: Attribute) -> Translation | None:
+    """What the texts of an attribute become; None if they stay. Files of look-ups are read now."""
+    reading = attribute.reading
+    texts = isinstance(attribute, Categorical) and type(attribute.levels[0]) is str
+    if not reading.textual and not (texts and isinstance(attribute, Categorical) and attribute.spellings):
+        return None
+    values = None if reading.lookup is None else with_readings(look_up_values(reading))
+    levels = others = None
+    if isinstance(attribute, Categorical) and texts:
+        names = tuple(map(str, attribute.levels))
+        reading = compared(names, attribute.spellings, reading)
+        levels = texts_of_levels(names, attribute.spellings, reading)
+        others = {name: _unlike(name, names) for name in names}
+        levels = with_readings(levels)
+    whole = replace(reading, first=None)
+    words = frozenset(whole.normal(str(text_of(word))) for word in reading.missing)
+    most = max([_LONGEST, *(len(name) + 1 for name in others or ())])
+    return Translation(reading, whole, words, values, levels, others, most)
+
+
+def with_readings(known: dict[str, str]) -> dict[str, str]:
+    """The same, and beside each text its reading as a number, a boolean or a date: the first text has it."""
+    more: dict[str, str] = {}
+    for text, value in known.items():
+        read = canonical(text)
+        if read is not None:
+            more.setdefault(f"{_SIGN}{read}", value)
+    return known | more
+
+
+def _unlike(name: str, names: tuple[str, ...]) -> str:
+    """A text that is no level."""
+    while name in names:
+        name += "?"
+    return name
+
+
+def translated(column: Any, translation: Translation) -> Any:
+    """A column of texts, translated inside the engine's pass."""
+    return _function(translation.translate, repr(translation))(column).nullif(_NONE)
+
+
+def _function(translate: Callable[[str], str | None], content: str) -> Any:
+    """A function of the engine that runs on whole vectors of texts and cannot fail."""
+    import ibis
+    import pyarrow
+
+    def translate_all(values: Any) -> Any:
+        if isinstance(values, pyarrow.ChunkedArray):
+            values = values.combine_chunks()
+        encoded = values.dictionary_encode()
+        found = [_NONE if text is None else _or_none(translate(text)) for text in encoded.dictionary.to_pylist()]
+        return pyarrow.array(found, pyarrow.string()).take(encoded.indices)
+
+    name = f"translate_{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+    return ibis.udf.scalar.pyarrow(translate_all, name=name, signature=(("string",), "string"))
+
+
+def _or_none(text: str | None) -> str:
+    return _NONE if text is None else text

@@ -1,0 +1,192 @@
+"""Periods of the calendar: hours, days, weeks, months, quarters and years, as whole numbers and as words.
+
+A moment is the number of seconds on a clock since 1970 began on it, in the calendar that is used today, without time
+zones: what a clock on the wall shows. A period has a number of its own, one more than the period before it.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+
+from adyton.arrays import Places
+from adyton.errors import SchemaError
+from adyton.messages import shorten
+
+PERIODS = ("hour", "day", "week", "month", "quarter", "year")
+DAY = 86_400
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+PARTS: dict[str, tuple[str | int, ...]] = {
+    "hour of day": tuple(range(24)),
+    "weekday": WEEKDAYS,
+    "month of year": MONTHS,
+}
+"""What comes round again, and what its cells are called."""
+_LENGTHS = {"hour": 3600, "day": DAY, "week": 7 * DAY}
+_MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
+_MONDAY = -3 * DAY
+"""1970 began on a Thursday."""
+_EPOCH = datetime(1970, 1, 1)
+EARLIEST, LATEST = -62_135_596_800, 253_402_300_799
+"""The first second of the year 1 and the last one of the year 9999: nothing else is a time."""
+_WRITTEN = re.compile(
+    r"(?P<year>\d{4})"
+    r"(-(Q(?P<quarter>[1-4])|W(?P<week>\d\d)|(?P<month>\d\d)"
+    r"(-(?P<day>\d\d)([T ](?P<hour>\d\d):(?P<minute>\d\d)(:(?P<second>\d\d))?)?)?))?",
+    re.ASCII,
+)
+HOW = "'2024', '2024-Q1', '2024-W09', '2024-03', '2024-03-01', '2024-03-01 13:30' or '2024-03-01 13:30:59'"
+
+
+class Span(NamedTuple):
+    """The first and the last second of something."""
+
+    first: int
+    last: int
+
+
+def moment(when: date) -> int:
+    """The seconds of a date, or of a date and time, on its own clock.
+
+    >>> moment(date(1970, 1, 2)), moment(datetime(2024, 2, 29, 12))
+    (86400, 1709208000)
+    """
+    own = when.replace(tzinfo=None) if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
+    return (own - _EPOCH) // timedelta(seconds=1)
+
+
+def date_at(second: int) -> datetime:
+    """The date and time of a number of seconds."""
+    return _EPOCH + timedelta(seconds=second)
+
+
+def number_of(period: str, second: int) -> int:
+    """The number of the period that a second lies in.
+
+    >>> number_of("week", moment(date(2024, 3, 4))) - number_of("week", moment(date(2024, 3, 3)))
+    1
+    """
+    if period in _LENGTHS:
+        return (second - (_MONDAY if period == "week" else 0)) // _LENGTHS[period]
+    when = date_at(second)
+    return (when.year * 12 + when.month - 1) // _MONTHS_IN[period]
+
+
+def start_of(period: str, number: int) -> int:
+    """The first second of a period; of the one after the year 9999, too."""
+    if period in _LENGTHS:
+        return number * _LENGTHS[period] + (_MONDAY if period == "week" else 0)
+    month = number * _MONTHS_IN[period]
+    return LATEST + 1 if month >= 12 * 10_000 else moment(date(month // 12, month % 12 + 1, 1))
+
+
+def length_of(period: str) -> int | None:
+    """The seconds of a period, where all have the same."""
+    return _LENGTHS.get(period)
+
+
+def starts_of(period: str, first: int, count: int, every: int) -> Places:
+    """The first seconds of *count* runs of *every* periods each, from period number *first* on."""
+    numbers = first + every * np.arange(count, dtype=np.int64)
+    if period in _LENGTHS:
+        return np.asarray(numbers * _LENGTHS[period] + (_MONDAY if period == "week" else 0), dtype=np.int64)
+    months = (numbers * _MONTHS_IN[period] - 1970 * 12).astype("datetime64[M]")
+    return months.astype("datetime64[s]").astype(np.int64)
+
+
+def name_of(period: str, second: int) -> str:
+    """What the period is called that a second lies in; :func:`span_of` reads it again.
+
+    >>> [name_of(period, moment(date(2024, 12, 30))) for period in PERIODS]
+    ['2024-12-30 00:00', '2024-12-30', '2025-W01', '2024-12', '2024-Q4', '2024']
+    """
+    when = date_at(second)
+    match period:
+        case "hour":
+            return f"{when:%Y-%m-%d %H}:00".rjust(16, "0")
+        case "day":
+            return when.date().isoformat()
+        case "week":
+            year, week, _ = when.isocalendar()
+            return f"{year:04}-W{week:02}"
+        case "month":
+            return when.date().isoformat()[:7]
+        case "quarter":
+            return f"{when.year:04}-Q{(when.month + 2) // 3}"
+    return f"{when.year:04}"
+
+
+def span_of(written: object, name: str) -> Span:
+    """The first and the last second of what somebody wrote: a day stands for all of it, and so does a year.
+
+    >>> span_of("2024-02", "min") == (moment(date(2024, 2, 1)), moment(date(2024, 3, 1)) - 1)
+    True
+    """
+    match written:
+        case datetime() if written.tzinfo is not None:
+            raise SchemaError(f"{name} is a time on the attribute's own clock: write it without a time zone.")
+        case datetime():
+            return Span(moment(written), moment(written))
+        case date():
+            return Span(moment(written), moment(written) + DAY - 1)
+        case str():
+            found = _read(written.strip())
+            if found is not None:
+                return found
+    raise SchemaError(f"{name} must be a date or a time such as {HOW}, given {shorten(written)}.")
+
+
+def _read(text: str) -> Span | None:
+    found = _WRITTEN.fullmatch(text)
+    if found is None:
+        return None
+    given = {part: int(value) for part, value in found.groupdict().items() if value is not None}
+    try:
+        return _span(given)
+    except ValueError:  # no such day, hour or week
+        return None
+
+
+def _span(given: dict[str, int]) -> Span:
+    year = given["year"]
+    if "week" in given:
+        period, when = "week", datetime.fromisocalendar(year, given["week"], 1)
+    else:
+        month = given.get("month", 3 * given.get("quarter", 1) - 2)
+        parts = (given.get(part, 0) for part in ("hour", "minute", "second"))
+        when = datetime(year, month, given.get("day", 1), *parts)
+        period = next((one for one in ("minute", "day", "month", "quarter") if one in given), "year")
+    first = moment(when)
+    if period == "minute":
+        return Span(first, first + (0 if "second" in given else 59))
+    return Span(first, min(LATEST, start_of(period, number_of(period, first) + 1) - 1))
+
+
+def written_at(second: int, *, last: bool = False) -> str:
+    """A second as text, no longer than it must be: with *last*, the last second of a day is the day.
+
+    >>> written_at(0), written_at(3600), written_at(86399, last=True)
+    ('1970-01-01', '1970-01-01 01:00', '1970-01-01')
+    """
+    when = date_at(second)
+    if second % DAY == (DAY - 1 if last else 0):
+        return when.date().isoformat()
+    short = second % 60 == (59 if last else 0)
+    return when.isoformat(sep=" ", timespec="minutes" if short else "seconds")
