@@ -30,7 +30,9 @@ ones count as (null)"
         case Times():
             return f"{_times(attribute)}; {_policies(attribute)}"
         case Duration():
-            words = f"a number of {attribute.unit}, or a text like 1:30:00 or PT1H30M, between {attribute.min:.12g} and "
+            words = (
+                f"a number of {attribute.unit}, or a text like 1:30:00 or PT1H30M, between {attribute.min:.12g} and "
+            )
             words += f"{attribute.max:.12g} {attribute.unit}, in {attribute.bins} bins"
             return f"{words}; {_policies(attribute)}"
         case Integer():

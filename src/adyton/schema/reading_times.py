@@ -12,7 +12,8 @@ from adyton.schema.time_formats import UNIX, moment_in_format
 
 _BLANKS = " \t\n\r\v\f"
 _MOMENT = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?(?: ?(?:([Zz])|([+-])(\d\d)(?::?([0-5]\d))?))?)?",
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?"
+    r"(?: ?(?:([Zz])|([+-])(\d\d)(?::?([0-5]\d))?))?)?",
     re.ASCII,
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)

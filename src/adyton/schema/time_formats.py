@@ -64,7 +64,9 @@ def _checked(given: object) -> str:
         raise SchemaError(f"the format {given!r} holds {listing(twice)} twice. Write each once.")
     for needed in (("%Y", "%y"), ("%m", "%b", "%B"), ("%d",)):
         if sum(one in used for one in needed) != 1:
-            raise SchemaError(f"the format {given!r} needs one of {listing(needed)}: a day has a year, a month and a day.")
+            raise SchemaError(
+                f"the format {given!r} needs one of {listing(needed)}: a day has a year, a month and a day."
+            )
     if ("%H" in used and "%I" in used) or (("%I" in used) != ("%p" in used)):
         raise SchemaError(f"the format {given!r} needs %H, or %I with %p, for the hour.")
     return given

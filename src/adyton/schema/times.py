@@ -18,6 +18,7 @@ from adyton.messages import listing, shorten
 from adyton.remembered import cached_property
 from adyton.schema.attributes import CelledAttribute, Label
 from adyton.schema.calendar import (
+    DAY,
     PARTS,
     PERIODS,
     Span,
@@ -78,6 +79,8 @@ class Times(CelledAttribute):
         if missing:
             raise SchemaError(f"{' and '.join(missing)} missing: {self.kind} by {self.by} needs min and max.")
         first, last = span_of(self.min, "min").first, span_of(self.max, "max").last
+        if "hour" not in self.allowed:
+            first, last = first // DAY * DAY, last // DAY * DAY + DAY - 1
         if first > last:
             raise SchemaError(f"min is {self.min} and max is {self.max}: min must not exceed max. Swap them?")
         if not 1 <= self.every <= _LARGEST:
@@ -189,7 +192,9 @@ class Datetime(Times):
 def check_zone(zone: object) -> None:
     """An error unless this is the name of a time zone."""
     if not isinstance(zone, str) or not zone or _zone(zone) is None:
-        raise SchemaError(f"zone must be the name of a time zone such as 'Europe/Berlin' or 'UTC', given {shorten(zone)}.")
+        raise SchemaError(
+            f"zone must be the name of a time zone such as 'Europe/Berlin' or 'UTC', given {shorten(zone)}."
+        )
 
 
 def time_zone(zone: str) -> ZoneInfo:
@@ -214,4 +219,3 @@ def _zone(zone: str) -> ZoneInfo | None:
         return ZoneInfo(zone)
     except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError
         return None
-

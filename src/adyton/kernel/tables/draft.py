@@ -13,8 +13,9 @@ _HEADER = """\
 # common sense), never by looking at the rows. Delete the attributes that nobody will ask about.
 #
 # In a CSV file, numbers are read like 1250.5, -3 or 2e6. "$1,250.50", "12,5" or "10/24/1979" are no numbers: they count
-# as missing. Dates are read like 2024-03-01, or as format = "%m/%d/%Y" says. Levels are written as they are in the file; spaces around them do not matter, capitals do. Once this is
-# filled in, `adyton schema FILE.toml` says what each attribute accepts.
+# as missing. Dates are read like 2024-03-01, or as format = "%m/%d/%Y" says. Levels are written as they are in the
+# file; spaces around them do not matter, capitals do. Once this is filled in, `adyton schema FILE.toml` says what each
+# attribute accepts.
 
 rows_per_unit = 1   # the most rows that one person has in this table
 """
