@@ -51,8 +51,9 @@ def _iso(text: str) -> tuple[int, bool] | None:
     if found is None:
         return None
     *numbers, universal, sign, hours, minutes = found.groups()
+    year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
     try:
-        seconds = moment(datetime(*(int(number or 0) for number in numbers)))
+        seconds = moment(datetime(year, month, day, hour, minute, second))
     except ValueError:
         return None
     if sign is None:

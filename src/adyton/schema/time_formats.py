@@ -89,8 +89,9 @@ def moment_in_format(text: str, written: str) -> int | None:
     if "half" in given:
         half = int(given["half"])
         hour = half % 12 + 12 * (given["noon"] in "Pp") if 1 <= half <= 12 else -1
+    minute, second = (int(given.get(one, 0)) for one in _REST)
     try:
-        return moment(datetime(year, month, int(given["day"]), hour, *(int(given.get(one, 0)) for one in _REST)))
+        return moment(datetime(year, month, int(given["day"]), hour, minute, second))
     except ValueError:
         return None
 

@@ -24,6 +24,7 @@ from adyton.schema.calendar import (
     Span,
     length_of,
     name_of,
+    names_of,
     number_of,
     span_of,
     start_of,
@@ -139,12 +140,12 @@ class Times(CelledAttribute):
         parts = PARTS[self.by]
         if isinstance(value, bool) or value not in parts:
             raise SchemaError(f"{name} must be one of {listing(parts, 24)}, given {shorten(value)}.")
-        return Span(parts.index(value), parts.index(value))  # type: ignore[arg-type]
+        return Span(parts.index(value), parts.index(value))
 
     def _base_labels(self) -> tuple[Label, ...]:
         if self.is_part:
             return PARTS[self.by]
-        names = [name_of(self.by, second) for second in self.starts.tolist()]
+        names = names_of(self.by, self.starts)
         if self.every == 1:
             return tuple(names)
         last = [name_of(self.by, self.ends(cell)) for cell in range(self.base_size)]

@@ -33,7 +33,7 @@ def cell_at(name: str, attribute: Times, value: object, word: str) -> int:
     (3, 5)
     """
     if value in attribute.labels[: attribute.base_size]:
-        return attribute.labels.index(value)  # type: ignore[arg-type]
+        return attribute.labels.index(value)
     problem = ""
     try:
         span = attribute.literal(value, f"what a range of {name} {word} with")
