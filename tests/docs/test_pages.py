@@ -25,6 +25,7 @@ SAID = {
     "docs/how-to/configure.md": ("Tuned: auction", "at most 74 times of 100", "at most 0.38% of the best value", "761"),
     "docs/how-to/ask.md": ("(null)", "95% interval"),
     "docs/how-to/numbers.md": ("95% bounds", "exact bounds", "shares, which shares out each row", "standard errors"),
+    "docs/how-to/time-and-place.md": ["(32, 32)"],
     "docs/how-to/tables.md": ("2-way marginals of all attributes", "Tables: ", "Every pair of attributes"),
     "docs/how-to/ledger.md": (
         "noisy histogram of 4 cells",

@@ -26,7 +26,8 @@ Codes = npt.NDArray[np.int32]
 def arrow_rows(schema: Schema, codes: Codes, random: np.random.Generator) -> pa.Table:
     """Rows as an Arrow table: a column for each attribute of the schema, in its order.
 
-    A whole number is drawn evenly from its cell, a real one is an even point of its bin, a time an even second. Missing values are null. What
+    A whole number is drawn evenly from its cell, a real one is an even point of its bin, a time
+    an even second of its cell. Missing values are null. What
     lies outside is written so that it is read as such again: the text ``(other)``, or a number beyond the largest.
 
     >>> from adyton.schema import Integer
@@ -95,7 +96,8 @@ def _times(attribute: Times, cells: Places, missing: Flags, other: Flags, random
 
     place = np.minimum(cells, attribute.base_size - 1)
     if attribute.is_part:
-        return pyarrow.array(list(attribute.labels)).take(pyarrow.array(np.where(missing, 0, place), mask=missing))
+        names = attribute.labels[: attribute.base_size]
+        return pyarrow.array(list(names)).take(pyarrow.array(np.where(missing, 0, place), mask=missing))
     first, last = attribute.span
     ends = np.append(attribute.starts[1:] - 1, last)
     outside = last + 1 if last < LATEST else first - 1

@@ -133,6 +133,15 @@ def name_of(period: str, second: int) -> str:
     return f"{when.year:04}"
 
 
+def names_of(period: str, seconds: Places) -> list[str]:
+    """What the periods are called that some seconds lie in: all at once where they are many."""
+    if period not in ("hour", "day"):
+        return [name_of(period, second) for second in seconds.tolist()]
+    hours = period == "hour"
+    texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit="h" if hours else "D", casting="unsafe")
+    return [text.replace("T", " ") + ":00" for text in texts.tolist()] if hours else texts.tolist()
+
+
 def span_of(written: object, name: str) -> Span:
     """The first and the last second of what somebody wrote: a day stands for all of it, and so does a year.
 
@@ -170,8 +179,8 @@ def _span(given: dict[str, int]) -> Span:
         period, when = "week", datetime.fromisocalendar(year, given["week"], 1)
     else:
         month = given.get("month", 3 * given.get("quarter", 1) - 2)
-        parts = (given.get(part, 0) for part in ("hour", "minute", "second"))
-        when = datetime(year, month, given.get("day", 1), *parts)
+        hour, minute, second = (given.get(part, 0) for part in ("hour", "minute", "second"))
+        when = datetime(year, month, given.get("day", 1), hour, minute, second)
         period = next((one for one in ("minute", "day", "month", "quarter") if one in given), "year")
     first = moment(when)
     if period == "minute":

@@ -1,4 +1,4 @@
-"""Coarser cells for numbers and times: several neighbouring cells become one. What they are follows from the schema alone."""
+"""Coarser cells for numbers and times: neighbouring cells become one. What they are follows from the schema alone."""
 
 from __future__ import annotations
 

@@ -101,7 +101,9 @@ class Point:
         columns, rows = self.grid  # type: ignore[misc]
         for low, high, words in ((west, east, "west and east"), (south, north, "south and north")):
             if low >= high:
-                raise SchemaError(f"box is [west, south, east, north], given {words} as {low:g} and {high:g}. Swap them?")
+                raise SchemaError(
+                    f"box is [west, south, east, north], given {words} as {low:g} and {high:g}. Swap them?"
+                )
         shared = {"nulls": self.nulls, "outside": self.outside}
         return {
             f"{name}_longitude": Longitude(west, east, columns, column=self.longitude, **shared),  # type: ignore[arg-type]

@@ -12,7 +12,8 @@ from adyton.schema.time_formats import UNIX, moment_in_format
 
 _BLANKS = " \t\n\r\v\f"
 _MOMENT = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?(?: ?(?:([Zz])|([+-])(\d\d)(?::?([0-5]\d))?))?)?",
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?"
+    r"(?: ?(?:([Zz])|([+-])(\d\d)(?::?([0-5]\d))?))?)?",
     re.ASCII,
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -50,8 +51,9 @@ def _iso(text: str) -> tuple[int, bool] | None:
     if found is None:
         return None
     *numbers, universal, sign, hours, minutes = found.groups()
+    year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
     try:
-        seconds = moment(datetime(*(int(number or 0) for number in numbers)))
+        seconds = moment(datetime(year, month, day, hour, minute, second))
     except ValueError:
         return None
     if sign is None:

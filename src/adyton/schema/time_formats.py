@@ -64,7 +64,9 @@ def _checked(given: object) -> str:
         raise SchemaError(f"the format {given!r} holds {listing(twice)} twice. Write each once.")
     for needed in (("%Y", "%y"), ("%m", "%b", "%B"), ("%d",)):
         if sum(one in used for one in needed) != 1:
-            raise SchemaError(f"the format {given!r} needs one of {listing(needed)}: a day has a year, a month and a day.")
+            raise SchemaError(
+                f"the format {given!r} needs one of {listing(needed)}: a day has a year, a month and a day."
+            )
     if ("%H" in used and "%I" in used) or (("%I" in used) != ("%p" in used)):
         raise SchemaError(f"the format {given!r} needs %H, or %I with %p, for the hour.")
     return given
@@ -87,8 +89,9 @@ def moment_in_format(text: str, written: str) -> int | None:
     if "half" in given:
         half = int(given["half"])
         hour = half % 12 + 12 * (given["noon"] in "Pp") if 1 <= half <= 12 else -1
+    minute, second = (int(given.get(one, 0)) for one in _REST)
     try:
-        return moment(datetime(year, month, int(given["day"]), hour, *(int(given.get(one, 0)) for one in _REST)))
+        return moment(datetime(year, month, int(given["day"]), hour, minute, second))
     except ValueError:
         return None
 

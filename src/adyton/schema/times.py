@@ -18,11 +18,13 @@ from adyton.messages import listing, shorten
 from adyton.remembered import cached_property
 from adyton.schema.attributes import CelledAttribute, Label
 from adyton.schema.calendar import (
+    DAY,
     PARTS,
     PERIODS,
     Span,
     length_of,
     name_of,
+    names_of,
     number_of,
     span_of,
     start_of,
@@ -78,6 +80,8 @@ class Times(CelledAttribute):
         if missing:
             raise SchemaError(f"{' and '.join(missing)} missing: {self.kind} by {self.by} needs min and max.")
         first, last = span_of(self.min, "min").first, span_of(self.max, "max").last
+        if "hour" not in self.allowed:
+            first, last = first // DAY * DAY, last // DAY * DAY + DAY - 1
         if first > last:
             raise SchemaError(f"min is {self.min} and max is {self.max}: min must not exceed max. Swap them?")
         if not 1 <= self.every <= _LARGEST:
@@ -136,12 +140,12 @@ class Times(CelledAttribute):
         parts = PARTS[self.by]
         if isinstance(value, bool) or value not in parts:
             raise SchemaError(f"{name} must be one of {listing(parts, 24)}, given {shorten(value)}.")
-        return Span(parts.index(value), parts.index(value))  # type: ignore[arg-type]
+        return Span(parts.index(value), parts.index(value))
 
     def _base_labels(self) -> tuple[Label, ...]:
         if self.is_part:
             return PARTS[self.by]
-        names = [name_of(self.by, second) for second in self.starts.tolist()]
+        names = names_of(self.by, self.starts)
         if self.every == 1:
             return tuple(names)
         last = [name_of(self.by, self.ends(cell)) for cell in range(self.base_size)]
@@ -189,7 +193,9 @@ class Datetime(Times):
 def check_zone(zone: object) -> None:
     """An error unless this is the name of a time zone."""
     if not isinstance(zone, str) or not zone or _zone(zone) is None:
-        raise SchemaError(f"zone must be the name of a time zone such as 'Europe/Berlin' or 'UTC', given {shorten(zone)}.")
+        raise SchemaError(
+            f"zone must be the name of a time zone such as 'Europe/Berlin' or 'UTC', given {shorten(zone)}."
+        )
 
 
 def time_zone(zone: str) -> ZoneInfo:
@@ -214,4 +220,3 @@ def _zone(zone: str) -> ZoneInfo | None:
         return ZoneInfo(zone)
     except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError
         return None
-

@@ -33,7 +33,7 @@ def cell_at(name: str, attribute: Times, value: object, word: str) -> int:
     (3, 5)
     """
     if value in attribute.labels[: attribute.base_size]:
-        return attribute.labels.index(value)  # type: ignore[arg-type]
+        return attribute.labels.index(value)
     problem = ""
     try:
         span = attribute.literal(value, f"what a range of {name} {word} with")
@@ -52,5 +52,7 @@ def cell_at(name: str, attribute: Times, value: object, word: str) -> int:
     cell = bisect_right(attribute.starts, second) - 1
     if second != (attribute.ends(cell) if end else int(attribute.starts[cell])):
         near = written_at(attribute.ends(cell), last=True) if end else written_at(int(attribute.starts[cell]))
-        raise BadInput(f"no cell of {name} {word} with {shorten(value)}: ranges are made of whole cells. Near is {near}.")
+        raise BadInput(
+            f"no cell of {name} {word} with {shorten(value)}: ranges are made of whole cells. Near is {near}."
+        )
     return cell

@@ -3,7 +3,8 @@
 Opening brings every column into one of a few types: a signed integer of at most 64 bits, a double, a text, a boolean;
 an identifier may be of any type. The schema says what a value is read as, not the type of the column: a text is read as
 a number where the schema wants numbers, a number as a text where it wants texts. What cannot be read is missing (for a
-boolean: outside). Not-a-number counts as missing everywhere. Times are read in :mod:`adyton.kernel.tables.time_columns`.
+boolean: outside). Not-a-number counts as missing everywhere. How times are read is written in
+:mod:`adyton.kernel.tables.time_columns`.
 """
 
 from __future__ import annotations

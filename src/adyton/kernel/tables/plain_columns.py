@@ -16,6 +16,8 @@ import numpy as np
 from adyton.kernel.sealed import quietly
 
 _EXACT = 1 << 53
+_FIRST_DAY, _LAST_DAY = date.min.toordinal() - 719_163, date.max.toordinal() - 719_163
+"""In days since 1970."""
 
 
 def plain_type(kind: Any) -> Any | None:
@@ -48,11 +50,7 @@ def plain(column: Any, kind: Any) -> Any:
     if types.is_dictionary(column.type):
         return _spelled_out(column, plain(column.dictionary, kind))
     if types.is_temporal(column.type):
-        if types.is_duration(column.type):
-            return _durations(column).cast(kind)
-        return (
-            pyarrow.concat_arrays(_times(column, kind)) if _has_text(column.type) else pyarrow.nulls(len(column), kind)
-        )
+        return _temporal(column, kind)
     found = quietly(lambda: column.cast(kind))
     if found is not None and _is_valid(found):
         return found
@@ -92,6 +90,33 @@ def _has_text(kind: Any) -> bool:
     return quietly(lambda: pyarrow.array([0], pyarrow.int64()).cast(kind).cast(pyarrow.string())) is not None or not (
         types.is_timestamp(kind) and kind.tz is not None
     )
+
+
+def _temporal(column: Any, kind: Any) -> Any:
+    """Dates, times and durations as texts; what has none is missing."""
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_duration(column.type):
+        return _durations(column).cast(kind)
+    if not _has_text(column.type):
+        return pyarrow.nulls(len(column), kind)
+    return pyarrow.concat_arrays(_times(_in_years(column), kind))
+
+
+def _in_years(column: Any) -> Any:
+    """Dates and times without those before the year 1 and after the year 9999, whose texts would be others'."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    if types.is_time(column.type):
+        return column
+    per_day = {"s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
+    one = 1 if types.is_date32(column.type) else per_day[getattr(column.type, "unit", "ms")]
+    plain = column.cast(pyarrow.int32() if one == 1 else pyarrow.int64()).cast(pyarrow.int64())
+    first, last = (max(-(2**63), min(2**63 - 1, day * one)) for day in (_FIRST_DAY, _LAST_DAY + 1))
+    known = compute.and_(compute.greater_equal(plain, first), compute.less(plain, last))
+    return compute.if_else(known, column, None)
 
 
 def _durations(column: Any) -> Any:
@@ -138,11 +163,9 @@ def _text(value: object) -> str | None:
         return str(bool(value))
     if isinstance(value, int | float | Decimal | np.integer | np.floating):
         return _number_text(value)
-    if isinstance(value, timedelta):
-        return f"PT{value / timedelta(seconds=1)}S"
-    if isinstance(value, date | time | UUID):
-        text = str(value)
-        return None if text == "NaT" else text
+    if isinstance(value, date | time | UUID | timedelta):
+        text = f"PT{value / timedelta(seconds=1)}S" if isinstance(value, timedelta) else str(value)
+        return None if "NaT" in text or "nan" in text else text
     return None
 
 

@@ -149,37 +149,6 @@ def attributes_of(predicate: Predicate) -> tuple[str, ...]:
             return (predicate.column,)
 
 
-def in_seconds(predicate: Predicate, schema: Schema) -> Predicate:
-    """The predicate with whole numbers where dates and times are written, as their attributes count them.
-
-    What is written stands for all that it names: with ``'2024-03'``, ``<=`` means up to the end of March, ``=`` means
-    within it, and ``>`` means later.
-    """
-    match predicate:
-        case And(parts) | Or(parts):
-            return type(predicate)(tuple(in_seconds(part, schema) for part in parts))
-        case Not(part):
-            return Not(in_seconds(part, schema))
-        case IsNull():
-            return predicate
-    attribute = schema.attributes[predicate.column]
-    if not isinstance(attribute, Times):
-        return predicate
-    column = predicate.column
-    match predicate:
-        case Between(_, low, high):
-            return Between(column, attribute.literal(low, column).first, attribute.literal(high, column).last)
-        case In(_, values):
-            spans = [attribute.literal(value, column) for value in values]
-            return Or(tuple(Between(column, *span) for span in spans)) if len(spans) > 1 else Between(column, *spans[0])
-    assert isinstance(predicate, Compare)
-    span = attribute.literal(predicate.value, column)
-    if predicate.operator in ("=", "!="):
-        within = Between(column, *span)
-        return within if predicate.operator == "=" else Not(within)
-    return Compare(column, predicate.operator, span.first if predicate.operator in ("<", ">=") else span.last)
-
-
 def to_ibis(predicate: Predicate, value: Callable[[str], Any], missing: Callable[[str], Any]) -> Any:
     """The predicate as an Ibis expression, given the value of a column and whether it is missing."""
     match predicate:

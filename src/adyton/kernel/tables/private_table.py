@@ -28,8 +28,9 @@ from adyton.kernel.tables.opened_rows import opened_rows
 from adyton.kernel.tables.packs import KEYS_TOGETHER, Column, packed
 from adyton.kernel.tables.passing_rows import KEYS_IN_CACHE, MOST_KEYS, counted_in_passing
 from adyton.kernel.tables.predicate_groups import without_groups
-from adyton.kernel.tables.predicates import Predicate, check_predicate, in_seconds, to_ibis
+from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.step_sums import power_sums, step_table, sums_by_cell
+from adyton.kernel.tables.time_literals import in_seconds
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
 from adyton.schema.misfits import Misfit

@@ -2,9 +2,9 @@
 
 Claim.  Whatever stands in a column, its value is a whole number of seconds on the clock of the attribute's zone, the
 number of a part such as the hour of day, a number of units, or missing; and it depends on that one field alone.
-Proof.  Functions of the engine go over whole vectors of values, value by value: a text is a time only if it has the shape
-of one and the calendar has the day; numbers are brought between the years 1 and 9999 before anything is added. A clock is
-a table in which every moment is found.  ∎
+Proof.  Functions of the engine go over whole vectors of values, value by value: a text is a time only if it has the
+shape of one and the calendar has the day; numbers are brought between the years 1 and 9999 before anything is added. A
+clock is a table in which every moment is found.  ∎
 """
 
 from __future__ import annotations
