@@ -24,6 +24,7 @@ _ROOMS = {
     "Marginals": "adyton.tasks",
     "QueryList": "adyton.tasks",
     "Ranges": "adyton.tasks",
+    "RowsPerUnit": "adyton.tasks",
     "Release": "adyton.release",
     "Session": "adyton.session",
     "TablesRelease": "adyton.marginals.tables_release",
@@ -40,6 +41,7 @@ _ROOMS = {
     "PublicData": "adyton.choice.public_data",
     "choose": "adyton.choice.policy",
     "configure": "adyton.configuration.configure",
+    "cut_off": "adyton.release.cut_off",
     "learn_choices": "adyton.choice.learn_choices",
     "metafeature": "adyton.choice.metafeatures",
     "option": "adyton.choice.options",
@@ -72,6 +74,7 @@ __all__ = [
     "QueryList",
     "Ranges",
     "Release",
+    "RowsPerUnit",
     "Schema",
     "Selector",
     "Session",
@@ -80,6 +83,7 @@ __all__ = [
     "choose",
     "configuration",
     "configure",
+    "cut_off",
     "draft_schema",
     "errors",
     "learn_choices",
@@ -118,6 +122,7 @@ if TYPE_CHECKING:
     from adyton.queries import Measurement as Measurement
     from adyton.queries import Partition as Partition
     from adyton.release import Release as Release
+    from adyton.release.cut_off import cut_off as cut_off
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical
     from adyton.schema import Identifier as Identifier
@@ -132,6 +137,7 @@ if TYPE_CHECKING:
     from adyton.tasks import Marginals as Marginals
     from adyton.tasks import QueryList as QueryList
     from adyton.tasks import Ranges as Ranges
+    from adyton.tasks import RowsPerUnit as RowsPerUnit
 
 
 def __getattr__(name: str) -> Any:

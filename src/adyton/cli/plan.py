@@ -30,6 +30,7 @@ def command(
     marginals: asked.Marginals = None,
     attributes: asked.Attributes = None,
     queries: asked.QueryFile = None,
+    rows_per_unit: asked.RowsPerUnit = None,
     epsilon: Annotated[list[str] | None, typer.Option(help="A budget to look at; can be given again.")] = None,
     error: Annotated[
         str | None, typer.Option(help="Find the least ε whose typical error of an answer is at most this.")
@@ -49,7 +50,7 @@ def command(
     from adyton.session.misfits import misfits_share
     from adyton.session.tables_outlook import outlook_of
 
-    task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
+    task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries, rows_per_unit)
     if task is None:
         raise BadInput(f"say what you would release: {asked.TASKS}.")
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)

@@ -60,4 +60,4 @@ class Target:
     def whole(self) -> Schema:
         """The attributes that predict, then the label."""
         attributes = {**self.schema.attributes, self.label: self.attribute}
-        return Schema(attributes, self.schema.rows_per_unit, multiline=self.schema.multiline)
+        return self.schema.with_attributes(attributes)

@@ -27,7 +27,7 @@ def coarsened(schema: Schema, most: int) -> Schema:
     Schema(age: Integer(min=0, max=119, step=3), pay: Numeric(min=0.0, max=750000.0, bins=50))
     """
     attributes = {name: _coarser(attribute, most) for name, attribute in schema.attributes.items()}
-    return Schema(attributes, schema.rows_per_unit, multiline=schema.multiline)
+    return schema.with_attributes(attributes)
 
 
 def _coarser(attribute: Attribute, most: int) -> Attribute:
@@ -66,8 +66,10 @@ def merged_cells(fine: Attribute, coarse: Attribute) -> Cells:
 
 def check_coarser(fine: Schema, coarse: Schema) -> None:
     """An error unless the second schema is the first one with coarser cells."""
-    if (fine.names, fine.rows_per_unit, fine.multiline) != (coarse.names, coarse.rows_per_unit, coarse.multiline):
-        raise SchemaError("a coarser schema has the same attributes, in the same order, and the same rows_per_unit.")
+    if fine.names != coarse.names or fine.with_attributes(coarse.attributes) != coarse:
+        raise SchemaError(
+            "a coarser schema has the same attributes, in the same order, and the same unit and rows_per_unit."
+        )
     for name, attribute in fine.attributes.items():
         merged_cells(attribute, coarse.attributes[name])
 

@@ -14,6 +14,7 @@ from adyton.schema.attributes import Attribute, Identifier
 from adyton.schema.checks import whole_number, writable
 from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
 from adyton.schema.numbers import Integer
+from adyton.schema.units import DROP, check_unit
 
 _LONGEST_NAME = 1000
 
@@ -27,12 +28,22 @@ class Schema:
     ((120, 2), 240)
     """
 
-    __slots__ = ("_attributes", "_multiline", "_rows_per_unit")
+    __slots__ = ("_attributes", "_multiline", "_no_unit", "_rows_per_unit", "_unit")
     _attributes: Mapping[str, Attribute]
     _multiline: bool
+    _no_unit: str
     _rows_per_unit: int
+    _unit: str | None
 
-    def __init__(self, attributes: Mapping[str, Attribute], rows_per_unit: int = 1, *, multiline: bool = False) -> None:
+    def __init__(
+        self,
+        attributes: Mapping[str, Attribute],
+        rows_per_unit: int = 1,
+        *,
+        multiline: bool = False,
+        unit: str | None = None,
+        no_unit: str = DROP,
+    ) -> None:
         if not isinstance(attributes, Mapping):
             raise SchemaError(f"attributes must map names to attributes, given {shorten(attributes)}.")
         if not attributes:
@@ -44,7 +55,8 @@ class Schema:
                     f"attribute {name!r} must be a Categorical, Boolean, Integer, Numeric or Identifier, "
                     f"given {shorten(attribute)}."
                 )
-        _check_case(list(attributes))
+        check_unit(unit, no_unit)
+        _check_case(list(dict.fromkeys([*attributes, *([] if unit is None else [unit])])))
         rows = whole_number(rows_per_unit, "rows_per_unit")
         if rows < 1:
             raise SchemaError(f"rows_per_unit must be at least 1, given {rows}: it is the most rows one person has.")
@@ -52,7 +64,9 @@ class Schema:
             raise SchemaError(f"multiline must be true or false, given {shorten(multiline)}.")
         object.__setattr__(self, "_attributes", MappingProxyType(dict(attributes)))
         object.__setattr__(self, "_multiline", multiline)
+        object.__setattr__(self, "_no_unit", no_unit)
         object.__setattr__(self, "_rows_per_unit", rows)
+        object.__setattr__(self, "_unit", unit)
 
     @property
     def attributes(self) -> Mapping[str, Attribute]:
@@ -63,6 +77,19 @@ class Schema:
     def rows_per_unit(self) -> int:
         """The most rows that one privacy unit (a person) contributes."""
         return self._rows_per_unit
+
+    @property
+    def unit(self) -> str | None:
+        """The column that says whose row it is: each value is one privacy unit, of which *rows_per_unit* rows are kept.
+
+        None if no column does; then *rows_per_unit* is what somebody knows, and nothing enforces it.
+        """
+        return self._unit
+
+    @property
+    def no_unit(self) -> str:
+        """Where rows go that have no unit: ``drop``, or ``one``: all of them are one unit."""
+        return self._no_unit
 
     @property
     def multiline(self) -> bool:
@@ -93,22 +120,41 @@ class Schema:
     def select(self, names: str | Sequence[str]) -> Schema:
         """The schema of some of the attributes, in the order given."""
         chosen = self.check_names(names)
-        return self._with({name: self._attributes[name] for name in chosen})
+        return self.with_attributes({name: self._attributes[name] for name in chosen})
 
     def grouped(self, keys: str | Sequence[str], count_name: str, max_count: int) -> Schema:
         """The schema of a group-by: the keys, and a count from 1 to *max_count* into which larger ones are clamped."""
         chosen = self.check_names(keys)
+        return self._counted({name: self._attributes[name] for name in chosen}, count_name, max_count)
+
+    def per_unit(self, count_name: str, max_count: int) -> Schema:
+        """The schema of one row per unit: the unit, and a count of its rows, clamped to 1 … *max_count*."""
+        if self._unit is None:
+            raise SchemaError(
+                'the schema names no unit, so that units cannot be counted. Write unit = "…", the column that says '
+                "whose row it is."
+            )
+        return self._counted({self._unit: Identifier()}, count_name, max_count, rows_per_unit=1)
+
+    def _counted(
+        self, keys: Mapping[str, Attribute], count_name: str, max_count: int, rows_per_unit: int | None = None
+    ) -> Schema:
         _check_name(count_name)
-        if count_name in chosen:
+        if count_name in keys:
             raise SchemaError(f"the count cannot be called {count_name!r}: that is a key. Give it another name.")
         most = whole_number(max_count, "max_count")
         if most < 1:
             raise SchemaError(f"max_count must be at least 1, given {most}.")
-        count = Integer(1, most, outside="clamp")
-        return self._with({**{name: self._attributes[name] for name in chosen}, count_name: count})
+        return self.with_attributes({**keys, count_name: Integer(1, most, outside="clamp")}, rows_per_unit)
 
-    def _with(self, attributes: Mapping[str, Attribute]) -> Schema:
-        return Schema(attributes, self._rows_per_unit, multiline=self._multiline)
+    def with_attributes(self, attributes: Mapping[str, Attribute], rows_per_unit: int | None = None) -> Schema:
+        """The same with other attributes: whatever else is declared about the table stays."""
+        rows = self._rows_per_unit if rows_per_unit is None else rows_per_unit
+        return Schema(attributes, rows, multiline=self._multiline, unit=self._unit, no_unit=self._no_unit)
+
+    def with_unit(self, unit: str) -> Schema:
+        """The same with a column that says whose row it is."""
+        return Schema(self._attributes, self._rows_per_unit, multiline=self._multiline, unit=unit)
 
     def check_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
         """The names as a tuple; an error if one is unknown, or given twice, or if there are none."""
@@ -144,7 +190,9 @@ class Schema:
         """The content of a schema file; :meth:`from_dict` reads it back."""
         attributes = {name: attribute_to_dict(attribute) for name, attribute in self._attributes.items()}
         multiline = {"multiline": True} if self._multiline else {}
-        return {"rows_per_unit": self._rows_per_unit, **multiline, "attributes": attributes}
+        unit = {} if self._unit is None else {"unit": self._unit}
+        no_unit = {} if self._no_unit == DROP else {"no_unit": self._no_unit}
+        return {"rows_per_unit": self._rows_per_unit, **unit, **no_unit, **multiline, "attributes": attributes}
 
     def to_toml(self) -> str:
         """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text."""
@@ -153,8 +201,10 @@ class Schema:
     def __repr__(self) -> str:
         parts = [f"{name}: {_describe(attribute)}" for name, attribute in self._attributes.items()]
         rows = f"; rows_per_unit={self._rows_per_unit}" if self._rows_per_unit != 1 else ""
+        unit = "" if self._unit is None else f"; unit={shorten(self._unit)}"
+        no_unit = "" if self._no_unit == DROP else f"; no_unit={self._no_unit}"
         multiline = "; multiline" if self._multiline else ""
-        return f"Schema({', '.join(parts)}{rows}{multiline})"
+        return f"Schema({', '.join(parts)}{rows}{unit}{no_unit}{multiline})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
@@ -165,7 +215,7 @@ class Schema:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        return (tuple(self._attributes.items()), self._rows_per_unit, self._multiline)
+        return (tuple(self._attributes.items()), self._rows_per_unit, self._multiline, self._unit, self._no_unit)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Schema cannot be changed. Build a new one.")

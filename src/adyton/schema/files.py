@@ -16,7 +16,7 @@ from adyton.schema.numbers import Integer, Numeric
 _TYPES: dict[str, type[Attribute]] = {
     attribute.kind: attribute for attribute in (Categorical, Boolean, Integer, Numeric, Identifier)
 }
-_WHOLE = ("rows_per_unit", "multiline")
+_WHOLE = ("rows_per_unit", "unit", "no_unit", "multiline")
 """What a schema says about the table as a whole."""
 _POLICIES = ("nulls", "outside")
 _KEYS: dict[str, tuple[str, ...]] = {

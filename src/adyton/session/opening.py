@@ -22,7 +22,7 @@ def declared_schema(schema: Schema | str | os.PathLike[str], rows_per_unit: int 
         raise BadInput(
             f"the schema says rows_per_unit = {schema.rows_per_unit}, the session was given {rows}. Say it once."
         )
-    return Schema(dict(schema.attributes), rows, multiline=schema.multiline)
+    return schema.with_attributes(schema.attributes, rows)
 
 
 def total_budget(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | None) -> Fraction:

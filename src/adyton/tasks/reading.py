@@ -10,6 +10,7 @@ from adyton.tasks.base import Task
 from adyton.tasks.marginals import Marginals
 from adyton.tasks.named import Cdf, Histogram, Ranges
 from adyton.tasks.query_list import QueryList
+from adyton.tasks.units import RowsPerUnit
 
 
 def task_from_dict(plain: object) -> Task:
@@ -22,11 +23,15 @@ def task_from_dict(plain: object) -> Task:
         if not isinstance(names, list) or not names:
             raise BadInput(f"the task {kind!r} needs a list of attributes, given {shorten(names)}.")
         return named[kind](*names)
+    if kind == RowsPerUnit.kind:
+        if not isinstance(names, list) or len(names) != 1:
+            raise BadInput(f"the task {kind!r} needs one name, given {shorten(names)}.")
+        return RowsPerUnit(plain.get("most"), *names)  # type: ignore[arg-type]  # it is checked there
     if kind == Marginals.kind:
         return Marginals.from_dict(plain)
     if kind == QueryList.kind:
         return QueryList(plain.get("queries", ()))
-    raise BadInput(no_such("task", kind, [*named, Marginals.kind, QueryList.kind]))
+    raise BadInput(no_such("task", kind, [*named, RowsPerUnit.kind, Marginals.kind, QueryList.kind]))
 
 
 def as_task(given: object) -> Task:
@@ -34,6 +39,6 @@ def as_task(given: object) -> Task:
     if isinstance(given, Task):
         return given
     raise BadInput(
-        f'a task is ad.Histogram("age"), ad.Ranges("age"), ad.Cdf("age"), ad.Marginals(way=2) or ad.QueryList([…]), '
-        f"given {shorten(given)}."
+        f'a task is ad.Histogram("age"), ad.Ranges("age"), ad.Cdf("age"), ad.Marginals(way=2), '
+        f"ad.RowsPerUnit() or ad.QueryList([…]), given {shorten(given)}."
     )

@@ -4,6 +4,7 @@ from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.kernel.transforms.leaves import CountLeaves
 from adyton.kernel.transforms.many_tables import CountTables, SingleTables
 from adyton.kernel.transforms.tables import Coarsen, CountMisfits, GroupBy, Select, SplitTable, Vectorize, Where
+from adyton.kernel.transforms.units import UnitSizes
 from adyton.kernel.transforms.vectors import LinearMap, Reduce, SplitVector
 
 TRANSFORMS: tuple[type[Transform], ...] = (
@@ -11,6 +12,7 @@ TRANSFORMS: tuple[type[Transform], ...] = (
     Coarsen,
     Where,
     GroupBy,
+    UnitSizes,
     SplitTable,
     Vectorize,
     CountMisfits,
@@ -37,6 +39,7 @@ __all__ = [
     "SplitTable",
     "SplitVector",
     "Transform",
+    "UnitSizes",
     "Vectorize",
     "Where",
 ]
