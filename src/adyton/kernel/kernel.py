@@ -56,8 +56,9 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
     """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
 
     *unit* says what is protected: where the table has a column of that name, its rows are cut to ``rows_per_unit`` for
-    each value, as the schema's key ``unit`` has it; any other word is a name for people to read. The words in *accept* let a ledger take on another unit, ``rows_per_unit`` or schema
-    than it was used with. *trusted* are functions of counts whose sensitivity whoever opens the kernel answers for.
+    each value, as the schema's key ``unit`` has it; any other word is a name for people to read. The words in *accept*
+    let a ledger take on another unit, ``rows_per_unit`` or schema than it was used with. *trusted* are functions of
+    counts whose sensitivity whoever opens the kernel answers for.
 
     >>> import pandas, adyton as ad
     >>> table = pandas.DataFrame({"age": [34, 51, 77]})

@@ -25,8 +25,10 @@ def check_unit(unit: object, no_unit: object) -> None:
         writable(unit, "unit")
     if no_unit not in NO_UNIT:
         raise SchemaError(
-            f"no_unit must be one of {listing(NO_UNIT)}, given {shorten(no_unit)}: rows without a unit are left out, or "
-            "all of them are one unit."
+            f"no_unit must be one of {listing(NO_UNIT)}, given {shorten(no_unit)}: rows without a unit are left out, "
+            "or all of them are one unit."
         )
     if unit is None and no_unit != DROP:
-        raise SchemaError(f'no_unit = "{no_unit}" needs a unit. Write unit = "…", the column that says whose row it is.')
+        raise SchemaError(
+            f'no_unit = "{no_unit}" needs a unit. Write unit = "…", the column that says whose row it is.'
+        )

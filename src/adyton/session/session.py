@@ -25,8 +25,8 @@ from adyton.queries import Measurement
 from adyton.release import Release
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
-from adyton.session.epsilon import Epsilon
 from adyton.session.counting_units import planned_misfits, receipt_for, vector_of
+from adyton.session.epsilon import Epsilon
 from adyton.session.opening import declared_schema, total_budget
 from adyton.session.outlook import AUTO, Outlook, plan_of
 from adyton.session.preview import Preview

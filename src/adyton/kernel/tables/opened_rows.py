@@ -8,6 +8,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.tables.columns import check_type, prepared
+from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.kernel.tables.origins import reader_for
 from adyton.kernel.tables.readers import wanted_columns
 from adyton.kernel.tables.spellings import spelled
@@ -34,6 +35,8 @@ class OpenedRows:
     """The column that says whose row it is, as it was read."""
     inferred: bool = False
     """Whether the types of columns may have been inferred from rows, as those of frames are."""
+    ours: bool = True
+    """Whether the engine is our own, and not one that the caller works with."""
     kept: tuple[str, ...] = ()
     """The names of all columns, where they are kept as they are: as k0, k1, …"""
 
@@ -80,6 +83,7 @@ def opened_rows(
         reader.tries,
         schema,
         unit=RAW_UNIT if owner else None,
+        ours=not isinstance(reader, ExpressionReader),
         inferred=not reader.is_text and any(column.inferred for column in reader.columns),
         kept=names,
     )

@@ -44,7 +44,7 @@ def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schem
         )
     if not reader.tries:
         raise SchemaError(
-            "units are told apart in CSV and Parquet files, frames and DuckDB, not on other engines yet. Write the table "
-            "to a Parquet file, and open that."
+            "units are told apart in CSV and Parquet files, frames and DuckDB, not on other engines yet. Write the "
+            "table to a Parquet file, and open that."
         )
     return schema, present.index(name)

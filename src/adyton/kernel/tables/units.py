@@ -45,6 +45,7 @@ class Units:
     order: tuple[str, ...]
     """The names of these columns."""
     limit: int
+    ours: bool
 
     @classmethod
     def of(cls, opened: OpenedRows) -> Units:
@@ -57,7 +58,7 @@ class Units:
         keys |= {"ties": _bytes(_joined(ties))} if ties else {}
         rows = opened.rows.mutate(**keys).drop(opened.unit)
         rows = rows.filter(rows[UNIT].notnull()) if opened.schema.no_unit == DROP else rows
-        return cls(rows, tuple(keys)[1:], opened.schema.rows_per_unit)
+        return cls(_short(rows, "told", opened.ours), tuple(keys)[1:], opened.schema.rows_per_unit, opened.ours)
 
     def cut(self) -> Any:
         """The rows that stay."""
@@ -66,7 +67,7 @@ class Units:
         rows = self.rows
         place = ibis.row_number().over(group_by=rows[UNIT], order_by=[rows[name] for name in self.order])
         placed = rows.mutate(place=place)
-        return placed.filter(placed["place"] < self.limit).drop("place", *self.order)
+        return _short(placed.filter(placed["place"] < self.limit).drop("place", *self.order), "cut", self.ours)
 
     def where(self, kept: Callable[[Any], Any]) -> Units:
         """Some of the rows."""
@@ -76,6 +77,16 @@ class Units:
     def sizes(rows: Any) -> Any:
         """One row for each unit: the unit, and how many of these rows it has."""
         return rows.group_by(c0=rows[UNIT]).aggregate(c1=rows.count().cast("int64")).select("c0", "c1")
+
+
+def _short(rows: Any, name: str, ours: bool) -> Any:
+    """The same rows as a view, where the engine is our own: then not every query has to spell out what they are."""
+    if not ours:
+        return rows
+    (backend,), _ = rows._find_backends()
+    backend._run_pre_execute_hooks(rows)  # makes the functions known that it calls
+    backend.con.execute(f"create temp view {name} as {backend.compile(rows)}")
+    return backend.table(name)
 
 
 def _name(column: Any, inferred: bool) -> Any:
