@@ -10,13 +10,15 @@ must never be more than what was charged. On one of the two sides the rows stand
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from adyton.arrays import Flags, Places
 from adyton.audit.findings import Finding
 from adyton.exact import Rational, exact
 from adyton.kernel.kernel import Kernel
@@ -28,6 +30,7 @@ from adyton.noise.scales import read_ratio
 from adyton.noise.source import Scale, Size
 from adyton.queries import Identity
 from adyton.schema import Boolean, Categorical, Integer, RowTree, Schema
+from adyton.schema.units import DROP, ONE
 from adyton.whole import IntegerArray
 
 LIMIT = 4
@@ -60,6 +63,12 @@ class _Silent(SimulatedNoise):
         self.choices.append(([Fraction(one) for one in list(scores)], exact(sharpness, "sharpness", computed=True)))
         return 0
 
+    def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
+        """The first that is allowed, in every row."""
+        for row, kept in zip(scores, allowed, strict=True):
+            self.permute_and_flip(row[kept].tolist(), sharpness)
+        return allowed.argmax(axis=1)
+
 
 class Watched(Kernel[TableSource]):
     """A kernel that keeps all of its answers."""
@@ -85,10 +94,10 @@ def _counts(root: TableSource) -> None:
 
 
 def _split(root: TableSource) -> None:
-    for part in root.split("age"):
+    for part in root.split("smoker"):
         part.count(_EPSILON)
         for smaller in part.split("sex"):
-            _histogram(smaller.select("smoker").vectorize())
+            _histogram(smaller.select("age").vectorize())
 
 
 def _vectors(root: TableSource) -> None:
@@ -125,15 +134,16 @@ PROGRAMS: dict[str, Callable[[TableSource], None]] = {
     "classifiers": _classifier,
     "people": _people,
 }
-KINDS = ("csv", "parquet", "frame")
+ASKED = {"csv": tuple(PROGRAMS), "parquet": ("split", "people"), "frame": ("split", "marginals")}
+"""Which programs are put to which kind of table."""
+NO_UNIT = {"csv": ONE, "parquet": DROP, "frame": ONE}
 
 
-def audit_units(programs: Sequence[str] = tuple(PROGRAMS), kinds: Sequence[str] = KINDS) -> Finding:
-    """Put each program to tables with and without a person."""
+def audit_units(asked: Mapping[str, Sequence[str]] = MappingProxyType(ASKED)) -> Finding:
+    """Put programs to tables with and without a person."""
     worst, tight = Fraction(0), Fraction(0)
-    for number, kind in enumerate(kinds):
-        no_unit = "drop" if number % 2 else "one"
-        schema = Schema(_ATTRIBUTES, LIMIT, unit="person", no_unit=no_unit)
+    for kind, programs in asked.items():
+        schema = Schema(_ATTRIBUTES, LIMIT, unit="person", no_unit=NO_UNIT[kind])
         with tempfile.TemporaryDirectory() as folder:
             for name, removed, loss, spent in _losses(Path(folder), kind, schema, programs):
                 if loss > spent:
