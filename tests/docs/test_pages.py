@@ -18,6 +18,7 @@ SAID = {
     "docs/how-to/classifier.md": ("department = maternity", "of the rows", "this model cost ε = 1", "1/2"),
     "docs/how-to/configure.md": ("Tuned: auction", "at most 74 times of 100", "at most 0.38% of the best value", "761"),
     "docs/how-to/ask.md": ("(null)", "95% interval"),
+    "docs/how-to/units.md": ("certain patient", "with a visit to surgery", "rows_per_unit = 5: cuts", "spent"),
     "docs/how-to/tables.md": ("2-way marginals of all attributes", "Tables: ", "Every pair of attributes"),
     "docs/how-to/ledger.md": (
         "noisy histogram of 4 cells",

@@ -17,6 +17,7 @@ _HEADER = """\
 # filled in, `adyton schema FILE.toml` says what each attribute accepts.
 
 rows_per_unit = 1   # the most rows that one person has in this table
+# unit = "person_id"   # the column that says whose row it is: of each, so many rows are kept
 """
 
 _BODIES = {
