@@ -2,6 +2,7 @@
 
 from fractions import Fraction as F
 
+import ibis
 import numpy as np
 import pandas
 import pytest
@@ -44,9 +45,12 @@ def test_every_kind_of_table_keeps_the_same_rows_in_any_order(visits, tmp_path):
     (tmp_path / "parts").mkdir()
     for part in range(2):
         visits.iloc[part::2].to_parquet(tmp_path / "parts" / f"{part}.parquet")
+    stored = ibis.duckdb.connect()
+    stored.con.register("frame", visits)
+    stored.con.execute("create table visits as select * from frame")
     first = counts(visits, schema())
     assert first.sum() == 3 + 3 + 3 + 1  # those without a person are left out
-    for data in (visits.iloc[::-1], tmp_path / "visits.csv", tmp_path / "parts"):
+    for data in (visits.iloc[::-1], stored.table("visits"), tmp_path / "visits.csv", tmp_path / "parts"):
         assert (counts(data, schema()) == first).all()
 
 

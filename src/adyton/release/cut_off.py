@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries import Explicit
@@ -59,7 +58,7 @@ def cut_off(release: Release, limits: int | Sequence[int] | None = None) -> list
     sizes = np.arange(1, task.most + 1)
     cut = np.array([np.maximum(sizes - limit, 0) for limit in wanted])
     bounds = release.noise.interval(Explicit.from_rows(cut), 0.95)
-    units, rows = release.estimate.sum(), release.estimate @ sizes
+    units, rows = float(release.estimate.sum()), float(release.estimate @ sizes)
     return [
         CutOff(
             limit,
@@ -73,6 +72,6 @@ def cut_off(release: Release, limits: int | Sequence[int] | None = None) -> list
     ]
 
 
-def _share(part: float, whole_part: Reals | float) -> float:
+def _share(part: float, whole_part: float) -> float:
     """A part of what there is, between none and all of it: noise can put either beyond."""
     return float(np.clip(part / whole_part, 0, 1)) if whole_part > 0 else 0.0

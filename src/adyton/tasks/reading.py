@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from adyton.errors import BadInput
 from adyton.messages import no_such, shorten
@@ -26,7 +27,8 @@ def task_from_dict(plain: object) -> Task:
     if kind == RowsPerUnit.kind:
         if not isinstance(names, list) or len(names) != 1:
             raise BadInput(f"the task {kind!r} needs one name, given {shorten(names)}.")
-        return RowsPerUnit(plain.get("most"), *names)  # type: ignore[arg-type]  # it is checked there
+        most: Any = plain.get("most")
+        return RowsPerUnit(most, *names)
     if kind == Marginals.kind:
         return Marginals.from_dict(plain)
     if kind == QueryList.kind:

@@ -150,10 +150,7 @@ def _joined(texts: list[Any]) -> Any:
     import ibis
 
     parts = [ibis.ifelse(text.isnull(), "-", text.length().cast("string") + ":" + text) for text in texts]
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = joined + part
-    return joined
+    return ibis.literal("").join(parts)
 
 
 def _bytes(text: Any) -> Any:
