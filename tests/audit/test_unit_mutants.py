@@ -76,7 +76,10 @@ def one_too_many(monkeypatch):
     monkeypatch.setattr(Units, "cut", lambda self: honest(replace(self, limit=self.limit + 1)))
 
 
-@pytest.mark.parametrize("mutant", [in_the_parts, by_file, blank_unlimited, by_place, by_number_of_rows, one_too_many])
+SLOWER = [pytest.param(one, marks=pytest.mark.full) for one in (by_number_of_rows, one_too_many)]
+
+
+@pytest.mark.parametrize("mutant", [in_the_parts, by_file, blank_unlimited, by_place, *SLOWER])
 def test_a_limit_that_is_none_is_caught(monkeypatch, mutant):
     mutant(monkeypatch)
     found = audit_units(SPLIT)
@@ -92,6 +95,7 @@ def test_people_in_parts_that_are_charged_as_one_are_caught(monkeypatch):
     assert found.figures["loss/ε"] > 1
 
 
+@pytest.mark.full
 def test_the_honest_limit_passes():
     found = audit_units(SPLIT)
     assert found.passed, found.detail

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from adyton.whole import IntegerArray
 LIMIT = 4
 _SIZES = {"heavy": 530, "b": 19, "c": 14, "d": 9, "e": 3, "f": 1, "": 61}
 """How many rows each person has; the last are rows without a person."""
-_REMOVED = ("heavy", "b", "")
+_REMOVED = ("heavy", "")
 _EPSILON = Fraction(1, 3)
 _ATTRIBUTES = {"age": Integer(0, 4), "sex": Categorical(["F", "M"]), "smoker": Boolean()}
 Row = tuple[str, int, str, bool]
@@ -48,7 +48,7 @@ class _Silent(SimulatedNoise):
     def __init__(self) -> None:
         super().__init__(0)
         self.scales: list[Fraction] = []
-        self.choices: list[tuple[list[Any], Fraction]] = []
+        self.choices: list[tuple[list[Fraction], Fraction]] = []
 
     def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
         """Zeros."""
@@ -70,10 +70,26 @@ class _Silent(SimulatedNoise):
         return allowed.argmax(axis=1)
 
 
+class Told(NamedTuple):
+    """All that a program was told, without noise, and the noise that would have hidden it."""
+
+    answers: list[int]
+    scales: list[Fraction]
+    choices: list[tuple[list[Fraction], Fraction]]
+    """The scores of each choice, and its sharpness."""
+
+
 class Watched(Kernel[TableSource]):
     """A kernel that keeps all of its answers."""
 
+    silent: _Silent
     answers: list[int]
+
+    def play(self, program: Callable[[TableSource], None]) -> Told:
+        """What a program is told."""
+        self.answers, self.silent.scales, self.silent.choices = [], [], []
+        program(self.root)
+        return Told(self.answers, self.silent.scales, self.silent.choices)
 
     def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
         """Measure, and keep the answers."""
@@ -94,10 +110,10 @@ def _counts(root: TableSource) -> None:
 
 
 def _split(root: TableSource) -> None:
-    for part in root.split("smoker"):
-        part.count(_EPSILON)
-        for smaller in part.split("sex"):
-            _histogram(smaller.select("age").vectorize())
+    one, other = root.split("smoker")
+    other.count(_EPSILON)
+    for smaller in one.split("sex"):
+        _histogram(smaller.select("age").vectorize())
 
 
 def _vectors(root: TableSource) -> None:
@@ -134,6 +150,7 @@ PROGRAMS: dict[str, Callable[[TableSource], None]] = {
     "classifiers": _classifier,
     "people": _people,
 }
+BRIEFLY = {"csv": ("split", "classifiers", "people")}
 ASKED = {"csv": tuple(PROGRAMS), "parquet": ("split", "people"), "frame": ("split", "marginals")}
 """Which programs are put to which kind of table."""
 NO_UNIT = {"csv": ONE, "parquet": DROP, "frame": ONE}
@@ -163,14 +180,16 @@ def _losses(
 ) -> Iterator[tuple[str, str, Fraction, Fraction]]:
     """For each program and person: what is lost, and what was charged."""
     rows = _rows()
-    tables = {"": _stored(folder / "all", kind, rows)}
+    whole = _opened(_stored(folder / "all", kind, rows), schema)
+    without = {}
     for person in _REMOVED:
         fewer = [row for row in reversed(rows) if row[0] != person]
-        tables[f"-{person}"] = _stored(folder / f"without_{person}", kind, fewer)
+        without[person] = _opened(_stored(folder / f"without_{person}", kind, fewer), schema)
     for name in programs:
-        played = {which: _played(table, schema, PROGRAMS[name]) for which, table in tables.items()}
-        for person in _REMOVED:
-            yield name, person, _loss(played[""], played[f"-{person}"]), played[""].spent
+        before = whole.spent
+        told = whole.play(PROGRAMS[name])
+        for person, kernel in without.items():
+            yield name, person, _loss(told, kernel.play(PROGRAMS[name])), whole.spent - before
 
 
 def _rows() -> list[Row]:
@@ -205,21 +224,18 @@ def _stored(path: Path, kind: str, rows: Sequence[Row]) -> Any:
     return path
 
 
-def _played(table: Any, schema: Schema, program: Callable[[TableSource], None]) -> Watched:
-    kernel = Watched(table, schema=schema, epsilon=1000, noise=_Silent())
-    kernel.answers = []
-    program(kernel.root)
+def _opened(table: Any, schema: Schema) -> Watched:
+    noise = _Silent()
+    kernel = Watched(table, schema=schema, epsilon=1000, noise=noise)
+    kernel.silent = noise
     return kernel
 
 
-def _loss(one: Watched, other: Watched) -> Fraction:
+def _loss(one: Told, other: Told) -> Fraction:
     """What the answers of both give away: both were asked the same."""
-    noise, twin = one._noise, other._noise
-    assert isinstance(noise, _Silent)
-    assert isinstance(twin, _Silent)
-    moved = zip(one.answers, other.answers, noise.scales, strict=True)
+    moved = zip(one.answers, other.answers, one.scales, strict=True)
     loss = sum((abs(a - b) / scale for a, b, scale in moved), Fraction(0))
-    for (scores, sharpness), (others, _) in zip(noise.choices, twin.choices, strict=True):
+    for (scores, sharpness), (others, _) in zip(one.choices, other.choices, strict=True):
         changes = [a - b for a, b in zip(scores, others, strict=True)]
         loss += sharpness * (max(changes) - min(changes))
     return loss
