@@ -49,7 +49,7 @@ def blank_unlimited(monkeypatch):
     """Rows without a unit are nobody's, and so as many as there are."""
 
     def cut(self):
-        rows = placed(self.rows, self.rows[UNIT], [self.rows[name] for name in self.order])
+        rows = placed(self.rows, self.rows[UNIT], self.order())
         return rows.filter((rows["place"] < self.limit) | rows[UNIT].isnull())
 
     monkeypatch.setattr(Units, "cut", cut)
@@ -64,7 +64,7 @@ def by_number_of_rows(monkeypatch):
     """The order is salted with something that everybody's rows are part of."""
 
     def cut(self):
-        digest = (self.rows["digest"] + self.rows.count().as_scalar().cast("string")).hashbytes("md5")
+        digest = (self.rows["content"] + self.rows.count().as_scalar().cast("string")).hashbytes("md5")
         return kept(placed(self.rows, self.rows[UNIT], [digest]), self.limit)
 
     monkeypatch.setattr(Units, "cut", cut)

@@ -10,6 +10,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
@@ -137,8 +138,8 @@ class PrivateTable(Sealed):
         check_predicate(predicate, self._schema)
 
         def kept(rows: Any) -> Any:
-            missing = {name: is_missing(rows[column]) for name, column in self._columns.items()}
-            return rows.filter(to_ibis(predicate, lambda name: self._value(name, rows), missing.__getitem__))
+            value, missing = partial(self._value, rows=rows), lambda name: is_missing(rows[self._columns[name]])
+            return rows.filter(to_ibis(predicate, value, missing))
 
         units = None if self._units is None else self._units.where(kept)
         return PrivateTable(kept(self._rows), self._schema, self._columns, self._texts, units=units)

@@ -41,9 +41,9 @@ class Units:
     """Rows that say whose they are, before they are cut."""
 
     rows: Any
-    """With the unit, and columns to put a unit's rows in order by."""
-    order: tuple[str, ...]
-    """The names of these columns."""
+    """With the unit, and the content to put a unit's rows in order by."""
+    texts: tuple[str, ...]
+    """The names of the columns of content."""
     limit: int
     ours: bool
 
@@ -52,22 +52,25 @@ class Units:
         """The rows of an opened table; what has no unit is left out, or is one unit, as the schema says."""
         name = _name(opened.rows[opened.unit], opened.inferred)
         told = list(_told(opened))
-        content = _joined([name, *(text for text, _ in told)])
-        keys = {UNIT: _bytes(name), "digest": engine_function("md5", str, str)(content), "content": _bytes(content)}
         ties = [exact for _, exact in told if exact is not None]
-        keys |= {"ties": _bytes(_joined(ties))} if ties else {}
-        rows = opened.rows.mutate(**keys).drop(opened.unit)
+        keys = {"content": _joined([name, *(text for text, _ in told)])}
+        keys |= {"ties": _joined(ties)} if ties else {}
+        rows = opened.rows.mutate(**{UNIT: _bytes(name)}, **keys).drop(opened.unit)
         rows = rows.filter(rows[UNIT].notnull()) if opened.schema.no_unit == DROP else rows
-        return cls(_short(rows, "told", opened.ours), tuple(keys)[1:], opened.schema.rows_per_unit, opened.ours)
+        return cls(_short(rows, "told", opened.ours), tuple(keys), opened.schema.rows_per_unit, opened.ours)
 
     def cut(self) -> Any:
         """The rows that stay."""
         import ibis
 
         rows = self.rows
-        place = ibis.row_number().over(group_by=rows[UNIT], order_by=[rows[name] for name in self.order])
-        placed = rows.mutate(place=place)
-        return _short(placed.filter(placed["place"] < self.limit).drop("place", *self.order), "cut", self.ours)
+        placed = rows.mutate(place=ibis.row_number().over(group_by=rows[UNIT], order_by=self.order()))
+        return _short(placed.filter(placed["place"] < self.limit).drop("place", *self.texts), "cut", self.ours)
+
+    def order(self) -> list[Any]:
+        """What a unit's rows are put in order by: the digest of their content, then the content."""
+        digest = engine_function("md5", str, str)(self.rows["content"])
+        return [digest, *(_bytes(self.rows[text]) for text in self.texts)]
 
     def where(self, kept: Callable[[Any], Any]) -> Units:
         """Some of the rows."""
