@@ -35,7 +35,7 @@ def test_pairs_of_attributes_of_which_single_ones_were_measured(three, algorithm
     release = three.release(ad.Marginals(way=1), epsilon=1, algorithm=algorithm)
     singles, pairs = Marginals((SIDE,) * 3, way=1), Marginals((SIDE,) * 3, [(0, 1)])
     assert release.algorithm == "hdmm"
-    assert release.expected_error.kind == "estimate"
+    assert release.expected_error.kind == "exact"
     assert release.noise.kind(singles) == release.noise.kind(Total((SIDE,) * 3)) == "exact"
     assert release.noise.kind(pairs) == release.noise.kind(Identity((SIDE,) * 3)) == "approximate"
     assert release.noise.kind(Stack([singles, pairs])) == "approximate"

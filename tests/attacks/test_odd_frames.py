@@ -113,7 +113,7 @@ def _moved(build, columns, odd):
     return moved
 
 
-SOME_TEXTS, SOME_VALUES = ["abc", "", "0.25", "2020-03-01 10:30:00.5"], [None, "abc", True, 2**63 + 1, UTC[0]]
+SOME_TEXTS, SOME_VALUES = ["abc", "", "2020-03-01 10:30:00.5"], [None, "abc", 2**63 + 1]
 """Those that every run of the tests tries: one for each way in which types change."""
 
 

@@ -52,8 +52,8 @@ def a_release(algorithm):
 
 @pytest.mark.parametrize(
     ("algorithm", "seconds", "confidence"),
-    [("dawa", 0.3, 0.95), ("dawa", 1.0, 0.9), ("dawa", 30.0, None), ("identity", 0.1, 0.95), ("identity", 0.2, 0.9),
-     ("identity", 5.0, None)],
+    [("dawa", 0.3, 0.95), ("dawa", 1.0, 0.9), ("dawa", 30.0, None), ("hb", 0.1, 0.95), ("hb", 0.2, 0.9),
+     ("hb", 5.0, None)],
 )  # fmt: skip
 def test_intervals_tell_what_the_runs_tell(monkeypatch, algorithm, seconds, confidence):
     clock = SlowClock(monkeypatch, seconds)

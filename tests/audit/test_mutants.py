@@ -118,7 +118,7 @@ class Remainder(ExactNoise):
 
 
 def attack(mechanism, noise, case=0):
-    return audit_mechanism(mechanism.audit_cases()[case], pairs=12, draws=8_000, strong_draws=150_000, noise=noise)
+    return audit_mechanism(mechanism.audit_cases()[case], pairs=6, draws=4_000, strong_draws=60_000, noise=noise)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def attack(mechanism, noise, case=0):
     ],
 )
 def test_noise_mutants_are_caught_by_the_attack(mechanism, noise_type):
-    strong = 1_500_000 if noise_type is FivePercentShort else 150_000
-    found = audit_mechanism(mechanism.audit_cases()[0], pairs=12, draws=8_000, strong_draws=strong, noise=noise_type())
+    strong = 1_500_000 if noise_type is FivePercentShort else 60_000
+    found = audit_mechanism(mechanism.audit_cases()[0], pairs=6, draws=4_000, strong_draws=strong, noise=noise_type())
     assert not found.passed, found
 
 
@@ -476,7 +476,7 @@ def test_a_hierarchy_that_forgets_a_level_is_caught(monkeypatch):
     monkeypatch.setattr(Hierarchy, "_plain_sensitivity", lambda self: len(self.boundaries) - 1 or 1)
     assert not audit_certificates(names=["h2"]).passed
     case = next(case for case in VectorLaplace.audit_cases() if case.name.endswith(", hierarchy"))
-    assert not audit_mechanism(case, pairs=12, draws=8_000, strong_draws=150_000).passed
+    assert not audit_mechanism(case, pairs=6, draws=4_000, strong_draws=60_000).passed
 
 
 def test_a_wavelet_that_forgets_a_level_is_caught(monkeypatch):
@@ -557,6 +557,7 @@ def test_the_certificates_that_catch_mutants_pass_without_them():
     assert found.figures["largest cost/ε"] == 1.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["chosen", "friedman-schuster"])
 def test_whole_models_pass(name):
     assert audit_learner(learner_named(name), pairs=1, draws=400).passed

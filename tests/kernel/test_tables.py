@@ -331,7 +331,7 @@ def test_engine_integers_beyond_64_bits():
 PIECES = [b",", b'"', b"\n", b"\r\n", b"\r", b"a", b"17", b"\xff", b"\0", b"\\", b" ", "é".encode(), b"true", b"1e999"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join), st.booleans())
 def test_no_csv_file_makes_counting_fail(tmp_path_factory, body, compressed):
     raw = b"age,sex,smoker\n" + body

@@ -25,7 +25,7 @@ class PrivateNaiveBayes(PrivateEstimator):
     >>> rows = {"age": [34, 51, 77] * 400, "smoker": [False, True, True] * 400}
     >>> model = ad.learning.PrivateNaiveBayes(schema=schema, label="ill", epsilon=1)
     >>> model = model.fit(rows, [False, False, True] * 400)
-    >>> model.predict({"age": [30, 80], "smoker": [False, True]}).tolist()
+    >>> model.predict({"age": [34, 77], "smoker": [False, True]}).tolist()
     [False, True]
     >>> model.epsilon_
     Fraction(1, 1)

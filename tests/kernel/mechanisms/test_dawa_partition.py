@@ -434,6 +434,7 @@ class Quarter(SimulatedNoise):
         return super().discrete_laplace(size, replace(scale, denominator=scale.denominator * 4))
 
 
+@pytest.mark.full
 def test_the_audit_catches_a_quarter_of_the_noise():
     case = DawaPartition.audit_cases()[0]
     assert not audit_mechanism(case, pairs=30, draws=40_000, strong_draws=400_000, noise=Quarter(0)).passed
