@@ -48,7 +48,8 @@ def attributes(draw):
 def test_files_and_dicts_read_back_the_same_schema(found, rows):
     if len({name.casefold() for name in found}) < len(found):
         return
-    schema = Schema(found, rows, multiline=rows % 2 == 0)
+    unit = {"unit": "person", "no_unit": "one"} if rows % 3 == 0 else {}
+    schema = Schema(found, rows, multiline=rows % 2 == 0, **unit)
     assert Schema.from_toml(schema.to_toml()) == schema
     assert Schema.from_dict(schema.to_dict()) == schema
     assert pickle.loads(pickle.dumps(schema)) == schema
@@ -182,7 +183,7 @@ def test_repr_is_short():
         (lambda: Schema.from_toml("."), "is a directory"),
         (lambda: Schema.from_toml("x = \n"), "not valid TOML"),
         (lambda: Schema.from_toml("\n"), "at least one attribute"),
-        (lambda: Schema.from_toml("rows = 1\n"), "unknown key 'rows'. Allowed are 'rows_per_unit', 'multiline'"),
+        (lambda: Schema.from_toml("rows = 1\n"), "unknown key 'rows'. Allowed are 'rows_per_unit', 'unit'"),
         (lambda: Schema.from_toml("attributes = 1\n"), "must be tables"),
         (lambda: Schema.from_toml("[attributes]\nage = 1\n"), "attribute 'age' must be a table"),
         (lambda: Schema.from_toml('[attributes.a]\ntype = "intger"\n'), "Did you mean 'integer'?"),

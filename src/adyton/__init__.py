@@ -38,6 +38,7 @@ _ROOMS = {
     "Sum": "adyton.tasks",
     "Summary": "adyton.tasks",
     "Variance": "adyton.tasks",
+    "RowsPerUnit": "adyton.tasks",
     "Release": "adyton.release",
     "NumbersRelease": "adyton.statistics.numbers_release",
     "Session": "adyton.session",
@@ -56,6 +57,7 @@ _ROOMS = {
     "choose": "adyton.choice.policy",
     "combine": "adyton.release.combining",
     "configure": "adyton.configuration.configure",
+    "cut_off": "adyton.release.cut_off",
     "learn_choices": "adyton.choice.learn_choices",
     "metafeature": "adyton.choice.metafeatures",
     "option": "adyton.choice.options",
@@ -100,6 +102,7 @@ __all__ = [
     "Ranges",
     "Reading",
     "Release",
+    "RowsPerUnit",
     "Schema",
     "Selector",
     "Session",
@@ -112,6 +115,7 @@ __all__ = [
     "combine",
     "configuration",
     "configure",
+    "cut_off",
     "draft_schema",
     "errors",
     "learn_choices",
@@ -151,6 +155,7 @@ if TYPE_CHECKING:
     from adyton.queries import Partition as Partition
     from adyton.release import Release as Release
     from adyton.release.combining import combine as combine
+    from adyton.release.cut_off import cut_off as cut_off
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical
     from adyton.schema import Date as Date
@@ -177,6 +182,7 @@ if TYPE_CHECKING:
     from adyton.tasks import Quantiles as Quantiles
     from adyton.tasks import QueryList as QueryList
     from adyton.tasks import Ranges as Ranges
+    from adyton.tasks import RowsPerUnit as RowsPerUnit
     from adyton.tasks import Sum as Sum
     from adyton.tasks import Summary as Summary
     from adyton.tasks import Variance as Variance

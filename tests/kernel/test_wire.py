@@ -52,6 +52,7 @@ from adyton.kernel.transforms import (
     SplitTable,
     SplitVector,
     SumValues,
+    UnitSizes,
     Vectorize,
     Where,
 )  # fmt: skip
@@ -85,6 +86,7 @@ EXAMPLES = [
     Coarsen(ad.Schema({"age": ad.Integer(0, 119, step=10)})),
     Where("age > 3 and sex = 'F'"),
     GroupBy(("age",), "n", 5),
+    UnitSizes("visits", 9),
     SplitTable("age"),
     SplitTable("age", Partition([0, 1, -1])),
     Vectorize(),

@@ -21,6 +21,7 @@ from adyton.audit.programs import audit_program
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.selections import audit_selection_exactly
 from adyton.audit.tuning import audit_configure, audit_tuning
+from adyton.audit.units import ASKED, BRIEFLY, audit_units
 from adyton.errors import BadInput
 from adyton.kernel.instances.private_instances import RELATIONS
 from adyton.kernel.mechanisms import MECHANISMS, AuditCase
@@ -187,6 +188,7 @@ def checks(profile: str) -> list[Check]:
         Check("misfits", 1, lambda _: audit_misfits()),
         Check("leaves", 1, lambda _: audit_leaves()),
         Check("tables", 1, lambda _: audit_tables()),
+        Check("units", 1, lambda _: audit_units(ASKED if size.plan_pairs else BRIEFLY)),
         Check("exactness", 1, lambda _: audit_exactness()),
     ]
     if hasattr(os, "fork"):

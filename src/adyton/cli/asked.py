@@ -19,6 +19,10 @@ Ranges = Annotated[str | None, typer.Option(metavar="A[,B…]", help="Counts bet
 Cdf = Annotated[str | None, typer.Option(metavar="A", help="Counts up to every value.")]
 Marginals = Annotated[int | None, typer.Option(metavar="K", help="All tables of K attributes.")]
 Attributes = Annotated[str | None, typer.Option(metavar="A,B…", help="For --marginals: out of these attributes.")]
+RowsPerUnit = Annotated[
+    int | None,
+    typer.Option("--rows-per-unit", metavar="M", help="Units by their number of rows, up to M: what a limit cuts off."),
+]
 QueryFile = Annotated[
     Path | None, typer.Option("--queries", metavar="FILE", help="A JSON list of queries, one by one.")
 ]
@@ -46,7 +50,7 @@ Misfits = Annotated[
     ),
 ]
 
-TASKS = "--histogram, --ranges, --cdf, --marginals or --queries"
+TASKS = "--histogram, --ranges, --cdf, --marginals, --rows-per-unit or --queries"
 
 
 def task_of(
@@ -56,11 +60,12 @@ def task_of(
     marginals: int | None,
     attributes: str | None,
     queries: Path | None,
+    rows_per_unit: int | None = None,
 ) -> Task | None:
     """The one task that was asked for; None for none."""
     from adyton import tasks
 
-    given = [one for one in (histogram, ranges, cdf, marginals, queries) if one is not None]
+    given = [one for one in (histogram, ranges, cdf, marginals, queries, rows_per_unit) if one is not None]
     if len(given) > 1:
         raise BadInput(f"ask for one thing at a time: {TASKS}.")
     if attributes is not None and marginals is None:
@@ -73,6 +78,8 @@ def task_of(
         return tasks.Cdf(cdf.strip())
     if marginals is not None:
         return tasks.Marginals(way=marginals, attrs=None if attributes is None else names_of(attributes))
+    if rows_per_unit is not None:
+        return tasks.RowsPerUnit(rows_per_unit)
     return None if queries is None else tasks.QueryList(_read(queries))
 
 

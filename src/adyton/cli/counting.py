@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adyton.cli.charges import charged
-from adyton.cli.console import notes, out, print_json
+from adyton.cli.console import notes, out, print_json, printable
 from adyton.errors import LedgerError
 from adyton.exact import as_number, display
 
 if TYPE_CHECKING:
+    from adyton.release import Release
     from adyton.session import Session
 
 _CONFIDENCE = 0.95
@@ -22,14 +23,21 @@ _UNCHECKED = (
 
 
 def print_count(
-    session: Session, amount: Fraction, where: str | None, ledger: Path | None, *, as_json: bool, quiet: bool
+    session: Session,
+    amount: Fraction,
+    where: str | None,
+    ledger: Path | None,
+    *,
+    units: bool = False,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
-    """Count the rows, and print what came out."""
+    """Count the rows, or the units that have some, and print what came out."""
     from adyton.noise.probabilities import discrete_laplace_radius
 
     dataset, total, before = session.ledger.dataset, session.total, session.spent
     with charged(session, before):
-        answer = session.count(amount, where=where)
+        answer = (session.count_units if units else session.count)(amount, where=where)
     try:
         spent = session.spent
     except LedgerError:  # the ledger cannot be read now: as far as is known
@@ -41,6 +49,7 @@ def print_count(
                 "dataset": dataset,
                 "where": where,
                 "count": answer.value,
+                "of": session.unit if units else "rows",
                 "misfits": None,
                 "private": answer.private,
                 "variance": float(answer.variances[0]),
@@ -61,3 +70,11 @@ def print_count(
     notes().print(f"The count is the true one plus noise; in 95 of 100 cases the two are {apart}. {charge}{kept}")
     if where is not None:
         notes().print(_UNCHECKED, soft_wrap=True)
+
+
+def print_cut_off(release: Release) -> None:
+    """What some limits on the rows of a unit would cut off."""
+    from adyton.release.cut_off import cut_off
+
+    for one in cut_off(release):
+        notes().print(printable(f"{one}."), soft_wrap=True)

@@ -39,6 +39,7 @@ def command(
     summary: asked_numbers.Summary = None,
     by: asked_numbers.By = None,
     group_rows: asked_numbers.GroupRows = None,
+    rows_per_unit: asked.RowsPerUnit = None,
     epsilon: Annotated[list[str] | None, typer.Option(help="A budget to look at; can be given again.")] = None,
     error: Annotated[
         str | None, typer.Option(help="Find the least ε whose typical error of an answer is at most this.")
@@ -62,7 +63,7 @@ def command(
 
     given = {"sum": sum_of, "mean": mean, "quantiles": quantiles, "variance": variance, "summary": summary}
     numbers = asked_numbers.numbers_of(given, at, by, group_rows)
-    task = asked.one_of(asked.task_of(histogram, ranges, cdf, marginals, attributes, queries), numbers)
+    task = asked.one_of(asked.task_of(histogram, ranges, cdf, marginals, attributes, queries, rows_per_unit), numbers)
     if task is None:
         raise BadInput(f"say what you would release: {asked.TASKS}; or {asked_numbers.TASKS}.")
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)

@@ -14,7 +14,7 @@ import typer
 from adyton.cli import asked, asked_numbers
 from adyton.cli.charges import allowed_total, answered, check_words
 from adyton.cli.console import notes, printable
-from adyton.cli.counting import print_count
+from adyton.cli.counting import print_count, print_cut_off
 from adyton.cli.delivery import deliver
 from adyton.cli.folders import check_folder
 from adyton.cli.numbers_delivery import deliver_numbers
@@ -34,6 +34,7 @@ _MOST_PRINTED = 100_000
 
 _Epsilon = Annotated[str, typer.Option(help="The privacy budget of this release, for example 0.5.")]
 _Count = Annotated[bool, typer.Option("--count", help="Count all rows.")]
+_Units = Annotated[bool, typer.Option("--units", help="Count the units, such as people, that the schema names.")]
 _Integer = Annotated[bool, typer.Option("--integer", help="Show whole numbers.")]
 _Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Show no negative counts.")]
 _Folder = Annotated[
@@ -68,7 +69,9 @@ def command(
     summary: asked_numbers.Summary = None,
     by: asked_numbers.By = None,
     group_rows: asked_numbers.GroupRows = None,
+    rows_per_unit: asked.RowsPerUnit = None,
     count: _Count = False,
+    units: _Units = False,
     where: Where = None,
     algorithm: asked.Algorithm = "auto",
     option: asked.Option = None,
@@ -97,14 +100,16 @@ def command(
     from adyton.session.releasing_tables import measures_tables
     from adyton.statistics.numbers_release import NumbersRelease
 
-    task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries)
+    task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries, rows_per_unit)
     given = {"sum": sum_of, "mean": mean, "quantiles": quantiles, "variance": variance, "summary": summary}
     numbers = asked_numbers.numbers_of(given, at, by, group_rows)
     task = asked.one_of(task, numbers)
     options = asked.options_of(option)
     declared = Schema.from_toml(schema)
-    if count is (task is not None):
-        raise BadInput(f"ask for one thing: {asked.TASKS} with what to count by, {asked_numbers.TASKS}, or --count.")
+    if count + units + (task is not None) != 1:
+        raise BadInput(
+            f"ask for one thing: {asked.TASKS} with what to count by, {asked_numbers.TASKS}, --count or --units."
+        )
     if task is None:
         others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": bool(options)}
         others |= {"--algorithm": algorithm != "auto", "--out": out_folder is not None}
@@ -123,7 +128,7 @@ def command(
         words = accept or ()
         session = Session(data, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words)
         if task is None:
-            print_count(session, amount, where, ledger, as_json=as_json, quiet=quiet)
+            print_count(session, amount, where, ledger, units=units, as_json=as_json, quiet=quiet)
             return
         ask: Callable[[], Any] = partial(
             session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
@@ -139,6 +144,8 @@ def command(
             return
         release, interrupt = answered(session, ask, Release, "releasing", quiet=quiet or as_json)
         deliver(release, place, Look(integer, nonnegative), as_json=as_json, quiet=quiet, interrupt=interrupt)
+        if rows_per_unit is not None and not (as_json or quiet):
+            print_cut_off(release)
         if rows is not None:
             made = make_rows(release, float(release.estimate.sum()), rows, rows_count, quiet=quiet or as_json)
             if not (quiet or as_json):

@@ -55,8 +55,10 @@ _WORDS = {
 class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
     """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
 
-    *unit* names what is protected; the words in *accept* let a ledger take on another unit, ``rows_per_unit`` or schema
-    than it was used with. *trusted* are functions of counts whose sensitivity whoever opens the kernel answers for.
+    *unit* says what is protected: where the table has a column of that name, its rows are cut to ``rows_per_unit`` for
+    each value, as the schema's key ``unit`` has it; any other word is a name for people to read. The words in *accept*
+    let a ledger take on another unit, ``rows_per_unit`` or schema than it was used with. *trusted* are functions of
+    counts whose sensitivity whoever opens the kernel answers for.
 
     >>> import pandas, adyton as ad
     >>> table = pandas.DataFrame({"age": [34, 51, 77]})
@@ -83,14 +85,16 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
     ) -> None:
         schema = schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema))
         total = checked_total(epsilon)
-        table = open_table(data, schema)
+        table = open_table(data, schema, unit)
+        schema = table.schema
         if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not is_path(data):
             raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
         self._terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit)
         functions = trusted_functions(trusted)
         self._open(total, ledger, dataset, name_of(data), noise, accept)
         self._trusted = functions
-        self._start(TableShape(schema, table.from_text), table, schema.rows_per_unit)
+        shape = TableShape(schema, table.from_text, by_unit=schema.unit is not None)
+        self._start(shape, table, schema.rows_per_unit)
 
     def _open(
         self,
@@ -170,10 +174,11 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
             check_depth(facts.lineage)
             with alone():
                 outcome = operator.plan(facts.shape)
-                stability = facts.stability * outcome.stability
+                stability = outcome.stability if outcome.per_unit else facts.stability * outcome.stability
                 check_stability(stability)
                 parts = outcome.derive(data)
-                parent = self._accounts.add_partition(facts.node) if outcome.disjoint else facts.node
+                origin = ROOT if outcome.per_unit else facts.node
+                parent = self._accounts.add_partition(origin) if outcome.disjoint else origin
                 handles = []
                 for step, shape, part in zip(outcome.steps(), outcome.shapes, parts, strict=True):
                     node = self._accounts.add_source(parent, outcome.stability)

@@ -21,6 +21,11 @@ class TableShape:
 
     schema: Schema
     from_text: bool = False
+    by_unit: bool = False
+    """Whether each row says to which unit it belongs, and nothing but leaving rows out lies between the root and this
+    table."""
+    divided: bool = False
+    """Whether a split lies in between: other rows of a unit may be in other parts."""
 
 
 @dataclass(frozen=True)

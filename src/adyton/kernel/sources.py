@@ -25,6 +25,7 @@ from adyton.kernel.transforms import (
     SplitVector,
     SumValues,
     Transform,
+    UnitSizes,
     Vectorize,
     Where,
 )
@@ -111,8 +112,13 @@ class TableSource(Source):
         return self._derive(Where(predicate), TableSource)[0]
 
     def group_by(self, *keys: str | Sequence[str], count: str = "count", max_count: int) -> TableSource:
-        """One row per group of equal keys, with the group's size up to *max_count*. Doubles what measurements cost."""
+        """One row per group of equal keys, with the group's size up to *max_count*. Doubles what measurements cost;
+        but where the key is the schema's unit, they cost their ε once."""
         return self._derive(GroupBy(_names(keys), count, max_count), TableSource)[0]
+
+    def units(self, count: str = "rows", *, most: int) -> TableSource:
+        """One row per unit with rows here: how many, up to *most*, before the limit cuts any. Costs each ε once."""
+        return self._derive(UnitSizes(count, most), TableSource)[0]
 
     def split(self, attribute: str, groups: Partition | None = None) -> tuple[TableSource, ...]:
         """Disjoint tables, one per cell of an attribute or group of cells. Measuring all costs as much as one."""

@@ -76,8 +76,10 @@ def merged_cells(fine: Attribute, coarse: Attribute) -> Cells:
 
 def check_coarser(fine: Schema, coarse: Schema) -> None:
     """An error unless the second schema is the first one with coarser cells."""
-    if (fine.names, fine.rows_per_unit, fine.multiline) != (coarse.names, coarse.rows_per_unit, coarse.multiline):
-        raise SchemaError("a coarser schema has the same attributes, in the same order, and the same rows_per_unit.")
+    if fine.names != coarse.names or fine.with_attributes(coarse.attributes) != coarse:
+        raise SchemaError(
+            "a coarser schema has the same attributes, in the same order, and the same unit and rows_per_unit."
+        )
     for name, attribute in fine.attributes.items():
         merged_cells(attribute, coarse.attributes[name])
 

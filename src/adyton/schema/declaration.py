@@ -18,6 +18,7 @@ from adyton.schema.file_format import PLAIN, FileFormat
 from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
 from adyton.schema.numbers import Integer
 from adyton.schema.places import Point, axes_of
+from adyton.schema.units import DROP, check_unit
 
 _LONGEST_NAME = 1000
 
@@ -31,11 +32,13 @@ class Schema:
     ((120, 2), 240)
     """
 
-    __slots__ = ("_attributes", "_file", "_multiline", "_rows_per_unit")
+    __slots__ = ("_attributes", "_file", "_multiline", "_no_unit", "_rows_per_unit", "_unit")
     _attributes: Mapping[str, Attribute]
     _file: FileFormat
     _multiline: bool
+    _no_unit: str
     _rows_per_unit: int
+    _unit: str | None
 
     def __init__(
         self,
@@ -44,6 +47,8 @@ class Schema:
         *,
         multiline: bool = False,
         file: FileFormat = PLAIN,
+        unit: str | None = None,
+        no_unit: str = DROP,
     ) -> None:
         if not isinstance(attributes, Mapping):
             raise SchemaError(f"attributes must map names to attributes, given {shorten(attributes)}.")
@@ -57,7 +62,8 @@ class Schema:
                     f"Point or Identifier, given {shorten(attribute)}."
                 )
         declared = _declared(attributes)
-        _check_case(list(declared))
+        check_unit(unit, no_unit)
+        _check_case(list(dict.fromkeys([*declared, *([] if unit is None else [unit])])))
         rows = whole_number(rows_per_unit, "rows_per_unit")
         if rows < 1:
             raise SchemaError(f"rows_per_unit must be at least 1, given {rows}: it is the most rows one person has.")
@@ -68,7 +74,9 @@ class Schema:
         object.__setattr__(self, "_attributes", MappingProxyType(declared))
         object.__setattr__(self, "_file", file)
         object.__setattr__(self, "_multiline", multiline)
+        object.__setattr__(self, "_no_unit", no_unit)
         object.__setattr__(self, "_rows_per_unit", rows)
+        object.__setattr__(self, "_unit", unit)
 
     @property
     def attributes(self) -> Mapping[str, Attribute]:
@@ -79,6 +87,19 @@ class Schema:
     def rows_per_unit(self) -> int:
         """The most rows that one privacy unit (a person) contributes."""
         return self._rows_per_unit
+
+    @property
+    def unit(self) -> str | None:
+        """The column that says whose row it is: each value is one privacy unit, of which *rows_per_unit* rows are kept.
+
+        None if no column does; then *rows_per_unit* is what somebody knows, and nothing enforces it.
+        """
+        return self._unit
+
+    @property
+    def no_unit(self) -> str:
+        """Where rows go that have no unit: ``drop``, or ``one``: all of them are one unit."""
+        return self._no_unit
 
     @property
     def multiline(self) -> bool:
@@ -129,19 +150,40 @@ class Schema:
     def grouped(self, keys: str | Sequence[str], count_name: str, max_count: int) -> Schema:
         """The schema of a group-by: the keys, and a count from 1 to *max_count* into which larger ones are clamped."""
         chosen = self.check_names(keys)
+        return self._counted({name: self._attributes[name] for name in chosen}, count_name, max_count)
+
+    def per_unit(self, count_name: str, max_count: int) -> Schema:
+        """The schema of one row per unit: the unit, and a count of its rows, clamped to 1 … *max_count*."""
+        if self._unit is None:
+            raise SchemaError(
+                'the schema names no unit, so that units cannot be counted. Write unit = "…", the column that says '
+                "whose row it is."
+            )
+        return self._counted({self._unit: Identifier()}, count_name, max_count, rows_per_unit=1)
+
+    def _counted(
+        self, keys: Mapping[str, Attribute], count_name: str, max_count: int, rows_per_unit: int | None = None
+    ) -> Schema:
         _check_name(count_name)
-        if count_name in chosen:
+        if count_name in keys:
             raise SchemaError(f"the count cannot be called {count_name!r}: that is a key. Give it another name.")
         most = whole_number(max_count, "max_count")
         if most < 1:
             raise SchemaError(f"max_count must be at least 1, given {most}.")
-        count = Integer(1, most, outside="clamp")
-        return self.with_attributes({**{name: self._attributes[name] for name in chosen}, count_name: count})
+        return self.with_attributes({**keys, count_name: Integer(1, most, outside="clamp")}, rows_per_unit)
 
     def with_attributes(self, attributes: Mapping[str, Attribute], rows_per_unit: int | None = None) -> Schema:
         """The same with other attributes: whatever else is declared about the table stays."""
         rows = self._rows_per_unit if rows_per_unit is None else rows_per_unit
-        return Schema(attributes, rows, multiline=self._multiline, file=self._file)
+        return self._changed(attributes=attributes, rows_per_unit=rows)
+
+    def with_unit(self, unit: str) -> Schema:
+        """The same with a column that says whose row it is."""
+        return self._changed(unit=unit, no_unit=DROP)
+
+    def _changed(self, **changed: Any) -> Schema:
+        kept = {name.removeprefix("_"): getattr(self, name) for name in self.__slots__}
+        return Schema(**{**kept, **changed})
 
     def check_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
         """The names as a tuple, both axes for a point; an error if one is unknown, or there twice, or if none is."""
@@ -192,7 +234,9 @@ class Schema:
         attributes = {name: attribute_to_dict(attribute) for name, attribute in self._attributes.items()}
         multiline = {"multiline": True} if self._multiline else {}
         file = {"file": self._file.to_dict()} if self._file != PLAIN else {}
-        return {"rows_per_unit": self._rows_per_unit, **multiline, **file, "attributes": attributes}
+        unit = {} if self._unit is None else {"unit": self._unit}
+        no_unit = {} if self._no_unit == DROP else {"no_unit": self._no_unit}
+        return {"rows_per_unit": self._rows_per_unit, **unit, **no_unit, **multiline, **file, "attributes": attributes}
 
     def to_toml(self) -> str:
         """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text."""
@@ -201,9 +245,11 @@ class Schema:
     def __repr__(self) -> str:
         parts = [f"{name}: {_describe(attribute)}" for name, attribute in self._attributes.items()]
         rows = f"; rows_per_unit={self._rows_per_unit}" if self._rows_per_unit != 1 else ""
+        unit = "" if self._unit is None else f"; unit={shorten(self._unit)}"
+        no_unit = "" if self._no_unit == DROP else f"; no_unit={self._no_unit}"
         multiline = "; multiline" if self._multiline else ""
         file = "".join(f"; {key}={shorten(value)}" for key, value in self._file.to_dict().items())
-        return f"Schema({', '.join(parts)}{rows}{multiline}{file})"
+        return f"Schema({', '.join(parts)}{rows}{unit}{no_unit}{multiline}{file})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
@@ -214,7 +260,8 @@ class Schema:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        return (tuple(self._attributes.items()), self._rows_per_unit, self._multiline, self._file)
+        own = (self._rows_per_unit, self._multiline, self._file, self._unit, self._no_unit)
+        return (tuple(self._attributes.items()), *own)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Schema cannot be changed. Build a new one.")

@@ -85,6 +85,8 @@ class Outlook:
 
     def notes(self, schema: Schema) -> tuple[str, ...]:
         """What is made coarser, given the schema of the whole table."""
+        if self.task.per_unit:
+            return ()
         words = changes(schema.select(self.schema.names), self.schema)
         return (f"{'; '.join(words)}.",) if words else ()
 

@@ -23,8 +23,8 @@ from adyton.queries import Measurement
 from adyton.release import Release
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
+from adyton.session.counting_units import planned_misfits, receipt_for, vector_of
 from adyton.session.epsilon import Epsilon
-from adyton.session.misfits import MisfitCount
 from adyton.session.numbers_outlook import NumbersOutlook, NumbersPreview
 from adyton.session.opening import declared_schema, total_budget
 from adyton.session.outlook import AUTO, Outlook, plan_of
@@ -44,8 +44,10 @@ class Session(Budgeted):
     """A private table with a budget. Releases come out of it, and what they cost is written into a ledger.
 
     *data* is a CSV, Parquet or DuckDB file, a pandas, polars or Arrow table, or an Ibis table; *schema* says what is
-    public about it. *epsilon* is all that may ever be spent; it can be left out where a *ledger* exists. *unit* names
-    what is protected, for explanations, and *rows_per_unit* is the most rows that one of them has.
+    public about it. *epsilon* is all that may ever be spent; it can be left out where a *ledger* exists. *unit* is what
+    is protected. Where it names a column, here or in the schema, of each value only *rows_per_unit* rows are kept, and
+    whatever comes out protects all of its rows together. Any other word is for explanations: then *rows_per_unit* is
+    what you know about the table, and nothing enforces it.
 
     A ledger remembers unit, rows_per_unit and schema, and refuses others: what was spent would no longer mean the same.
     With the data owner's consent, the words ``"unit"``, ``"rows_per_unit"`` and ``"schema"`` in *accept* change them;
@@ -87,6 +89,7 @@ class Session(Budgeted):
             accept=accept,
             noise=noise,
         )
+        self.schema = self._kernel.root.schema  # with the unit, where the word for it is a column
         odds.warn(total, "a total", self.unit)
 
     @property
@@ -189,12 +192,12 @@ class Session(Budgeted):
         amount = budget(epsilon, "epsilon")
         plan, kept = plan_of(task, schema, algorithm, options)
         self._afford(amount)
-        x = self._source(where).select(list(schema.names)).coarsen(schema).vectorize()
-        planned = MisfitCount.planned(self._kernel.root, schema.names, where, misfits)
+        x = vector_of(self._source(where), task, schema)
+        planned = planned_misfits(self._kernel.root, task, schema, where, misfits)
         row_epsilon = amount * (1 - planned.share) / x.stability
         plan.admit(x, workload, row_epsilon)
         odds.warn(amount, "a release", self.unit)
-        receipt = Receipt.opened(self._kernel)
+        receipt = receipt_for(Receipt.opened(self._kernel), task)
         with self._kernel.receipts() as debits:
             counted = planned.measure(amount)
             outcome = plan.carry_out(x, workload, row_epsilon)
@@ -234,6 +237,16 @@ class Session(Budgeted):
         odds.warn(amount, "a count", self.unit)
         return source.count(amount / source.stability)
 
+    def count_units(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
+        """A noisy number of units that have rows, spending *epsilon*: how many people there are.
+
+        With *where*, of those that have at least one row which satisfies it. The schema must name a unit.
+        """
+        source, amount = self._source(where).units(most=1), budget(epsilon, "epsilon")
+        self._afford(amount)
+        odds.warn(amount, "a count", self.unit)
+        return source.count(amount)
+
     def close(self) -> None:
         """Let go of the ledger's file, if the session opened it. At its end a ``with`` block does the same."""
         if self._own_ledger and isinstance(self.ledger, Ledger):
@@ -265,8 +278,8 @@ class Session(Budgeted):
         options: Mapping[str, Any],
     ) -> Outlook | TablesOutlook | NumbersOutlook:
         """It refuses a predicate that could not be released either."""
-        names = as_task(task).select(self.schema).names
-        planned = MisfitCount.planned(self._kernel.root, names, where, misfits)
+        selected = as_task(task).select(self.schema)
+        planned = planned_misfits(self._kernel.root, task, selected, where, misfits)
         if isinstance(task, NumbersTask):
             return NumbersOutlook(asked_of(task, self.schema, options), algorithm, planned.share)
         return outlook_of(task, self.schema, algorithm, options, planned.share)

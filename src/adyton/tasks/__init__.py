@@ -15,3 +15,4 @@ from adyton.tasks.query_list import QueryList as QueryList
 from adyton.tasks.questions import as_queries as as_queries
 from adyton.tasks.reading import as_task as as_task
 from adyton.tasks.reading import task_from_dict as task_from_dict
+from adyton.tasks.units import RowsPerUnit as RowsPerUnit

@@ -19,6 +19,9 @@ class Task(ABC):
     merges: ClassVar[bool] = False
     """Whether only these queries count, so that cells which none of them tells apart may be merged."""
 
+    per_unit: ClassVar[bool] = False
+    """Whether units are counted instead of rows."""
+
     @abstractmethod
     def select(self, schema: Schema) -> Schema:
         """The schema of the attributes that the task is about, out of those of a table."""

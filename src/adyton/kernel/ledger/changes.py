@@ -79,7 +79,7 @@ def accept_terms(connection: sqlite3.Connection, name: str, asked: Terms, accept
     for part in differences(kept, asked):
         if part not in accept:
             refuse(name, part, kept, asked)
-        if part == "rows_per_unit":
+        if part == "rows_per_unit" and not (asked.enforced and kept.schema == asked.schema):
             _count_again(connection, name, kept.rows_per_unit, asked.rows_per_unit)
         write_event(connection, part, kept.shown(part), asked.shown(part))
     write_terms(connection, asked)

@@ -11,7 +11,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adyton.errors import BadInput, LedgerMismatch
@@ -35,6 +35,8 @@ class Terms:
     """A digest of what is declared about the table."""
     unit: str | None = None
     """What is protected, in a word; None if nobody has said it."""
+    enforced: bool = field(default=False, compare=False)
+    """Whether a column of the table says whose row it is, so that no unit ever counted for more rows than allowed."""
 
     @classmethod
     def of(cls, declared: Mapping[str, Any], rows_per_unit: int, unit: str | None = None) -> Terms:
@@ -43,13 +45,15 @@ class Terms:
         >>> Terms.of({"age": "integer", "sex": "text"}, 1) == Terms.of({"sex": "text", "age": "integer"}, 1)
         True
         """
+        column = declared.get("unit")
+        unit = column if unit is None else unit
         if unit is not None and (not isinstance(unit, str) or not unit.strip() or not unit.isprintable()):
             raise BadInput(f'unit must be a word for what is protected, like "patient", given {shorten(unit)}.')
         if rows_per_unit > LARGEST_ROWS:
             raise BadInput(f"rows_per_unit must be at most 2^63, given {shorten(rows_per_unit)}.")
         content = {name: part for name, part in declared.items() if name != "rows_per_unit"}  # a term of its own
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
-        return cls(rows_per_unit, hashlib.sha256(text.encode()).hexdigest(), unit)
+        return cls(rows_per_unit, hashlib.sha256(text.encode()).hexdigest(), unit, enforced=column is not None)
 
     @property
     def named_unit(self) -> str:

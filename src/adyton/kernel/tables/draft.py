@@ -22,6 +22,7 @@ _HEADER = """\
 # table has it all; `adyton schema --like NAME` offers attributes that many tables have, to be pasted.
 
 rows_per_unit = 1   # the most rows that one person has in this table
+# unit = "person_id"   # the column that says whose row it is: of each, so many rows are kept
 """
 
 _FILE = """\

@@ -8,10 +8,12 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.tables.columns import check_type
+from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.kernel.tables.origins import reader_for
 from adyton.kernel.tables.read_values import read_values
 from adyton.kernel.tables.readers import wanted_columns
 from adyton.kernel.tables.translating import translation_of
+from adyton.kernel.tables.unit_column import RAW_UNIT, unit_column
 from adyton.schema import Schema
 
 
@@ -27,14 +29,25 @@ class OpenedRows:
     from_text: bool
     tries: bool
     """Whether the engine has conversions that never fail."""
+    schema: Schema
+    """What was declared, with the unit where a column was found to be one."""
+    unit: str | None = None
+    """The column that says whose row it is, as it was read."""
+    inferred: bool = False
+    """Whether the types of columns may have been inferred from rows, as those of frames are."""
+    ours: bool = True
+    """Whether the engine is our own, and not one that the caller works with."""
     kept: tuple[str, ...] = ()
     """The names of all columns, where they are kept as they are: as k0, k1, …"""
 
 
-def opened_rows(data: Any, schema: Schema, *, keep: bool = False) -> OpenedRows:
+def opened_rows(
+    data: Any, schema: Schema, *, keep: bool = False, units: bool = False, unit: str | None = None
+) -> OpenedRows:
     """A path, a data frame, an Arrow table or an Ibis table, as far as it can be opened without reading a row.
 
-    Everything that can be wrong with the names and types of its columns is said here.
+    Everything that can be wrong with the names and types of its columns is said here. With *units*, the column that the
+    schema names as unit is read, too, or the one that is called *unit*, if there is one.
     """
     if not isinstance(schema, Schema):
         raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
@@ -44,7 +57,11 @@ def opened_rows(data: Any, schema: Schema, *, keep: bool = False) -> OpenedRows:
     for name, attribute in schema.attributes.items():
         check_type(sources[name], attribute, reader.tries)
     translations = {name: translation_of(attribute) for name, attribute in schema.attributes.items()}
+    whose = None
+    if units:
+        schema, whose = unit_column(reader, schema, unit)
     read = [*wanted, *(index for index in range(len(reader.columns)) if index not in wanted)] if keep else wanted
+    read = [*read, whose] if whose is not None else read
     table = reader.read(read)
     given = {name: table[f"c{schema.columns.index(schema.column_of(name))}"] for name in schema.names}
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
@@ -56,4 +73,16 @@ def opened_rows(data: Any, schema: Schema, *, keep: bool = False) -> OpenedRows:
             texts[name], originals[f"t{place}"] = f"t{place}", text
     kept = {f"k{index}": table[f"c{place}"] for place, index in enumerate(read)} if keep else {}
     names = tuple(column.name for column in reader.columns) if keep else ()
-    return OpenedRows(table.select(**values, **originals, **kept), columns, texts, reader.is_text, reader.tries, names)
+    owner = {} if whose is None else {RAW_UNIT: table[f"c{len(read) - 1}"]}
+    return OpenedRows(
+        table.select(**values, **originals, **kept, **owner),
+        columns,
+        texts,
+        reader.is_text,
+        reader.tries,
+        schema,
+        unit=RAW_UNIT if owner else None,
+        ours=not isinstance(reader, ExpressionReader),
+        inferred=not reader.is_text and any(column.inferred for column in reader.columns),
+        kept=names,
+    )

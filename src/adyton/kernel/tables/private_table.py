@@ -10,6 +10,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
@@ -31,6 +32,7 @@ from adyton.kernel.tables.predicate_groups import without_groups
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.step_sums import power_sums, step_table, sums_by_cell
 from adyton.kernel.tables.time_literals import in_seconds
+from adyton.kernel.tables.units import UNIT, Units
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
 from adyton.schema.misfits import Misfit
@@ -56,18 +58,23 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
 
 
-def open_table(data: Any, schema: Schema) -> PrivateTable:
+def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTable:
     """Open a table for counting: a path, a data frame, an Arrow table or an Ibis table.
 
-    Everything that can be wrong with the names and types of its columns is said here, before a row is read.
+    Everything that can be wrong with the names and types of its columns is said here, before a row is read. Where the
+    schema names a unit, or *unit* names a column, the rows of each are cut to what the schema allows.
 
     >>> import pyarrow
     >>> from adyton.schema import Integer
     >>> open_table(pyarrow.table({"age": [34, 51]}), Schema({"age": Integer(0, 119)}))
     <private table: age>
     """
-    opened = opened_rows(data, schema)
-    return PrivateTable(opened.rows, schema, opened.columns, opened.texts, from_text=opened.from_text)
+    opened = opened_rows(data, schema, units=True, unit=unit)
+    rows, units = opened.rows, None
+    if opened.unit is not None:
+        units = Units.of(opened)
+        rows = units.cut()
+    return PrivateTable(rows, opened.schema, opened.columns, opened.texts, from_text=opened.from_text, units=units)
 
 
 def check_domain(schema: Schema) -> None:
@@ -82,12 +89,13 @@ def check_domain(schema: Schema) -> None:
 class PrivateTable(Sealed):
     """Private rows over a public schema. It shows nothing of the rows, and cannot be copied, pickled or changed."""
 
-    __slots__ = ("_columns", "_from_text", "_rows", "_schema", "_texts")
+    __slots__ = ("_columns", "_from_text", "_rows", "_schema", "_texts", "_units")
     _columns: Mapping[str, str]
     _from_text: bool
     _rows: Any
     _schema: Schema
     _texts: Mapping[str, str]
+    _units: Units | None
 
     def __init__(
         self,
@@ -97,9 +105,12 @@ class PrivateTable(Sealed):
         texts: Mapping[str, str] = MappingProxyType({}),
         *,
         from_text: bool = False,
+        units: Units | None = None,
     ) -> None:
-        """*columns* names the column of every attribute, *texts* the text that a number was read from."""
+        """*columns* names the column of every attribute, *texts* the text that a number was read from; *units* are the
+        rows before they were cut, where each says whose it is."""
         values = {"_rows": rows, "_schema": schema, "_columns": columns, "_texts": texts, "_from_text": from_text}
+        values["_units"] = units
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -120,18 +131,23 @@ class PrivateTable(Sealed):
             {name: column for name, column in known.items() if name in schema.names}
             for known in (self._columns, self._texts)
         )
-        return PrivateTable(self._rows, schema, columns, texts)
+        return PrivateTable(self._rows, schema, columns, texts, units=self._units)
 
     def coarsened(self, schema: Schema) -> PrivateTable:
         """The same rows, with the cells of a coarser schema."""
-        return PrivateTable(self._rows, schema, self._columns, self._texts)
+        return PrivateTable(self._rows, schema, self._columns, self._texts, units=self._units)
 
     def where(self, predicate: Predicate) -> PrivateTable:
         """The rows for which the predicate is true."""
         check_predicate(predicate, self._schema)
-        counted = in_seconds(without_groups(predicate, self._schema), self._schema)
-        condition = to_ibis(counted, self._value, lambda name: is_missing(self._rows[self._columns[name]]))
-        return PrivateTable(self._rows.filter(condition), self._schema, self._columns, self._texts)
+        plain = in_seconds(without_groups(predicate, self._schema), self._schema)
+
+        def kept(rows: Any) -> Any:
+            value, missing = partial(self._value, rows=rows), lambda name: is_missing(rows[self._columns[name]])
+            return rows.filter(to_ibis(plain, value, missing))
+
+        units = None if self._units is None else self._units.where(kept)
+        return PrivateTable(kept(self._rows), self._schema, self._columns, self._texts, units=units)
 
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
         """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""
@@ -146,15 +162,23 @@ class PrivateTable(Sealed):
         plain = {key: rows[f"key_{key}"] for key in keys_of if key not in texts}
         return PrivateTable(rows.mutate(**plain).select(*columns.values()), schema, columns)
 
+    def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> PrivateTable:
+        """One row per unit that has rows here, with their number: before they were cut, or what was left of them."""
+        assert self._units is not None
+        schema = self._schema.per_unit(count_name, max_count)
+        rows = self._units.sizes(self._rows if cut else self._units.rows)
+        return PrivateTable(rows, schema, dict(zip(schema.names, rows.columns, strict=True)))
+
     def split(self, attribute: str, partition: Partition) -> list[PrivateTable]:
         """Tables with disjoint rows: table g has the rows whose cell of the attribute is in group g."""
         schema = self._schema.select((attribute,))
         if partition.cells != schema.cells:
             raise SchemaError(f"{attribute!r} has {schema.cells} cells, given a partition of {partition.cells}.")
-        carried = list(dict.fromkeys([*self._columns.values(), *self._texts.values()]))
+        unit = [] if self._units is None else [UNIT]
+        carried = list(dict.fromkeys([*self._columns.values(), *self._texts.values(), *unit]))
         rows = cell_table(self._rows, schema, self._columns, tries=self._tries(), carry=carried)
         children = [rows.filter(_among(rows["cell"], part.tolist())).select(*carried) for part in partition.parts()]
-        return [PrivateTable(child, self._schema, self._columns, self._texts) for child in children]
+        return [PrivateTable(child, self._schema, self._columns, self._texts, units=self._units) for child in children]
 
     def count(self) -> int:
         """The number of rows."""
@@ -233,8 +257,9 @@ class PrivateTable(Sealed):
             vector[values] = counts
         return vectors
 
-    def _value(self, name: str) -> Any:
-        return value_of(self._rows[self._columns[name]], self._schema.attributes[name])
+    def _value(self, name: str, rows: Any = None) -> Any:
+        rows = self._rows if rows is None else rows
+        return value_of(rows[self._columns[name]], self._schema.attributes[name])
 
     def _backend(self) -> Any:
         backends, _ = self._rows._find_backends()

@@ -5,6 +5,7 @@ from adyton.kernel.transforms.leaves import CountLeaves
 from adyton.kernel.transforms.many_tables import CountTables, SingleTables
 from adyton.kernel.transforms.sums import ShareRows, SumValues
 from adyton.kernel.transforms.tables import Coarsen, CountMisfits, GroupBy, Select, SplitTable, Vectorize, Where
+from adyton.kernel.transforms.units import UnitSizes
 from adyton.kernel.transforms.vectors import LinearMap, Reduce, SplitVector
 
 TRANSFORMS: tuple[type[Transform], ...] = (
@@ -12,6 +13,7 @@ TRANSFORMS: tuple[type[Transform], ...] = (
     Coarsen,
     Where,
     GroupBy,
+    UnitSizes,
     SplitTable,
     Vectorize,
     CountMisfits,
@@ -42,6 +44,7 @@ __all__ = [
     "SplitVector",
     "SumValues",
     "Transform",
+    "UnitSizes",
     "Vectorize",
     "Where",
 ]

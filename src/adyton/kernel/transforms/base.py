@@ -30,6 +30,8 @@ class Outcome:
     stability: int = 1
     disjoint: bool = False
     parts: tuple[str, ...] = ()
+    per_unit: bool = False
+    """Whether a unit has at most one row in the result, whatever it had before: measurements cost their ε once."""
 
     def steps(self) -> tuple[str, ...]:
         """The text for each result; several are told apart by the names of the parts, or by number."""
