@@ -67,7 +67,7 @@ class _Silent(SimulatedNoise):
         """The first that is allowed, in every row."""
         for row, kept in zip(scores, allowed, strict=True):
             self.permute_and_flip(row[kept].tolist(), sharpness)
-        return allowed.argmax(axis=1)
+        return np.asarray(allowed.argmax(axis=1), dtype=np.int64)
 
 
 class Told(NamedTuple):

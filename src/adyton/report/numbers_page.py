@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adyton.report import svg
-from adyton.report.page import templates
 from adyton.report.paid import paid_facts
 from adyton.report.palette import BLUE
 from adyton.report.scales import figure, nice_ticks, tick_words
+from adyton.report.templates import templates
 
 if TYPE_CHECKING:
     from adyton.statistics.figures import Figures

@@ -72,7 +72,7 @@ def check_type(column: Column, attribute: Attribute, tries: bool) -> None:
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
     plain = number or kind.is_boolean()
     reading = attribute.reading
-    if not tries and (reading.textual or reading.numeric or getattr(attribute, "spellings", ())):
+    if not tries and (reading.textual or reading.numeric or bool(getattr(attribute, "spellings", False))):
         raise SchemaError(
             f"the keys of the schema that say how {column.name!r} is written are for files, frames and DuckDB. Clean "
             "the column in its own engine, or store a copy in DuckDB with create table … as select."
