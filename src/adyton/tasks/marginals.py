@@ -60,9 +60,7 @@ class Marginals(Task):
         if self.sets is not None:
             object.__setattr__(self, "sets", sets_in(self.sets, self.attrs))
         if self.attrs is not None:
-            object.__setattr__(
-                self, "attrs", names_in(self.attrs, 'attrs is a list of names, like ["age", "sex"]')
-            )
+            object.__setattr__(self, "attrs", names_in(self.attrs, 'attrs is a list of names, like ["age", "sex"]'))
         object.__setattr__(self, "weights", weights_in(self.weights, self.sets))
         if self.cells is not None:
             object.__setattr__(self, "cells", whole(self.cells, "cells", 1))
