@@ -9,7 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-MARK = "<!-- house -->"
+from generated import filled
+
+NAME = "house"
 SOURCE = Path(__file__).parents[2] / "src" / "adyton"
 GROUND = "ground"
 """All modules that lie directly in the package."""
@@ -17,13 +19,28 @@ GROUND = "ground"
 UPWARD = {"release": {"report"}, "learning": {"report"}, "marginals": {"report"}, "statistics": {"report"}}
 """A release, or a model, shows itself when it is asked to, with what stands above it; nothing else calls upwards."""
 
+_STYLE = (
+    "<style>path{fill:none;stroke:#8a9a98}rect{fill:#e6f2f0;stroke:#4c7f78}"
+    "text{font:14px sans-serif;text-anchor:middle;fill:#1c2b29}</style>"
+)
 _WIDTH, _STEP, _BOX = 960, 92, (132, 42)
 """The picture's width, a floor's height, a room's width and height."""
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put the picture and the list of rooms where a page asks for them."""
-    return markdown.replace(MARK, f"{picture()}\n\n{reading_list()}") if MARK in markdown else markdown
+    return filled(markdown, NAME, lambda: f"{picture()}\n\n{reading_list()}")
+
+
+def for_the_repository() -> str:
+    """The same, with the picture in a file of its own."""
+    return f"![The rooms of the package, each above what it rests on](assets/house.svg)\n\n{reading_list()}"
+
+
+def standing_alone() -> str:
+    """The picture with its colours, as a file."""
+    head, rest = picture().split(">", 1)
+    return f'{head} xmlns="http://www.w3.org/2000/svg">{_STYLE}{rest}\n'
 
 
 @cache
