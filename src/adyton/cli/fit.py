@@ -82,7 +82,7 @@ def command(
     folder: AbstractContextManager[Place | None] = nullcontext()
     if out_folder is not None:
         replaces = classifier_saving.REPLACEABLE if overwrite else ()
-        folder = staged(out_folder, replaces=replaces, ours=classifier_file.says_so)
+        folder = staged(out_folder, replaces=replaces, ours=classifier_file.KIND.says_so)
     with termination_interrupts(), folder as place:
         words = accept or ()
         session = Session(data, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words)
