@@ -100,16 +100,12 @@ def command(
     from adyton.session.releasing_tables import measures_tables
     from adyton.statistics.numbers_release import NumbersRelease
 
-    task = asked.task_of(histogram, ranges, cdf, marginals, attributes, queries, rows_per_unit)
     given = {"sum": sum_of, "mean": mean, "quantiles": quantiles, "variance": variance, "summary": summary}
     numbers = asked_numbers.numbers_of(given, at, by, group_rows)
-    task = asked.one_of(task, numbers)
+    task = asked.one_of(asked.task_of(histogram, ranges, cdf, marginals, attributes, queries, rows_per_unit), numbers)
+    _check_one(task, count=count, units=units)
     options = asked.options_of(option)
     declared = Schema.from_toml(schema)
-    if count + units + (task is not None) != 1:
-        raise BadInput(
-            f"ask for one thing: {asked.TASKS} with what to count by, {asked_numbers.TASKS}, --count or --units."
-        )
     if task is None:
         others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": bool(options)}
         others |= {"--algorithm": algorithm != "auto", "--out": out_folder is not None}
@@ -162,6 +158,13 @@ def _kept_in_folders(task: Task | None, *, many: bool) -> tuple[Callable[[Path],
     if isinstance(task, NumbersTask):
         return numbers_file.KIND.says_so, numbers_saving.REPLACEABLE
     return (tables_file.KIND.says_so, tables_saving.REPLACEABLE) if many else (files.says_so, saving.REPLACEABLE)
+
+
+def _check_one(task: Task | None, *, count: bool, units: bool) -> None:
+    if count + units + (task is not None) != 1:
+        raise BadInput(
+            f"ask for one thing: {asked.TASKS} with what to count by, {asked_numbers.TASKS}, --count or --units."
+        )
 
 
 def _check_count(others: Sequence[str]) -> None:
