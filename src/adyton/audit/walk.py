@@ -28,7 +28,7 @@ from adyton.audit.walk_sums import SumsMoves
 from adyton.audit.walk_tables import TablesMoves
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.sources import TableSource
+from adyton.kernel.sources import Source, TableSource
 from adyton.kernel.tables_source import TablesSource
 from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
 from adyton.schema import Integer, Schema
@@ -89,9 +89,11 @@ class Walk:
             self.compare()
 
     def _node(self) -> Node:
-        """Any source; on rows that were read before every other time one of many tables, which these walks are for."""
-        many = [node for node in self.nodes if isinstance(node.handle, TablesSource)]
-        among = many if many and self.held == "codes" and self.rng.random() < 0.5 else self.nodes
+        """Any source; on rows that were read before as often one of rows, and one of many tables."""
+        if self.held != "codes":
+            return self.nodes[self.rng.integers(len(self.nodes))]
+        kind = (Source, TableSource, TablesSource)[self.rng.integers(3)]
+        among = [node for node in self.nodes if isinstance(node.handle, kind)]
         return among[self.rng.integers(len(among))]
 
     def compare(self) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SumsMoves:
-    """What a :class:`~adyton.audit.walk.Walk` does to derive sums from rows."""
+    """What a :class:`~adyton.audit.walk.Walk` does to derive sums from rows, and to measure them."""
 
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
@@ -23,7 +23,7 @@ class SumsMoves:
         """Add up one attribute; the matrix says what one row more adds."""
         name = self._walk.attribute(node)
         matrix = (VALUES[name].astype(object) * node.matrix.sum(axis=0)).reshape(1, -1)
-        self._walk.derive(node, node.handle.sums(name), matrix, int(max(VALUES[name])))
+        self._walk.measure(self._walk.derive(node, node.handle.sums(name), matrix, int(max(VALUES[name]))))
 
     def shares(self, node: Node) -> None:
         """Share out rows between the bounds of one attribute, by the other one if it is there."""
@@ -34,4 +34,5 @@ class SumsMoves:
         points = [math.comb(degree, j) * k**j * (last - k) ** (degree - j) for j in range(degree + 1)]
         rows = node.matrix.sum(axis=0)
         matrix = np.array([rows * group * point for group in groups or [np.ones(CELLS, dtype=int)] for point in points])
-        self._walk.derive(node, node.handle.shares(name, others[:1], degree=degree), matrix, last**degree)
+        shared = node.handle.shares(name, others[:1], degree=degree)
+        self._walk.measure(self._walk.derive(node, shared, matrix, last**degree))
