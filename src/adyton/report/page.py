@@ -107,7 +107,7 @@ def _more_tables(release: Release, summary: Summary) -> str | None:
     every = len(release.task.groups(release.schema))
     kept = min(every, MOST_TABLES)
     more = f" Of the {every - kept:,} others, release.to_frame(attributes) makes each." if every > kept else ""
-    if release.task.widest > 2:
+    if release.task.widest(release.schema) > 2:
         told = f"{kept:,} of the {every:,}" if more else f"The {every:,}"
         return (
             f"{told} tables that were asked for are in the files beside this page.{more} Here is each attribute alone."

@@ -42,7 +42,7 @@ def measures_tables(task: Task, schema: Schema, algorithm: str) -> TypeGuard[Mar
     if algorithm in NAMED:
         return True
     if algorithm == AUTO:
-        many = len(selected.names) >= MANY_ATTRIBUTES and task.widest <= 2
+        many = len(selected.names) >= MANY_ATTRIBUTES and task.widest(schema) <= 2
         return many or task.weights is not None or selected.cells > MOST_CELLS
     if selected.cells > MOST_PLAIN_CELLS:
         raise BadInput(
