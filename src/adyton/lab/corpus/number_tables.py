@@ -15,7 +15,8 @@ from adyton.lab.corpus.many_attributes import TABLES
 from adyton.learning.coding import codes_of
 from adyton.remembered import cached_property
 from adyton.schema import Attribute, Categorical, Integer, Numeric, Schema
-from adyton.schema.fixed_point import cell_middles
+from adyton.statistics.asked import Asked
+from adyton.tasks import Mean
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class NumberRows:
     @cached_property
     def values(self) -> Reals:
         """The number of every row: the middle of its cell."""
-        return np.array([float(one) for one in cell_middles(self.case.numbers)])[self.codes[:, -1]]
+        return np.asarray(Asked.of(Mean(self.case.attribute), self.case.schema).middles[self.codes[:, -1]])
 
     @cached_property
     def lines(self) -> Integers:
