@@ -38,4 +38,6 @@ for statistic in STATISTICS:
             print(f"{key:46}" + "".join(f"{one:16.4g}" for one in shown), flush=True)
 print("\nOur error, in times that of the other library: geometric mean over tables")
 for (statistic, epsilon, library), found in logs.items():
-    print(f"{statistic:20} ε = {epsilon:4} {library:12} {np.exp(np.mean(found)):6.3f}   worst {np.exp(max(found)):6.3f}")
+    print(
+        f"{statistic:20} ε = {epsilon:4} {library:12} {np.exp(np.mean(found)):6.3f}   worst {np.exp(max(found)):6.3f}"
+    )

@@ -82,14 +82,13 @@ def choice_scale(part, epsilon):
     return dp.binary_search_param(chooser, d_in=1, d_out=epsilon, T=float)
 
 
-def opendp_quantiles(values, low, high, width, part, epsilon):
+def opendp_quantiles(values, low, high, cells, part, epsilon):
     """For each setting RUNS quantiles."""
-    every = np.arange(low, high + width / 2, width)
     found = {}
     for name, candidates in {
         "100 candidates": np.linspace(low, high, 100),
         "1000 candidates": np.linspace(low, high, 1000),
-        "all cells": every,
+        "all cells": cells,
     }.items():
         stable = REALS >> dp.t.then_quantile_score_candidates(candidates=candidates.tolist(), alpha=part)
 
@@ -102,11 +101,16 @@ def opendp_quantiles(values, low, high, width, part, epsilon):
     return found
 
 
-def diffprivlib_quantiles(values, low, high, width, part, epsilon):
+def diffprivlib_quantiles(values, low, high, cells, part, epsilon):
     """For each setting RUNS quantiles; none where the library fails, as it does when too many rows are equal."""
-    bounds = (low - width / 2, high + width / 2)
+    width = cells[1] - cells[0]
+    bounds = (cells[0] - width / 2, cells[-1] + width / 2)
     apart = values + np.random.default_rng(1).uniform(-width / 2, width / 2, values.size)
-    rounded = low + np.round((quantile_runs(apart, bounds, part, epsilon) - low) / width) * width
+    rounded = cells[
+        np.clip(np.rint((quantile_runs(apart, bounds, part, epsilon) - cells[0]) / width), 0, len(cells) - 1).astype(
+            int
+        )
+    ]
     found = {"ties spread over their cell, rounded to cells": rounded}
     plain = quantile_runs(values, (low, high), part, epsilon)
     return found if plain is None else found | {"as it is": plain}
@@ -132,7 +136,7 @@ def far(found, truth):
     return float(np.sqrt(np.mean((np.asarray(found) - truth) ** 2)))
 
 
-def of_group(values, low, high, width, statistic, epsilon):
+def of_group(values, low, high, cells, statistic, epsilon):
     """For each library and setting the errors of one group, one for each number that is asked for."""
     errors = {}
     if statistic == "mean":
@@ -145,25 +149,23 @@ def of_group(values, low, high, width, statistic, epsilon):
         return errors
     for part in PARTS[statistic]:
         own, truth = epsilon / len(PARTS[statistic]), np.quantile(values, part, method="inverted_cdf")
-        for setting, found in opendp_quantiles(values, low, high, width, part, own).items():
+        for setting, found in opendp_quantiles(values, low, high, cells, part, own).items():
             errors.setdefault(f"opendp, {setting}", []).append(far(found, truth))
-        for setting, found in diffprivlib_quantiles(values, low, high, width, part, own).items():
+        for setting, found in diffprivlib_quantiles(values, low, high, cells, part, own).items():
             errors.setdefault(f"diffprivlib, {setting}", []).append(far(found, truth))
     return errors
 
 
 given, theirs = np.load(sys.argv[1]), {}
 for case in sorted({key.rsplit(".", 1)[0] for key in given.files}):
-    values, lines = given[f"{case}.values"], given[f"{case}.lines"]
-    low, high, width, groups = given[f"{case}.facts"].tolist()
+    values, lines, cells = (given[f"{case}.{what}"] for what in ("values", "lines", "cells"))
+    low, high, _, groups = given[f"{case}.facts"].tolist()
     split = [values[lines == line] for line in range(int(groups))]
     asked = {"mean by group": split, "median": [values], "quartiles": [values]}
     asked |= {"median by group": split, "quartiles by group": split}
     for epsilon in EPSILONS:
         for statistic, all_groups in asked.items():
-            here = [
-                of_group(one, low, high, width, statistic.split()[0], epsilon) for one in all_groups if one.size
-            ]
+            here = [of_group(one, low, high, cells, statistic.split()[0], epsilon) for one in all_groups if one.size]
             for setting in {name for one in here for name in one}:
                 if any(len(one.get(setting, ())) < max(map(len, one.values())) for one in here):
                     continue  # it failed in some group

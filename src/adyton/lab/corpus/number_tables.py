@@ -92,7 +92,12 @@ def _adult(name: str) -> tuple[str, Attribute]:
     return name, TABLES["adult"][1][name]
 
 
-_DIAMONDS, _FLIGHTS, _BIKES, _ADULT = "diamonds.csv.gz", "nyc_flights.csv.gz", "bike_sharing_hour.csv.gz", "adult.csv.gz"
+_DIAMONDS, _FLIGHTS, _BIKES, _ADULT = (
+    "diamonds.csv.gz",
+    "nyc_flights.csv.gz",
+    "bike_sharing_hour.csv.gz",
+    "adult.csv.gz",
+)
 JUDGED = (
     NumbersCase(
         "diamonds", _DIAMONDS, "price", Integer(0, 19_999), (_levels("clarity", "I1 SI2 SI1 VS2 VS1 VVS2 VVS1 IF"),)
@@ -149,15 +154,19 @@ FRESH = (
         (("EDUCATION", Integer(0, 6)), ("MARRIAGE", Integer(0, 3))),
     ),
     NumbersCase(
-        "credit", "credit_default.csv.gz", "BILL_AMT1", Integer(0, 499_999, step=50, outside="clamp"),
+        "credit",
+        "credit_default.csv.gz",
+        "BILL_AMT1",
+        Integer(0, 499_999, step=50, outside="clamp"),
         (("AGE", Integer(20, 79, step=5)),),
     ),
     NumbersCase(
-        "stroke", "stroke.csv.gz", "rsbp", Integer(50, 299, outside="clamp"),
+        "stroke",
+        "stroke.csv.gz",
+        "rsbp",
+        Integer(50, 299, outside="clamp"),
         (_levels("stype", "PACS LACS POCS TACS OTH"), _levels("sex", "M F")),
     ),
-    NumbersCase(
-        "skin", "skin.csv.gz", "B", Integer(0, 255), (("G", Integer(0, 255, step=32)),)
-    ),
+    NumbersCase("skin", "skin.csv.gz", "B", Integer(0, 255), (("G", Integer(0, 255, step=32)),)),
 )
 """Other tables, on which what is approximate was looked at while it was made."""
