@@ -22,7 +22,7 @@ from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import weigh
 from adyton.statistics.numbers_release import NumbersRelease
 from adyton.statistics.parts import Part
-from adyton.statistics.programs import Step
+from adyton.statistics.program import Step
 from adyton.tasks import NumbersTask
 
 MOST_GROUPS = 1_000_000
