@@ -48,9 +48,9 @@ def stored(path: Path, kind: str, rows: Sequence[Row]) -> Any:
 def _spelled(rows: Sequence[Row]) -> list[Row]:
     """With the names of people in all their spellings."""
     written: list[Row] = []
-    for place, (person, *rest) in enumerate(rows):
-        ways = SPELLINGS.get(person, (person,))
-        written.append((ways[place % len(ways)], *rest))
+    for place, row in enumerate(rows):
+        ways = SPELLINGS.get(row[0], (row[0],))
+        written.append((ways[place % len(ways)], *row[1:]))
     return written
 
 

@@ -41,7 +41,7 @@ def render(release: Release) -> str:
 
     summary = summarise(release)
     tables = [lines(table) for table in summary.tables]
-    beside = len(tables) > 1 and isinstance(release.task, Marginals) and release.task.widest <= 2
+    beside = len(tables) > 1 and isinstance(release.task, Marginals) and release.task.widest(release.schema) <= 2
     pictures = [
         {
             "title": panel.title,

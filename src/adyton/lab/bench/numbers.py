@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
@@ -90,7 +91,7 @@ class MeasuredNumbers:
     """How many rows lie between both, for quantiles; for means the same as *off*."""
     told: Reals
     """Statistics × groups: the error told before spending."""
-    inside: Reals
+    inside: npt.NDArray[np.bool_]
     kind: str
 
     @property
