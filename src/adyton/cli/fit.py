@@ -94,7 +94,7 @@ def command(
     folder: AbstractContextManager[Place | None] = nullcontext()
     if out_folder is not None:
         replaces = classifier_saving.REPLACEABLE if overwrite else ()
-        folder = staged(out_folder, replaces=replaces, ours=classifier_file.says_so)
+        folder = staged(out_folder, replaces=replaces, ours=classifier_file.KIND.says_so)
     with termination_interrupts(), folder as place:
         words = accept or ()
         session = Session(

@@ -12,6 +12,8 @@ import sys
 from importlib import import_module
 from typing import Annotated, Any
 
+from adyton.cli.leaving import leave  # isort: split
+
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -112,4 +114,7 @@ def main() -> None:
     """The entry point of the console script."""
     gc.set_threshold(_NEW_OBJECTS)
     load_less()
-    app(prog_name="adyton")
+    try:
+        app(prog_name="adyton")
+    except SystemExit as end:
+        leave(end.code if isinstance(end.code, int) else 0)

@@ -176,8 +176,8 @@ def _kept_in_folders(task: Task | None, *, many: bool) -> tuple[Callable[[Path],
     from adyton.tasks import NumbersTask
 
     if isinstance(task, NumbersTask):
-        return numbers_file.says_so, numbers_saving.REPLACEABLE
-    return (tables_file.says_so, tables_saving.REPLACEABLE) if many else (files.says_so, saving.REPLACEABLE)
+        return numbers_file.KIND.says_so, numbers_saving.REPLACEABLE
+    return (tables_file.KIND.says_so, tables_saving.REPLACEABLE) if many else (files.says_so, saving.REPLACEABLE)
 
 
 def _check_one(task: Task | None, *, count: bool, units: bool) -> None:

@@ -18,6 +18,7 @@ from adyton.schema.file_format import PLAIN, FileFormat
 from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
 from adyton.schema.numbers import Integer
 from adyton.schema.places import Point, axes_of
+from adyton.schema.report_words import NO_WORDS, ReportWords
 from adyton.schema.units import DROP, check_unit
 
 _LONGEST_NAME = 1000
@@ -32,11 +33,12 @@ class Schema:
     ((120, 2), 240)
     """
 
-    __slots__ = ("_attributes", "_file", "_multiline", "_no_unit", "_rows_per_unit", "_unit")
+    __slots__ = ("_attributes", "_file", "_multiline", "_no_unit", "_report", "_rows_per_unit", "_unit")
     _attributes: Mapping[str, Attribute]
     _file: FileFormat
     _multiline: bool
     _no_unit: str
+    _report: ReportWords
     _rows_per_unit: int
     _unit: str | None
 
@@ -49,6 +51,7 @@ class Schema:
         file: FileFormat = PLAIN,
         unit: str | None = None,
         no_unit: str = DROP,
+        report: ReportWords | Mapping[str, Any] = NO_WORDS,
     ) -> None:
         if not isinstance(attributes, Mapping):
             raise SchemaError(f"attributes must map names to attributes, given {shorten(attributes)}.")
@@ -75,6 +78,7 @@ class Schema:
         object.__setattr__(self, "_file", file)
         object.__setattr__(self, "_multiline", multiline)
         object.__setattr__(self, "_no_unit", no_unit)
+        object.__setattr__(self, "_report", ReportWords.of(report))
         object.__setattr__(self, "_rows_per_unit", rows)
         object.__setattr__(self, "_unit", unit)
 
@@ -110,6 +114,11 @@ class Schema:
     def file(self) -> FileFormat:
         """How text files are written: delimiter, header, encoding, compression, line ends."""
         return self._file
+
+    @property
+    def report(self) -> ReportWords:
+        """What every report says besides the numbers. It changes nothing else: schemas that differ in it are equal."""
+        return self._report
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -236,10 +245,13 @@ class Schema:
         file = {"file": self._file.to_dict()} if self._file != PLAIN else {}
         unit = {} if self._unit is None else {"unit": self._unit}
         no_unit = {} if self._no_unit == DROP else {"no_unit": self._no_unit}
-        return {"rows_per_unit": self._rows_per_unit, **unit, **no_unit, **multiline, **file, "attributes": attributes}
+        whole = {"rows_per_unit": self._rows_per_unit, **unit, **no_unit, **multiline, **file}
+        report = {} if self._report == NO_WORDS else {"report": self._report.to_dict()}
+        return {**whole, **report, "attributes": attributes}
 
     def to_toml(self) -> str:
-        """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text."""
+        """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text, but for
+        the words of the report."""
         return write_toml(self.to_dict())
 
     def __repr__(self) -> str:
