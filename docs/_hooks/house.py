@@ -51,8 +51,14 @@ def imports() -> dict[str, frozenset[str]]:
         place = file.relative_to(SOURCE)
         room = place.parts[0] if len(place.parts) > 1 else GROUND
         if place.name not in ("__init__.py", "__main__.py", "workloads.py") or room != GROUND:  # those are the face
-            found.setdefault(room, set()).update(map(_room, _imported(ast.parse(file.read_text(encoding="utf-8")))))
+            found.setdefault(room, set()).update(map(_room, _imported(parsed(file))))
     return {room: frozenset(used - {room} - UPWARD.get(room, set())) for room, used in found.items()}
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    """A file of the package, read once."""
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
@@ -130,5 +136,5 @@ def reading_list() -> str:
 def _purpose(room: str) -> str:
     if room == GROUND:
         return "Modules that lie in no folder: exact numbers, words of messages, types of arrays, lazy compilation."
-    text = ast.get_docstring(ast.parse((SOURCE / room / "__init__.py").read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(parsed(SOURCE / room / "__init__.py")) or ""
     return " ".join(text.split("\n\n")[0].split())
