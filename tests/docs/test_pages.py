@@ -31,7 +31,13 @@ SAID = {
     "docs/how-to/ask.md": ("(null)", "95% interval"),
     "docs/how-to/numbers.md": ("95% bounds", "exact bounds", "shares, which shares out each row", "standard errors"),
     "docs/how-to/time-and-place.md": ["(32, 32)"],
-    "docs/how-to/units.md": ("certain patient", "with a visit to surgery", "rows_per_unit = 5: cuts", "spent"),
+    "docs/how-to/units.md": (
+        "at most 3 of its rows count",
+        "certain patient",
+        "with a visit to surgery",
+        "rows_per_unit = 5: cuts",
+        "spent",
+    ),
     "docs/how-to/tables.md": ("2-way marginals of all attributes", "Tables: ", "Every pair of attributes"),
     "docs/how-to/ledger.md": (
         "noisy histogram of 4 cells",
