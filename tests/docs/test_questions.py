@@ -25,10 +25,12 @@ SAID = (
 
 @pytest.fixture
 def short(workplace, monkeypatch):
-    """The first rows of each table. What does not fit is counted on other pages."""
+    """The first rows of each table, and a coarse map. What does not fit is counted on other pages."""
     for table in Path("examples").glob("*.csv"):
         lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
         table.write_text("".join(lines[: ROWS + 1]), encoding="utf-8")
+    schema = Path("examples/calls.toml")
+    schema.write_text(schema.read_text(encoding="utf-8").replace("grid = [20, 18]", "grid = 8"), encoding="utf-8")
     share = misfits.misfits_share
     monkeypatch.setattr(misfits, "misfits_share", lambda given, **_: share(bool(given), from_text=False))
 
