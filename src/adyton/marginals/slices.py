@@ -47,7 +47,8 @@ def _moments(release: TablesRelease, queries: Queries, part: Slice) -> Moments:
         weights = np.zeros((len(rows), sides[part.attribute]))
         weights[:, part.cells] = rows
         pieces.append(release.law.of_sums(part.attribute, weights, others))
-    return Moments(*(np.concatenate([piece[place] for piece in pieces]) for place in (0, 1)))
+    two, four = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
+    return Moments(two, four)
 
 
 def _kind(release: TablesRelease) -> Kind:

@@ -40,10 +40,10 @@ class CellNumbers:
         array([1., 3.])
         """
         if isinstance(attribute, Times):
-            ends = np.append(attribute.starts[1:], attribute.span.last + 1)
+            starts, ends = attribute.starts, np.append(attribute.starts[1:], attribute.span.last + 1)
             if isinstance(attribute, Date):
-                return cls(attribute.starts // DAY * 1.0, (ends - 1) // DAY * 1.0, True, Form("date"))
-            return cls(attribute.starts * 1.0, ends * 1.0, False, Form("datetime"))
+                return cls((starts // DAY).astype(float), ((ends - 1) // DAY).astype(float), True, Form("date"))
+            return cls(starts.astype(float), ends.astype(float), False, Form("datetime"))
         if isinstance(attribute, Integer):
             least = np.arange(attribute.min, attribute.max + 1, attribute.step, dtype=np.float64)
             return cls(least, np.minimum(least + attribute.step - 1, attribute.max), True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal, TypeAlias
@@ -28,7 +29,8 @@ class Form:
     def value(self, number: float, side: Side = 0) -> Value:
         """What the number stands for; of dates the nearest, the last before (−1) or the first after it (1). None for
         what is no number, or beyond what Python can tell."""
-        whole = {-1: math.floor, 0: round, 1: math.ceil}[side]
+        ways: dict[Side, Callable[[float], int]] = {-1: math.floor, 0: round, 1: math.ceil}
+        whole = ways[side]
         try:
             match self.kind:
                 case "date":

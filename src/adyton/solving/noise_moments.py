@@ -66,7 +66,8 @@ def noise_moments(solver: Solver, queries: Queries) -> Moments | None:  # noqa: 
         case CellSolver(), _ if queries.count * queries.cells <= _MOST_WRITTEN:
             four = np.square(solver.noise) * laplace_excess(solver.noise)
             pieces = [(np.square(rows) @ solver.noise, np.square(np.square(rows)) @ four) for rows in queries.rows()]
-            return Moments(*(np.concatenate([piece[place] for piece in pieces]) for place in (0, 1)))
+            two, four = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
+            return Moments(two, four)
     return None
 
 
