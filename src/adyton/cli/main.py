@@ -38,6 +38,7 @@ COMMANDS = {
     "train": "adyton.cli.train:command",
     "train-classifiers": "adyton.cli.train_classifiers:command",
     "train-pairs": "adyton.cli.train_pairs:command",
+    "combine": "adyton.cli.combine:command",
     "explain": "adyton.cli.explain:command",
     "compare": "adyton.cli.compare:command",
     "reproduce": "adyton.cli.reproduce:command",
