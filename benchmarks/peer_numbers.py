@@ -1,4 +1,4 @@
-"""Means, medians and quartiles by OpenDP and diffprivlib on the same rows: ``python peer_numbers.py rows.npz theirs.json``.
+"""Means, medians and quartiles by OpenDP and diffprivlib: ``python peer_numbers.py rows.npz theirs.json [RUNS]``.
 
 It runs in an environment of its own and imports nothing of Adyton. Every group is asked by itself, with all of ε, since
 a row is in one group; quartiles take a third of ε each. Bounds are public. Each way is run with several settings:

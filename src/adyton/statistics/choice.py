@@ -79,4 +79,7 @@ class Choice(Program):
             chosen = x.select(choice(places(asked, looked[0], total)), epsilon * self.left)
             return Part("quantiles", np.array(chosen, dtype=np.int64).reshape(asked.groups, -1), epsilon * self.left)
 
-        return [look, lambda: counts(borders(asked, looked[0]))(), choose]
+        def count() -> Part:
+            return counts(borders(asked, looked[0]))()
+
+        return [look, count, choose]

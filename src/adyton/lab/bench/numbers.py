@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Reals
+from adyton.arrays import Flags, Reals
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus.number_tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
@@ -90,7 +90,7 @@ class MeasuredNumbers:
     """How many rows lie between both, for quantiles; for means the same as *off*."""
     told: Reals
     """Statistics × groups: the error told before spending."""
-    inside: Reals
+    inside: Flags
     kind: str
 
     @property
