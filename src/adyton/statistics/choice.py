@@ -43,7 +43,7 @@ class Choice(Program):
         parts = asked.task.quantiles if asked.attribute.base_size <= MOST_CELLS else ()
         scales = rank_scales(parts, float(epsilon * self.left)) if parts else ()
         return {
-            name: rank_error(part, own, asked.task.rows)
+            name: rank_error(part, own, asked.task.rows, asked.attribute.base_size)
             for name, part, own in zip(names_of(parts), parts, scales, strict=True)
         }
 
