@@ -40,7 +40,7 @@ def rank_scales(parts: Sequence[Fraction], epsilon: float) -> Reals:
 
 
 DENSE = 3.0
-"""Near a quantile there are about so many times as many rows to a cell as everywhere: in the middle of public tables."""
+"""Near a quantile there are about so many times as many rows to a cell as on average: typical of public tables."""
 
 
 def rank_error(part: Fraction, scales: Reals, rows: int | None = None, cells: int | None = None) -> float:
