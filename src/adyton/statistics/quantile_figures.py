@@ -13,7 +13,7 @@ from adyton.statistics.asked import Asked
 from adyton.statistics.figures import Figures
 from adyton.statistics.laplace_sums import radius
 from adyton.statistics.nested_ranks import rank_scales
-from adyton.tasks.numbers import quantile_name
+from adyton.tasks.quantile_parts import quantile_name
 from adyton.whole import IntegerArray
 
 FAR = 1.2

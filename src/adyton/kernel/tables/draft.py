@@ -32,6 +32,9 @@ _FILE = """\
 # header = false                  # the first line is a row; then columns = ["…", "…"] names all columns in their order
 # compression = "gzip"            # none, gzip, zstd or bz2; told by the file's name if left out
 # line_end = "cr"                 # lines end with a carriage return alone; told by the header if left out
+
+# [report]                        # what every report says besides the numbers
+# title = "…"                     # its heading; office, contact and notes = ["…"] are shown, too
 """
 
 _NUMBERS = [
