@@ -49,7 +49,10 @@ class _AsGiven:
         known = param.type_descriptor
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
-        if known.parameter_info.parser is None and isinstance(value, str):
+        if known.annotation == list[str] and known.parameter_info.parser is None and isinstance(value, list | tuple):
+            if all(isinstance(one, str) for one in value):
+                return list(value)
+        elif known.parameter_info.parser is None and isinstance(value, str):
             if known.annotation is str:
                 return value
             if known.annotation is Path and not known.parameter_info.path_type:
