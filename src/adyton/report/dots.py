@@ -49,7 +49,8 @@ def dots(
 
     marks = nice_ticks(low, high, max(2, int((width - left - right) / 80)))
     row = fitted(list(zip(marks, tick_words(marks), strict=True)), x, (0, width))
-    parts = [svg.line(x(mark), top, x(mark), bottom, 0.12) for mark in marks]
+    # lines would strike out names that stand above
+    parts = [] if above else [svg.line(x(mark), top, x(mark), bottom, 0.12) for mark in marks]
     parts += [svg.text(middle, bottom + 12, words, "middle") for _, middle, words in row.marks]
     parts += _keys(series, width)
     for place, lines in enumerate(names):

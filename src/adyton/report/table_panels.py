@@ -32,6 +32,8 @@ _WRITTEN, _MOST_STEPS = 240, 256
 """Up to how many cells a table is written out, and how many steps the picture of one attribute has at most."""
 _WIDTHS, _BOTH = (560.0, 358.0), 120
 """How wide pictures are, on a screen and on a telephone; beyond so many tables there is only the narrow one."""
+_COLUMNS = 8
+"""So many cells of an attribute stand side by side at most."""
 _FIRST = 12
 """So many of the tables that were asked for are shown at once."""
 _CONFIDENCE = 0.95
@@ -135,12 +137,17 @@ def _joined(counts: Reals, axes: Sequence[DisplayAxis]) -> Reals:
 def _written(
     release: TablesRelease, group: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[tuple[str, tuple[Cell, ...]], ...], bool]:
-    """Counts with their bounds: a line for each cell of all attributes but the last, which has the columns."""
+    """Counts with their bounds: the cells of one attribute side by side if they are few, those of others below."""
     bounds = table_interval(release, group, _CONFIDENCE)
-    *rows, columns = release.labels(group) if len(group) > 1 else (*release.labels(group), ("rows",))
     known = not bounds.missing
-    counts = release.table(*group).counts
-    flat = [np.asarray(one).reshape(-1, len(columns)).tolist() for one in (counts, bounds.lower, bounds.upper)]
+    three = [np.asarray(one).reshape(release.table(*group).counts.shape) for one in (bounds.lower, bounds.upper)]
+    three.insert(0, release.table(*group).counts)
+    *rows, columns = release.labels(group)
+    if len(group) == 2 and len(columns) > _COLUMNS >= len(rows[0]):
+        three, rows, columns = [one.T for one in three], [columns], rows[0]
+    elif len(group) == 1 or len(columns) > _COLUMNS:
+        rows, columns = [*rows, columns], ("rows",)
+    flat = [one.reshape(-1, len(columns)).tolist() for one in three]
     cells = [[_cell(a, b, c, known) for a, b, c in zip(*line, strict=True)] for line in zip(*flat, strict=True)]
     names = [" × ".join(map(str, labels)) for labels in itertools.product(*rows)]
     lines = tuple((name, tuple(line)) for name, line in zip(names, cells, strict=True))
