@@ -61,8 +61,7 @@ def multiples(
             parts.append(band(edges, down, high_up, shape))
         parts.append(line(edges, [y(float(value)) for value in values[:base, number]], shape))
         parts.append(svg.line(start, y(0), start + wide, y(0), 0.7))
-        parts += [svg.line(start + at, bottom, start + at, bottom + 4, 0.6) for at, _, _ in row.marks]
-        parts += [svg.text(start + at, bottom + 15, words, "middle") for _, at, words in row.marks]
+        parts += row.draw(bottom, start)
     end = _TOP + -(-len(names) // columns) * step
     parts.append(svg.text((left + width) / 2, end - 4, svg.cut(axis.name, width - left), "middle", pale=True))
     return svg.drawing(width, end + _NAME - 14, title, description, parts)

@@ -34,12 +34,12 @@ class Row:
             return svg.width_of(words for *_, words in self.marks) + 4
         return svg.LINE * max((words.count("\n") + 1 for *_, words in self.marks), default=1)
 
-    def draw(self, bottom: float) -> list[str]:
-        """Short lines and words below them."""
-        parts = [svg.line(at, bottom, at, bottom + 4, 0.6) for at, _, _ in self.marks]
+    def draw(self, bottom: float, right: float = 0.0) -> list[str]:
+        """Short lines and words below them, moved to the *right* by so much."""
+        parts = [svg.line(at + right, bottom, at + right, bottom + 4, 0.6) for at, _, _ in self.marks]
         if self.turned:
-            return parts + [svg.upright(middle, bottom + 8, words) for _, middle, words in self.marks]
-        return parts + [svg.text(middle, bottom + 15, words, "middle") for _, middle, words in self.marks]
+            return parts + [svg.upright(middle + right, bottom + 8, words) for _, middle, words in self.marks]
+        return parts + [svg.text(middle + right, bottom + 15, words, "middle") for _, middle, words in self.marks]
 
 
 def below(axis: DisplayAxis, x: Callable[[float], float], edges: tuple[float, float], *, whole: bool = False) -> Row:

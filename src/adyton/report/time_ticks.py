@@ -34,9 +34,9 @@ def time_ticks(times: Times, count: int) -> list[tuple[float, str]]:
     moments = [max(first, start_of(period, one)) for one in numbers if start_of(period, one) >= first or every == 1]
     if not moments:
         moments = [first]
-    edges = [*times.starts.tolist(), last + 1]
+    edges = np.append(times.starts, last + 1)
     middle = 0.5 if times.by == "quarter" or (times.every == 1 and times.by in (period, "week")) else 0.0
-    places = [float(np.interp(one, edges, range(len(edges)))) for one in moments]
+    places = np.interp(moments, edges, np.arange(edges.size)).tolist()
     cells = [min(int(place), len(edges) - 2) + middle if middle else place for place in places]
     words = _words(period, [date_at(one) for one in moments])
     kept = dict(zip(cells, words, strict=True))
