@@ -42,7 +42,7 @@ def render(release: Release) -> str:
 
     summary = summarise(release)
     tables = [lines(table) for table in summary.tables]
-    beside = len(tables) > 1 and isinstance(release.task, Marginals) and release.task.widest <= 2
+    beside = len(tables) > 1 and isinstance(release.task, Marginals) and release.task.widest(release.schema) <= 2
     pictures = [
         {
             "title": panel.title,
@@ -117,7 +117,7 @@ def _more_tables(release: Release, summary: Summary) -> str | None:
     every = len(release.task.groups(release.schema))
     kept = min(every, MOST_TABLES)
     more = f" Of the {every - kept:,} others, release.to_frame(attributes) makes each." if every > kept else ""
-    if release.task.widest > 2:
+    if release.task.widest(release.schema) > 2:
         told = f"{kept:,} of the {every:,}" if more else f"The {every:,}"
         return (
             f"{told} tables that were asked for are in the files beside this page.{more} Here is each attribute alone."

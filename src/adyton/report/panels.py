@@ -27,7 +27,7 @@ def panels_of(release: Release, asked: Asked, most: int | None) -> list[LaterPan
     """The tables that were asked for, as far as they can be drawn; else the joint picture of two attributes, and of
     more than one also each by itself, unless together they are places on a map."""
     names, ndim = tuple(release.axes), release.estimate.ndim
-    if isinstance(release.task, Marginals) and release.task.widest <= 2:
+    if isinstance(release.task, Marginals) and release.task.widest(release.schema) <= 2:
         every = islice(table_places(release, release.task), MOST_TABLES if most is None else most)
         return [pair(release, asked, places) if places[1:] else _along(release, asked, *places) for places in every]
     panels: list[Callable[[], LaterPanel]] = []

@@ -11,7 +11,8 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.messages import no_such
 from adyton.statistics.asked import Asked
-from adyton.statistics.programs import MOST_CELLS, PROGRAMS, Program
+from adyton.statistics.program import MOST_CELLS, Program
+from adyton.statistics.programs import PROGRAMS
 
 AUTO = "auto"
 
