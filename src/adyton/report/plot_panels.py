@@ -12,7 +12,7 @@ from adyton.report.display_axis import DisplayAxis
 from adyton.report.geography import ground_of
 from adyton.report.letters import wrapped
 from adyton.report.palette import BLUE, VERMILION, heat, is_deep
-from adyton.report.scales import people, spread
+from adyton.report.scales import number, people, spread
 from adyton.report.shown import Kind, Panel
 
 if TYPE_CHECKING:
@@ -46,11 +46,16 @@ def height_of(panel: Panel) -> float:
 def draw_panel(axes: Axes, panel: Panel) -> None:
     """One picture, with its title."""
     _DRAW[panel.kind](axes, panel)
-    axes.set_title(panel.title, loc="left", fontsize=9.5, color=INK)
+    axes.set_title(panel.title, loc="left", fontsize=9.5, color=INK, pad=20 if panel.kind == "pyramid" else None)
 
 
 def _lines(labels: tuple[str, ...]) -> list[list[str]]:
     return [wrapped(label, _NAMES, 2) for label in labels]
+
+
+def _written(value: float, _: object) -> str:
+    """A number beside an axis."""
+    return number(value, 6)
 
 
 def _quiet(axes: Axes, *hidden: str) -> None:
@@ -95,6 +100,7 @@ def _named(axes: Axes, panel: Panel) -> None:
     axes.set_yticks(range(len(lines)), ["\n".join(one) for one in lines])
     axes.set_ylim(len(lines) - 0.5, -0.5)
     axes.set_xlabel(panel.unit)
+    axes.xaxis.set_major_formatter(_written)
     axes.grid(axis="x", alpha=0.25)
     _quiet(axes, "top", "right", "left", "bottom")
     axes.tick_params(length=0)
@@ -111,6 +117,7 @@ def _draw_line(axes: Axes, panel: Panel) -> None:
     ticks = axis.ticks(8) + (last if axis.apart else [])
     axes.set_xticks([place for place, _ in ticks], [words for _, words in ticks])
     axes.set(xlim=(0, axis.size), xlabel=axis.name, ylabel=panel.unit)
+    axes.yaxis.set_major_formatter(_written)
     axes.grid(axis="y", alpha=0.25)
     _quiet(axes, "top", "right")
 
@@ -149,7 +156,8 @@ def _draw_map(axes: Axes, panel: Panel) -> None:
     for axis, put in ((across, axes.set_xticks), (up, axes.set_yticks)):
         ticks = _map_ticks(axis)
         room = _NAMES if axis is up else 620 / max(1, across.size)
-        put([place for place, _ in ticks], ["\n".join(wrapped(words, room, 2)) for _, words in ticks])
+        names = [words if axis.numbered else "\n".join(wrapped(words, room, 2)) for _, words in ticks]
+        put([place for place, _ in ticks], names)
     if ground is None:
         axes.set(xlabel=across.name, ylabel=up.name)
     else:
