@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
 from adyton.exact import display
+from adyton.report.letters import wrapped
 from adyton.report.pictures import check_ending, drawing, write
 from adyton.report.plot_panels import INK, QUIET, WIDTH, draw_panel, height_of
 from adyton.report.shown import Panel
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from adyton.statistics.numbers_release import NumbersRelease
 
 _MOST_TABLES = 12
+_ROOM = 540.0
+"""How wide a line of the title is, in the pixels of a report."""
 _SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -75,9 +78,10 @@ def draw_panels(panels: Sequence[Panel], title: str, path: str | os.PathLike[str
     """Pictures below one another, under a title."""
     with drawing(_SETTINGS) as new_figure:
         heights = [height_of(panel) for panel in panels]
-        figure = new_figure(figsize=(WIDTH, sum(heights) + 0.4 + 0.3 * bool(heading)), facecolor="white")
+        lines = wrapped(heading, _ROOM, 2) * bool(heading) + wrapped(title, _ROOM, 3)
+        figure = new_figure(figsize=(WIDTH, sum(heights) + 0.2 + 0.2 * len(lines)), facecolor="white")
         figure.set_layout_engine("constrained")
-        figure.suptitle(f"{heading}\n{title}" if heading else title, fontsize=11, color=INK)
+        figure.suptitle("\n".join(lines), fontsize=11, color=INK)
         rows = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for axes, panel in zip(rows, panels, strict=True):
             draw_panel(axes, panel)

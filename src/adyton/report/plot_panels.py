@@ -233,7 +233,7 @@ def _draw_multiples(axes: Axes, panel: Panel) -> None:
         ticks = along.ticks(3)
         one.set_xticks([at for at, _ in ticks], [words for _, words in ticks])
         one.tick_params(labelsize=7, labelleft=column == 0)
-        one.set_title("\n".join(wrapped(levels.labels[place], 180, 1)), fontsize=8, color=INK, pad=3)
+        one.set_title("\n".join(wrapped(levels.labels[place], 400 / columns, 1)), fontsize=8, color=INK, pad=3)
         one.grid(axis="y", alpha=0.25)
         _quiet(one, "top", "right")
 
