@@ -1,4 +1,4 @@
-"""Adyton's numbers beside those of OpenDP and diffprivlib on the same rows: ``python beside_numbers.py DATA theirs.json``.
+"""Adyton's numbers beside OpenDP's and diffprivlib's on the same rows: ``beside_numbers.py DATA theirs.json [RUNS]``.
 
 The release that ``auto`` makes, with simulated noise, at the same ε, in as many runs as are asked for. Errors are root
 mean squares over runs, a twentieth of a cell at least, for each group; a ratio is the geometric mean over groups. Of
@@ -20,7 +20,7 @@ with open(sys.argv[2]) as file:
 libraries = sorted({setting.split(",")[0] for setting in theirs})
 logs = {}
 print(f"{'':46}" + "".join(f"{name:>16}" for name in ("ours", *libraries)))
-for statistic in STATISTICS:
+for statistic in sys.argv[4:] or STATISTICS:
     for epsilon in EPSILONS:
         for case in JUDGED:
             rows = number_rows(case, sys.argv[1], public=True)

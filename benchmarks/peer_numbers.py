@@ -1,4 +1,4 @@
-"""Means, medians and quartiles by OpenDP and diffprivlib on the same rows: ``python peer_numbers.py rows.npz theirs.json``.
+"""Means, medians and quartiles by OpenDP and diffprivlib: ``peer_numbers.py rows.npz theirs.json [RUNS [CASE …]]``.
 
 It runs in an environment of its own and imports nothing of Adyton. Every group is asked by itself, with all of ε, since
 a row is in one group; quartiles take a third of ε each. Bounds are public. Each way is run with several settings:
@@ -158,6 +158,8 @@ def of_group(values, low, high, cells, statistic, epsilon):
 
 given, theirs = np.load(sys.argv[1]), {}
 for case in sorted({key.rsplit(".", 1)[0] for key in given.files}):
+    if len(sys.argv) > 4 and case not in sys.argv[4:]:
+        continue
     values, lines, cells = (given[f"{case}.{what}"] for what in ("values", "lines", "cells"))
     low, high, _, groups = given[f"{case}.facts"].tolist()
     split = [values[lines == line] for line in range(int(groups))]

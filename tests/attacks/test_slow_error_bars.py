@@ -100,11 +100,11 @@ def test_a_slow_release_is_written_and_says_what_it_lacks(monkeypatch, table, se
     written = pd.read_csv(table / "out" / "estimate.csv")
     assert np.allclose(written["count"], release.estimate)
     assert "slow" in written["note"][0]
-    assert ("lower" in written) == (seconds == 1.0)
+    assert ("lower" in written) == (seconds == 4.0)
     page = (table / "out" / "report.html").read_text(encoding="utf-8")
     assert "slow here" in page
     explained = CliRunner().invoke(app, ["explain", str(table / "out")]).stdout
-    assert ("runs only" in explained) == (seconds == 100.0)  # twenty runs were made otherwise
+    assert "runs only" in explained
 
 
 @pytest.mark.parametrize("words", [(), ("--json",)])

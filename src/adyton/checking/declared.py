@@ -43,6 +43,8 @@ class Check:
     """What concerns the table as a whole."""
     undeclared: tuple[str, ...] = ()
     """Columns that no attribute reads."""
+    unit: str | None = None
+    """Whose rows are protected together, in words; None if no column says it."""
 
     @property
     def all_problems(self) -> tuple[str, ...]:
@@ -82,7 +84,17 @@ def check_table(data: Any, schema: Schema) -> Check:
     )
     unit = None if hidden else _problem(lambda: unit_column(reader, schema, None))
     problems = tuple(problem for problem in (whole, unit) if problem is not None)
-    return Check(_facts(reader), attributes, problems, undeclared)
+    return Check(_facts(reader), attributes, problems, undeclared, _unit(schema) if unit is None else None)
+
+
+def _unit(schema: Schema) -> str | None:
+    """What a unit is, and how many of its rows count."""
+    if schema.unit is None:
+        return None
+    rows = f"{schema.rows_per_unit:,} of its rows count" if schema.rows_per_unit > 1 else "one of its rows counts"
+    return (
+        f"each value of the column {schema.unit!r} is one unit: at most {rows}, and all of them are protected together"
+    )
 
 
 def _checked(

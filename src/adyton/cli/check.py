@@ -54,6 +54,8 @@ def _print(found: Check, fits: tuple[Fit, ...] | None) -> None:
 
     if found.file:
         say("; ".join(f"{key} {_shown(value)}" for key, value in found.file.items()) + ".")
+    if found.unit:
+        say(f"{found.unit}.")
     by_name = {fit.attribute: fit for fit in fits or ()}
     for one in found.attributes:
         column = "" if one.column == one.attribute else f", column {one.column!r}"

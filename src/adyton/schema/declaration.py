@@ -187,7 +187,9 @@ class Schema:
         )
         for name in chosen:
             if not isinstance(name, str) or name not in self._attributes:
-                raise SchemaError(no_such("attribute", name, self._attributes))
+                reads = [one for one in self._attributes if self.column_of(one) == name]
+                column = f" The column {shorten(name)} is read by {listing(reads)}." if reads else ""
+                raise SchemaError(no_such("attribute", name, self._attributes) + column)
         if not chosen:
             raise SchemaError(f"no attributes given. Choose from {listing(self._attributes)}.")
         if len(set(chosen)) < len(chosen):

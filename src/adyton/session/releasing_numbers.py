@@ -71,7 +71,7 @@ def release_numbers(
     with deferred():
         release = NumbersRelease(
             schema=asked.schema,
-            task=task,
+            task=asked.task,
             where=where,
             algorithm=weighed.chosen,
             epsilon=amount,

@@ -43,7 +43,7 @@ class Choice(Program):
         parts = asked.task.quantiles if asked.attribute.base_size <= MOST_CELLS else ()
         scales = rank_scales(parts, float(epsilon * self.left)) if parts else ()
         return {
-            name: rank_error(part, own, asked.task.rows)
+            name: rank_error(part, own, asked.task.rows, asked.attribute.base_size)
             for name, part, own in zip(names_of(parts), parts, scales, strict=True)
         }
 
@@ -79,4 +79,7 @@ class Choice(Program):
             chosen = x.select(choice(places(asked, looked[0], total)), epsilon * self.left)
             return Part("quantiles", np.array(chosen, dtype=np.int64).reshape(asked.groups, -1), epsilon * self.left)
 
-        return [look, lambda: counts(borders(asked, looked[0]))(), choose]
+        def count() -> Part:
+            return counts(borders(asked, looked[0]))()
+
+        return [look, count, choose]

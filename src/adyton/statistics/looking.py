@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -59,7 +60,7 @@ def places(asked: Asked, looked: IntegerArray, total: int) -> IntegerArray:
     ends = np.concatenate(([0], np.sort(looked), [cells - 1]))
     slopes = np.zeros(cells + 1)
     each = float(1 - _EVEN) / (len(ends) - 1)
-    for first, last in zip(ends[:-1], ends[1:], strict=True):
+    for first, last in itertools.pairwise(ends.tolist()):
         slopes[first] += each / (last - first + 1)
         slopes[last + 1] -= each / (last - first + 1)
     likely = np.cumsum(slopes[:-1]) + float(_EVEN) / cells

@@ -21,6 +21,9 @@ FAR = 1.2
 NOISE = 2.0
 """Rows are taken to be fewer than counted, by this many standard errors of the noise."""
 
+SURELY = 3.0
+"""Counts say where a quantile cannot lie if they are so many standard errors away from it."""
+
 
 def chosen_figures(
     asked: Asked,
@@ -39,24 +42,39 @@ def chosen_figures(
     ):
         cells = chosen[:, place].astype(np.int64)
         far = FAR * float(radius(scales, confidence))
-        low, high = _around(asked, cells, counted, far)
+        low, high = _around(asked, cells, counted, far, float(part))
         found.append(_figures(part, asked.middles[cells], low, high, float(np.sqrt(2 * (scales**2).sum())) / far))
     return found
 
 
 def _around(
-    asked: Asked, cells: IntegerArray, counted: tuple[IntegerArray, IntegerArray, float] | None, far: float
+    asked: Asked, cells: IntegerArray, counted: tuple[IntegerArray, IntegerArray, float] | None, far: float, part: float
 ) -> tuple[Reals, Reals]:
-    """The values between which, for all that the coarse counts say, so many rows lie on either side of a cell."""
+    """The values between which, for all that the coarse counts say, so many rows lie on either side of a cell; no
+    farther than the counts say that the quantile can lie."""
     edges = asked.edges
     if counted is None:
         return np.full(len(cells), edges[0]), np.full(len(cells), edges[-1])
     borders, rows, noise = edges[counted[0]], counted[1].astype(float), counted[2]
     first = _outwards(rows, borders, edges[cells], far, noise)
     last = -_outwards(rows[:, ::-1], -borders[::-1], -edges[cells + 1], far, noise)
+    first = np.minimum(np.maximum(first, _beyond(rows, borders, noise, part)), edges[cells])
+    last = np.maximum(np.minimum(last, -_beyond(rows[:, ::-1], -borders[::-1], noise, 1 - part)), edges[cells + 1])
     below = np.searchsorted(edges, first, side="right") - 1  # within a cell no value is told from another
     above = np.searchsorted(edges, last, side="left")
     return edges[np.maximum(below, 0)], edges[np.minimum(above, len(edges) - 1)]
+
+
+def _beyond(rows: Reals, borders: Reals, noise: float, part: float) -> Reals:
+    """The last border below which, going by the counts less their noise, there are surely too few rows for the
+    quantile: it is the same for all borders before."""
+    parts = rows.shape[1]
+    before = np.arange(parts + 1)
+    upto = np.concatenate((np.zeros((len(rows), 1)), np.cumsum(rows, axis=1)), axis=1)
+    spread = noise * np.sqrt(2 * (before * (1 - part) ** 2 + (parts - before) * part**2))
+    surely = upto - part * upto[:, -1:] < -SURELY * spread
+    surely[:, 0] = True
+    return np.asarray(borders[np.logical_and.accumulate(surely, axis=1).sum(axis=1) - 1])
 
 
 def _outwards(rows: Reals, borders: Reals, start: Reals, far: float, noise: float) -> Reals:

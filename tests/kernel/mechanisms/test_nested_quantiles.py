@@ -36,15 +36,15 @@ def test_the_loss_is_at_most_epsilon(parts, places, epsilon):
 class EveryLevelHasAll(NestedQuantiles):
     """Claim. A mutant. Proof. As if levels did not add up. ∎"""
 
-    def _nested(self, rows, each, noise):
-        return super()._nested(rows, each * self.levels, noise)
+    def _nested(self, rows, cells, each, noise):
+        return super()._nested(rows, cells, each * self.levels, noise)
 
 
 class BothSidesHaveIt(NestedQuantiles):
     """Claim. A mutant. Proof. The rows of a chosen place are on both sides. ∎"""
 
-    def _nested(self, rows, each, noise):
-        return super()._nested(2 * rows, each, noise)
+    def _nested(self, rows, cells, each, noise):
+        return super()._nested(2 * rows, cells, each, noise)
 
 
 @pytest.mark.parametrize("mutant", [EveryLevelHasAll, BothSidesHaveIt])

@@ -33,20 +33,24 @@ class NestedQuantiles(Selection):
     cell c are dealt out in turn to *places[c]* places, which stand for the cell: many places make a cell likely where
     little is known, and equal rows can be told apart by their place. The quantile in the middle of the list is chosen
     among all places by permute-and-flip, then those below it among the places up to it, those above it among the places
-    from it on, and so on, level by level. Half of the rows of a chosen place go to either side. After Kaplan, Schnapp
-    and Stemmer, "Differentially private approximate quantiles", ICML 2022.
+    from it on, and so on, level by level. Half of the rows of a chosen place go to either side. Where nothing is nested
+    in a choice, the places of a cell count as one. After Kaplan, Schnapp and Stemmer, "Differentially private
+    approximate quantiles", ICML 2022.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  Dealing: place j of B gets ⌊(x + r_j)/B⌋ rows, with r a public order of 0 … B − 1. From x to x + 1 exactly
     one of these grows, by 1: the one with x + 1 + r_j divisible by B. So the places of neighbours differ by one row in
     one place, or, in lines without the row, not at all. A choice: in a run of places let N be their rows, and for a
-    place L those before it and x its own. For q = a/b its score is −max(0, aN − b(L + x), bL − aN), which changes by at
-    most m = max(a, b − a) with one row, up or down (see :class:`QuantileCells`): by the lemma on differences of
-    scores, the sharpness λ/(2m) is λ-DP. Levels: which place was chosen is published; given it, the run up to it (with
-    ⌊x/2⌋ rows of the place) and the run from it on (with the other ⌈x/2⌉) of neighbours differ by one row in one place
-    of one of them. So all choices of a level are about disjoint runs, and the level is λ-DP (parallel composition).
-    Every level has λ = ε/levels (sequential composition). What is published, the cell of each place that was chosen,
-    follows from the places. Lines are disjoint too; which there are is public.  ∎
+    place (or for all places of its cell in the run, where nothing is nested) L those before it and x its own. For q =
+    a/b its score is −max(aN − b(L + x), bL − aN): b times how deep the quantile lies inside it, or how far outside. One
+    row more changes aN − b(L + x) by a or −(b − a), and bL − aN by −a or b − a; a maximum changes by no less than the
+    least and no more than the largest change among its parts, so every score by −m … m with m = max(a, b − a): by the
+    lemma on differences of scores, the sharpness λ/(2m) is λ-DP. Levels: take the place that was chosen for published;
+    given it, the run up to it (with ⌊x/2⌋ rows of the place) and the run from it on (with the other ⌈x/2⌉) of
+    neighbours differ by one row in one place of one of them. So all choices of a level are about disjoint runs, and the
+    level is λ-DP (parallel composition). Every level has λ = ε/levels (sequential composition). What is really
+    published, the cell of each place that was chosen, follows from the places. Other lines are disjoint from the one
+    with the row, and drawn independently; which lines there are is public.  ∎
     """
 
     length: int
@@ -91,10 +95,10 @@ class NestedQuantiles(Selection):
         turns = _turns(self.places)
         shared, found = self.places[cells], np.empty((len(lines), len(self.quantiles)), dtype=np.int64)
         for line, rows in zip(found, lines, strict=True):
-            line[:] = cells[self._nested((rows[cells] + turns) // shared, epsilon / self.levels, noise)]
+            line[:] = cells[self._nested((rows[cells] + turns) // shared, cells, epsilon / self.levels, noise)]
         return found.reshape(-1)
 
-    def _nested(self, rows: IntegerArray, each: Fraction, noise: NoiseSource) -> list[int]:
+    def _nested(self, rows: IntegerArray, cells: IntegerArray, each: Fraction, noise: NoiseSource) -> list[int]:
         """The place of every quantile, with *each* for a level."""
         chosen = [0] * len(self.quantiles)
         runs = [(rows, 0, (0, len(self.quantiles)), (Fraction(0), Fraction(1)))]
@@ -104,7 +108,11 @@ class NestedQuantiles(Selection):
                 continue
             middle = (first + end) // 2
             part = self.quantiles[middle]
-            place = _choice(run, (part - below) / (above - below), each, noise)
+            inside = (part - below) / (above - below)
+            if end - first == 1:  # nothing is nested in it
+                chosen[middle] = start + _choice(run, inside, each, noise, cells[start : start + run.size])
+                continue
+            place = _choice(run, inside, each, noise)
             chosen[middle] = start + place
             left, right = run[: place + 1].copy(), run[place:].copy()
             left[-1] //= 2
@@ -131,14 +139,22 @@ class NestedQuantiles(Selection):
         return f"{len(self.quantiles)} nested quantiles"
 
 
-def _choice(rows: IntegerArray, part: Fraction, epsilon: Fraction, noise: NoiseSource) -> int:
-    """The place in which a quantile of these rows lies; its fraction is rounded to one that is allowed."""
+def _choice(
+    rows: IntegerArray, part: Fraction, epsilon: Fraction, noise: NoiseSource, cells: IntegerArray | None = None
+) -> int:
+    """The place in which a quantile of these rows lies, or one of its cell where *cells* are given; the fraction is
+    rounded to one that is allowed."""
     near = part.limit_denominator(MOST_PARTS)
     above, below = near.numerator, near.denominator
+    sizes = None
+    if cells is not None:
+        starts = np.flatnonzero(np.diff(cells, prepend=-1))
+        rows, sizes = np.add.reduceat(rows, starts), np.diff(starts, append=cells.size)
     upto = np.cumsum(rows)
     target = above * upto[-1]
-    beside = np.maximum(target - below * upto, below * (upto - rows) - target)
-    return noise.permute_and_flip(-np.maximum(beside, 0), epsilon / (2 * max(above, below - above)))
+    scores = -np.maximum(target - below * upto, below * (upto - rows) - target)
+    scores = scores if sizes is None else np.repeat(scores, sizes)
+    return noise.permute_and_flip(scores, epsilon / (2 * max(above, below - above)))
 
 
 def _turns(places: IntegerArray) -> IntegerArray:

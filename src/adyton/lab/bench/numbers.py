@@ -43,8 +43,9 @@ class NumbersRecord:
     program: str
     error: float
     """In the unit of the attribute."""
-    told_ratio: float
-    """The error as told before spending divided by the measured one: of means in their unit, of quantiles in rows."""
+    told_ratio: float | None
+    """The error as told before spending divided by the measured one: of means in their unit, of quantiles in rows;
+    none where nothing was ever off."""
     holds: float
     """The part of the intervals that hold the truth, in percent; 95 is aimed at."""
     bounds: str
@@ -99,11 +100,21 @@ class MeasuredNumbers:
         least = 0.05 * cell_width(self.rows)
         return np.asarray(np.maximum(np.sqrt(np.mean(self.off**2, axis=0)), least))
 
+    @property
+    def told_ratio(self) -> float | None:
+        """The error that was told divided by the measured one; none where nothing was ever off.
+
+        Errors in rows are about the same in all groups, and often none: both sides are root mean squares over groups.
+        Errors of means go by the rows of a group: the geometric mean of ratios.
+        """
+        found = np.sqrt(np.mean(self.off_rows**2, axis=0))
+        if self.statistic.startswith("mean"):
+            return geometric_mean((self.told / np.maximum(found, 1e-9)).ravel().tolist())
+        return float(np.sqrt(np.mean(self.told**2) / np.mean(found**2))) if found.any() else None
+
     def record(self) -> NumbersRecord:
         """In short."""
         case = self.rows.case
-        found = np.sqrt(np.mean(self.off_rows**2, axis=0))
-        ratios = (self.told / np.maximum(found, 1e-9))[found > 0]
         return NumbersRecord(
             table=case.name,
             attribute=case.attribute,
@@ -112,7 +123,7 @@ class MeasuredNumbers:
             epsilon=self.epsilon,
             program=self.program,
             error=geometric_mean(self.errors.ravel().tolist()),
-            told_ratio=geometric_mean(ratios.tolist()) if ratios.size else float("nan"),
+            told_ratio=self.told_ratio,
             holds=100 * float(self.inside.mean()),
             bounds=self.kind,
         )
