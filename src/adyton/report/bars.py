@@ -44,7 +44,8 @@ def bars(
     parts = []
     marks = nice_ticks(low, high, max(2, int((width - left - right) / 80)))
     row = fitted(list(zip(marks, tick_words(marks), strict=True)), x, (0, width))
-    parts += [svg.line(x(mark), 0, x(mark), bottom, 0.12) for mark in marks]
+    if not above:  # they would strike names out
+        parts += [svg.line(x(mark), 0, x(mark), bottom, 0.12) for mark in marks]
     parts += [svg.text(middle, bottom + 12, words, "middle") for _, middle, words in row.marks]
     for place, (lines, value) in enumerate(zip(names, values, strict=True)):
         middle = tops[place] + (svg.LINE * len(lines) + 4 + THICKNESS / 2 if above else _height(lines) / 2)
@@ -54,7 +55,9 @@ def bars(
         if lower is not None and upper is not None:
             parts += svg.whisker(x(lower[place]), x(upper[place]), middle)
         parts.append(svg.text(width, middle, figures[place], "end"))
-    parts.append(svg.line(x(0), 0, x(0), bottom, 0.7))
+        sides = (middle - THICKNESS / 2 - 2, middle + THICKNESS / 2 + 2) if above else (0, bottom)
+        if above or not place:
+            parts.append(svg.line(x(0), sides[0], x(0), sides[1], 0.7))
     parts.append(svg.text(left, bottom + 31, svg.cut(unit, width - left), "start", pale=True))
     return svg.drawing(width, bottom + _BELOW, title, description, parts)
 

@@ -10,6 +10,7 @@ from adyton.arrays import Reals
 from adyton.report.bars import bars
 from adyton.report.display_axis import DisplayAxis
 from adyton.report.dots import dots
+from adyton.report.geography import ground_of, middle_of
 from adyton.report.heat_map import heat_map
 from adyton.report.multiples import multiples
 from adyton.report.pyramid import pyramid
@@ -32,7 +33,9 @@ def draw(panel: Panel, width: float) -> str:
             three = panel.values.tolist(), _listed(panel.lower), _listed(panel.upper)
             return bars(panel.labels, *three, digits=0 if panel.people else 1, **common)
         case "dots":
-            return dots(panel.labels, panel.values, panel.lower, panel.upper, series=panel.series, **common)
+            return dots(
+                panel.labels, panel.values, panel.lower, panel.upper, series=panel.series, within=panel.within, **common
+            )
         case "pyramid":
             return _draw_pyramid(panel, common)
         case "multiples":
@@ -50,6 +53,7 @@ def draw(panel: Panel, width: float) -> str:
         height=300 if width > 500 else 260,
         shape=_shape(axis),
         zero=panel.zero,
+        within=panel.within,
         **common,
     )
 
@@ -95,6 +99,8 @@ def peak(panel: Panel) -> str:
     place = int(panel.values.reshape(-1).argmax())
     if len(panel.axes) == 2:
         (across, up), (column, row) = panel.axes, divmod(place, panel.axes[1].size)
+        if ground_of(across, up):
+            return f"{' and '.join(middle_of(axis, cell) for axis, cell in ((across, column), (up, row)))}"
         return f"{across.name} {across.labels[column]} and {up.name} {up.labels[row]}"
     row, column = divmod(place, len(panel.series) or 1)
     label = panel.labels[row] + (f", {panel.series[column]}" if panel.series else "")
@@ -116,11 +122,14 @@ def caption(panel: Panel) -> str:
     if panel.lower is None or panel.upper is None:
         words.append("Shown without intervals.")
     elif panel.kind == "map":
-        radius = people(float((panel.upper - panel.lower).mean() / 2))
-        words.append(f"The {panel.rate} of a square reaches about {radius} rows to either side.")
+        radius = max(1, round(float((panel.upper - panel.lower).mean() / 2)))
+        rows = f"{radius:,} row{'s' * (radius > 1)}"
+        words.append(f"The {panel.rate} of a square reaches about {rows} to either side.")
     else:
         band = "shaded band is" if panel.kind in ("line", "trend", "multiples") else "thin lines are"
         words.append(f"The {band} the {panel.rate} of each {one}.")
+    if panel.within is not None:
+        words.append("Where too little is known, intervals are wider than the picture, and end at its edge.")
     if panel.zero and (panel.values < 0).any():
         shown = "shown as 0" if panel.kind == "pyramid" else "shown as they are"
         words.append(f"Values below zero are noise, {shown}.")

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from adyton.report.cell_ticks import cell_ticks
 from adyton.report.letters import width_of
-from adyton.report.scales import nice_step, nice_ticks, number, tick_words
-from adyton.report.time_ticks import time_ticks
-from adyton.schema import Integer, Latitude, Longitude, Numeric
+from adyton.schema import Integer, Numeric
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.times import Times
 
-_JOINS = {"hour": (1, 2, 3, 6, 12, 24, 168), "day": (1, 7, 14, 28), "week": (1, 2, 4, 13, 26, 52), "month": (1, 3, 6, 12)}
+_JOINS = {
+    "hour": (1, 2, 3, 6, 12, 24, 168),
+    "day": (1, 7, 14, 28),
+    "week": (1, 2, 4, 13, 26, 52),
+    "month": (1, 3, 6, 12),
+}
 """How many cells of a period are joined, so that what they make is a period, too."""
 _ROUND = (1, 2, 5)
+_NAMED = ("weekday", "month of year")
+"""What comes round again and has names, not numbers."""
 
 
 @dataclass(frozen=True)
@@ -68,30 +74,9 @@ class DisplayAxis:
         The *whole* axis of categories includes other and missing values.
         """
         base = self.size if whole and not self.ordered else self.size - self.apart
-        match self.attribute:
-            case Times(is_part=False) as times if base:
-                return [(self._place(place), words) for place, words in time_ticks(times, count)]
-            case Times(by="hour of day") if base:
-                hours = range(0, 24, next(one for one in (1, 2, 3, 4, 6, 12) if 24 / one <= max(2, count)))
-                return [(float(hour), f"{hour}:00") for hour in hours]
-            case Longitude() | Latitude() as coordinate if base and coordinate.edges is None:
-                values = nice_ticks(coordinate.min, coordinate.max, count)
-                places = [self._place((value - coordinate.min) / coordinate.width) for value in values]
-                signs = ("E", "W") if isinstance(coordinate, Longitude) else ("N", "S")
-                return list(zip(places, degrees(values, signs), strict=True))
-            case Integer(min=least, max=most, step=step) if base:
-                room = max(1.0, nice_step(most - least, count)) if most > least else 1.0
-                values = [value for value in nice_ticks(least, most, count) if room > 1 or value == int(value)]
-                middle = 0.5 if step == 1 else 0.0
-                places = [self._place((value - least) / step + middle) for value in values]
-                return list(zip(places, tick_words(values), strict=True))
-            case Numeric(edges=None, min=least, max=most) as numeric if base:
-                values = nice_ticks(least, most, count)
-                places = [self._place((value - least) / numeric.width) for value in values]
-                return list(zip(places, tick_words(values), strict=True))
-            case Numeric(edges=edges) if base and edges is not None:
-                every = max(1, math.ceil(len(edges) / max(2, count)))
-                return [(self._place(place), number(edges[place], 6)) for place in range(0, len(edges), every)]
+        found = cell_ticks(self.attribute, count) if base else []
+        if found:
+            return [(self._place(place), words) for place, words in found]
         every = max(1, math.ceil(base / max(1, count)))
         return [(place + 0.5, self.labels[place]) for place in range(0, base, every)]
 
@@ -127,19 +112,6 @@ def _together(attribute: Attribute, least: int) -> int:
     joins = _JOINS.get(attribute.by, ()) if isinstance(attribute, Times) else ()
     power = 10 ** math.floor(math.log10(least))
     return next((one for one in (*joins, *(step * power for step in _ROUND), 10 * power) if one >= least), least)
-
-
-_NAMED = ("weekday", "month of year")
-
-
-def degrees(values: Sequence[float], signs: tuple[str, str]) -> list[str]:
-    """Places on the globe, all with as many digits.
-
-    >>> degrees([-73.5, -74.0], ("E", "W")), degrees([0.0], ("N", "S"))
-    (['73.5° W', '74.0° W'], ['0°'])
-    """
-    digits = max((len(number(abs(value), 6).partition(".")[2]) for value in values), default=0)
-    return [f"{abs(value):.{digits}f}°{'' if value == 0 else f' {signs[value < 0]}'}" for value in values]
 
 
 def _words(attribute: Attribute) -> Callable[[int, int], str]:

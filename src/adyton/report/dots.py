@@ -25,8 +25,10 @@ def dots(
     description: str,
     unit: str,
     width: float = 720,
+    within: tuple[float, float] | None = None,
 ) -> str:
-    """*values* has a row for each label and, if there are several *series*, a column for each of them."""
+    """*values* has a row for each label and, if there are several *series*, a column for each of them. What lies
+    not *within* the axis, if its ends are given, is drawn at its edge."""
     columns = len(series) or 1
     table, low_of, high_of = (
         None if one is None else one.reshape(len(labels), columns) for one in (values, lower, upper)
@@ -35,18 +37,20 @@ def dots(
     names, left, above = names_of(labels, width)
     figures = [figure(float(value)) for value in table[:, 0]] if columns == 1 else []
     right = svg.width_of(figures) + 14 if figures else 10.0
-    low, high = reach([float(one) for part in (table, low_of, high_of) if part is not None for one in part.ravel()], False)
+    every = [float(one) for part in (table, low_of, high_of) if part is not None for one in part.ravel()]
+    low, high = within or reach(every, zero=False)
     top = _KEYS if series else 2.0
     deep = [max(1, len(lines)) * svg.LINE + (26 if above else 13) for lines in names]
     tops = [top + sum(deep[:place]) for place in range(len(names))]
     bottom = top + sum(deep)
 
     def x(value: float) -> float:
-        return left + 6 + (value - low) / (high - low) * (width - left - right - 6)
+        return left + 6 + (min(max(value, low), high) - low) / (high - low) * (width - left - right - 6)
 
     marks = nice_ticks(low, high, max(2, int((width - left - right) / 80)))
     row = fitted(list(zip(marks, tick_words(marks), strict=True)), x, (0, width))
-    parts = [svg.line(x(mark), top, x(mark), bottom, 0.12) for mark in marks]
+    # lines would strike out names that stand above
+    parts = [] if above else [svg.line(x(mark), top, x(mark), bottom, 0.12) for mark in marks]
     parts += [svg.text(middle, bottom + 12, words, "middle") for _, middle, words in row.marks]
     parts += _keys(series, width)
     for place, lines in enumerate(names):

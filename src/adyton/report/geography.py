@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from adyton.report import svg
-from adyton.report.display_axis import DisplayAxis, degrees
+from adyton.report.cell_ticks import coordinate_signs, degrees
+from adyton.report.display_axis import DisplayAxis
 from adyton.report.scales import figure, nice_step
 from adyton.schema import Latitude, Longitude
 
@@ -52,7 +53,7 @@ class Ground:
         length = nice_step(_PART * whole, 1)
         words = f"{figure(length)} km" if length >= 1 else f"{figure(1000 * length)} m"
         least, most = sorted(_cosine(edge) for edge in (self.south, self.north))
-        if most / least > 1 + _ALIKE or self.south < 0 < self.north and 1 / least > 1 + _ALIKE:
+        if most / least > 1 + _ALIKE or (self.south < 0 < self.north and 1 / least > 1 + _ALIKE):
             words += f" at {degrees([float(round(self.middle))], ('N', 'S'))[0]}"
         return length / whole, words
 
@@ -65,6 +66,15 @@ def ground_of(across: DisplayAxis, up: DisplayAxis) -> Ground | None:
     if one.edges is not None or other.edges is not None:
         return None
     return Ground(one.max - one.min, other.max - other.min, other.min, other.max)
+
+
+def middle_of(axis: DisplayAxis, cell: int) -> str:
+    """The middle of a shown cell of longitude or latitude, in degrees."""
+    one = axis.attribute
+    assert isinstance(one, Longitude | Latitude)
+    middle = one.min + one.width * (axis.first[cell] + axis.last[cell] + 1) / 2
+    digits = max(0, 1 - math.floor(math.log10(one.width)))
+    return degrees([round(middle, digits)], coordinate_signs(one))[0]
 
 
 def scale_bar(ground: Ground, left: float, y: float, width: float) -> list[str]:

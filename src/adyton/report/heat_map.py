@@ -69,7 +69,8 @@ def heat_map(
     for at, words in beside(up, place.height):
         y = place.bottom - at / rows * place.height if up.ordered else place.top + at / rows * place.height
         parts += [svg.line(place.left - 4, y, place.left, y, 0.6)]
-        parts += [svg.text(place.left - 8, y, svg.cut(words, place.left - 8), "end")]
+        lines = svg.wrapped(words, place.left - 8, 1 if up.numbered else max(1, int(place.height / rows / svg.LINE)))
+        parts += [svg.text(place.left - 8, y - svg.LINE * (len(lines) - 1) / 2, "\n".join(lines), "end")]
     named = place.bottom + 8 + row.depth + 16
     if ground:
         parts += scale_bar(ground, place.left, named + 4, place.width)

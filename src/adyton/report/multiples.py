@@ -40,8 +40,8 @@ def multiples(
     while columns > 1 and -(-len(names) // (columns - 1)) == -(-len(names) // columns):
         columns -= 1
     wide = (width - left - _SPACE * (columns - 1) - 2) / columns
-    row = below(axis, lambda at: at / base * wide, (-_SPACE / 2 + 3, wide + _SPACE / 2 - 3))
-    step = _HEAD + _HIGH + row.depth + 18
+    row = below(axis, lambda at: at / base * wide, (-8.0, wide + 2))
+    step = _HEAD + _HIGH + row.depth + 26
     parts = [svg.text(0, 8, svg.cut(unit, width), pale=True)]
     for number, name in enumerate(names):
         start, top = left + number % columns * (wide + _SPACE), _TOP + number // columns * step
@@ -61,8 +61,7 @@ def multiples(
             parts.append(band(edges, down, high_up, shape))
         parts.append(line(edges, [y(float(value)) for value in values[:base, number]], shape))
         parts.append(svg.line(start, y(0), start + wide, y(0), 0.7))
-        parts += [svg.line(start + at, bottom, start + at, bottom + 4, 0.6) for at, _, _ in row.marks]
-        parts += [svg.text(start + at, bottom + 15, words, "middle") for _, at, words in row.marks]
+        parts += row.draw(bottom, start)
     end = _TOP + -(-len(names) // columns) * step
-    parts.append(svg.text((left + width) / 2, end + 4, svg.cut(axis.name, width - left), "middle", pale=True))
-    return svg.drawing(width, end + _NAME - 6, title, description, parts)
+    parts.append(svg.text((left + width) / 2, end - 4, svg.cut(axis.name, width - left), "middle", pale=True))
+    return svg.drawing(width, end + _NAME - 14, title, description, parts)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adyton.report.charts import peak
+from adyton.report.geography import ground_of
 from adyton.report.scales import people
 from adyton.report.shown import Panel
 from adyton.schema import Identifier, Schema
@@ -45,12 +46,17 @@ def example(panel: Panel, kind: str) -> str:
         return ""
     place = int(panel.values.reshape(-1).argmax())
     count = people(float(panel.values.reshape(-1)[place]))
-    of = "Up to" if panel.title.startswith("Rows up to") else "Of"
+    of = "Up to" if panel.title.startswith("Rows up to") else "Around" if is_place(panel) else "Of"
     said = f"{of} {peak(panel)} there are about {count} rows"
     if panel.lower is None or panel.upper is None or panel.kind == "map":
-        return f"{said}, noise included."
+        return f"{said}."
     low, high = (people(float(bound.reshape(-1)[place])) for bound in (panel.lower, panel.upper))
     return f"{said}: the {kind} reaches from {low} to {high}, and the true number is most likely between the two."
+
+
+def is_place(panel: Panel) -> bool:
+    """Whether a picture is a map of places."""
+    return len(panel.axes) == 2 and ground_of(*panel.axes) is not None
 
 
 def _common(schema: Schema | None, panels: Sequence[Panel]) -> str:
@@ -58,7 +64,8 @@ def _common(schema: Schema | None, panels: Sequence[Panel]) -> str:
     told = "that says something about everybody to whom it applies, in the data or not."
     shown = next((panel for panel in panels if panel.people and panel.values.size), None)
     if shown is not None:
-        return f"If the counts show that {peak(shown)} is common, {told}"
+        fact = f"many are around {peak(shown)}" if is_place(shown) else f"{peak(shown)} is common"
+        return f"If the counts show that {fact}, {told}"
     names = [] if schema is None else [n for n, one in schema.attributes.items() if not isinstance(one, Identifier)]
     if schema is None or not names:
         return f"Whatever is common in the data, {told}"

@@ -16,6 +16,7 @@ from adyton.report.charts import caption, draw
 from adyton.report.lines import apart
 from adyton.report.own_words import example, word_facts
 from adyton.report.paid import paid_facts
+from adyton.report.pairs import spoken
 from adyton.report.scales import figure, number, people
 from adyton.report.shown import Table
 from adyton.report.summary import Summary, summarise
@@ -85,7 +86,7 @@ def facts(release: Release, summary: Summary) -> dict[str, Any]:
         "release": release,
         "task": task,
         "heading": task[:1].upper() + task[1:],
-        "by": _in_a_row(list(release.axes)),
+        "by": _in_a_row(spoken(release.schema)),
         "summary": summary,
         "table": lines(summary.table)["lines"],
         "bounds_meaning": summary.interval.meaning if summary.interval else "",

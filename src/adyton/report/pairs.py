@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from adyton.report.display_axis import DisplayAxis, display_axis
 from adyton.report.shown import Asked, Boxes, Kind, LaterPanel, NumbersOf, Panel, boxes
 from adyton.schema import Latitude, Longitude, Schema
 from adyton.schema.attributes import Attribute, CelledAttribute
+from adyton.schema.places import axes_of
 from adyton.schema.times import Times
 
 if TYPE_CHECKING:
@@ -26,6 +28,16 @@ _TYPICAL = 256
 def is_map(schema: Schema) -> bool:
     """Whether the attributes are longitude and latitude."""
     return {type(one) for one in schema.attributes.values()} == {Longitude, Latitude}
+
+
+def spoken(schema: Schema) -> list[str]:
+    """The names of the attributes; a point by its own name."""
+    names = list(schema.names)
+    for one, other in pairwise(schema.names):
+        name = one.removesuffix("_longitude")
+        if axes_of(name, schema.attributes) == (one, other):
+            names[names.index(one) : names.index(other) + 1] = [name]
+    return names
 
 
 def kind_of_pair(one: Attribute, other: Attribute) -> tuple[Kind, bool]:
@@ -63,7 +75,7 @@ def pair(release: Release, asked: Asked, places: tuple[int, ...]) -> LaterPanel:
     order = (1, 0) if turned else (0, 1)
     axes = axes_of_pair((names[order[0]], names[order[1]]), release.schema, kind)
     first, last = _boxes(release.estimate.shape, (places[order[0]], places[order[1]]), axes)
-    title = f"Rows by {names[0]} and {names[1]}"
+    title = f"Rows by {' and '.join(spoken(release.schema.select(names)))}"
     sides = axes[0].size, axes[1].size
     if kind != "map":
         where = asked.boxes((first, last))

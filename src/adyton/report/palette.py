@@ -33,4 +33,4 @@ def _mixed(strength: npt.NDArray[np.float64], stops: tuple[str, ...]) -> npt.NDA
 
 def is_deep(red: int, green: int, blue: int) -> bool:
     """Whether white letters are easier to read on a colour than black ones."""
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 140
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 112

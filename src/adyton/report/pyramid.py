@@ -1,4 +1,4 @@
-"""Two levels back to back along something ordered: an age pyramid, where one level is at the left and one at the right."""
+"""Two levels back to back along something ordered: an age pyramid, with one level at the left and one at the right."""
 
 from __future__ import annotations
 

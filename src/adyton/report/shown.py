@@ -45,8 +45,8 @@ class Panel:
     """The names of the columns, where the values have several."""
     zero: bool = True
     """Whether the values are drawn from zero on."""
-    table: Table | None = None
-    """The numbers of the picture, where they are told in a table of their own."""
+    within: tuple[float, float] | None = None
+    """The ends of the axis of values, where some are drawn at its edge because too little is known of them."""
 
     @property
     def people(self) -> bool:

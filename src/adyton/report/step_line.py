@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from adyton.report import svg
@@ -32,12 +33,13 @@ def step_line(
     height: float = 300,
     shape: Shape = "steps",
     zero: bool = True,
+    within: tuple[float, float] | None = None,
 ) -> str:
     """One step or point for each value; the last ones, if they have names in *apart*, stand behind a gap.
 
-    The axis upwards begins at zero, unless that is not wanted.
+    The axis upwards begins at zero, unless that is not wanted; what does not lie *within* it is drawn at its edge.
     """
-    low, high = reach([*values, *(lower or ()), *(upper or ())], zero)
+    low, high = within or reach([*values, *(lower or ()), *(upper or ())], zero)
     marks = nice_ticks(low, high)
     heights = tick_words(marks)
     left = svg.width_of(heights) + 14
@@ -51,7 +53,7 @@ def step_line(
     bottom = height - 34 - row.depth
 
     def y(value: float) -> float:
-        return bottom - (value - low) / (high - low) * (bottom - _TOP)
+        return bottom - (min(max(value, low), high) - low) / (high - low) * (bottom - _TOP)
 
     parts = [svg.text(0, 8, svg.cut(unit, width), pale=True)]
     for mark, words in zip(marks, heights, strict=True):
@@ -86,14 +88,14 @@ def _pieces(
             bands.append(band(sides, [y(value) for value in lower[part]], [y(value) for value in upper[part]], own))
         lines.append(line(sides, at, own))
         if own == "points" and len(at) <= _DOTS:
-            dots += [svg.dot((a + b) / 2, h, DATA, 2.6) for a, b, h in zip(sides, sides[1:], at, strict=False)]
+            dots += [svg.dot((a + b) / 2, h, DATA, 2.6) for a, b, h in zip(sides[:-1], sides[1:], at, strict=True)]
     return [*bands, *lines, *dots]
 
 
 def _path(sides: Sequence[float], heights: Sequence[float], shape: Shape) -> str:
     """From the first to the last, without the letter that begins a path: along steps, or through their middles."""
     if shape == "points":
-        middles = [(a + b) / 2 for a, b in zip(sides, sides[1:], strict=False)]
+        middles = [(a + b) / 2 for a, b in pairwise(sides)]
         return "L".join(f"{svg.place(a)} {svg.place(b)}" for a, b in zip(middles, heights, strict=True))
     steps = (f"V{svg.place(height)}H{svg.place(side)}" for height, side in zip(heights, sides[1:], strict=True))
     return f"{svg.place(sides[0])} {svg.place(heights[0])}{''.join(steps)}"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from adyton.report.letters import FONT
-from adyton.report.letters import cut as cut
-from adyton.report.letters import length as length
-from adyton.report.letters import width_of as width_of
-from adyton.report.letters import wrapped as wrapped
+from adyton.report.letters import FONT, cut, length, width_of, wrapped
+
+__all__ = ["LINE", "box", "cut", "dot", "drawing", "length", "line", "place", "text", "upright", "whisker"]
+__all__ += ["width_of", "wrapped"]
 
 LINE = 14.0
 """From one line of words to the next."""

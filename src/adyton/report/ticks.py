@@ -13,6 +13,7 @@ Ticks = Sequence[tuple[float, str]]
 GAP = 9.0
 """So many pixels lie between the words of neighbours, at least."""
 _COUNTS = (14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
+_MOST_BESIDE = _COUNTS.index(7)
 _LEAST, _UPRIGHT_MOST = 46.0, 96.0
 """Names are not cut shorter than this to stand side by side, and not longer where they are read upwards."""
 
@@ -33,12 +34,12 @@ class Row:
             return svg.width_of(words for *_, words in self.marks) + 4
         return svg.LINE * max((words.count("\n") + 1 for *_, words in self.marks), default=1)
 
-    def draw(self, bottom: float) -> list[str]:
-        """Short lines and words below them."""
-        parts = [svg.line(at, bottom, at, bottom + 4, 0.6) for at, _, _ in self.marks]
+    def draw(self, bottom: float, right: float = 0.0) -> list[str]:
+        """Short lines and words below them, moved to the *right* by so much."""
+        parts = [svg.line(at + right, bottom, at + right, bottom + 4, 0.6) for at, _, _ in self.marks]
         if self.turned:
-            return parts + [svg.upright(middle, bottom + 8, words) for _, middle, words in self.marks]
-        return parts + [svg.text(middle, bottom + 15, words, "middle") for _, middle, words in self.marks]
+            return parts + [svg.upright(middle + right, bottom + 8, words) for _, middle, words in self.marks]
+        return parts + [svg.text(middle + right, bottom + 15, words, "middle") for _, middle, words in self.marks]
 
 
 def below(axis: DisplayAxis, x: Callable[[float], float], edges: tuple[float, float], *, whole: bool = False) -> Row:
@@ -71,7 +72,8 @@ def side_by_side(ticks: Ticks, x: Callable[[float], float], edges: tuple[float, 
         middle = min(max(x(place), edges[0] + half), edges[1] - half)
         marks.append((x(place), middle, words))
     spans = [(middle - svg.length(words) / 2, middle + svg.length(words) / 2) for _, middle, words in marks]
-    if any(left[1] + GAP > right[0] for left, right in pairwise(spans)) or any(low < edges[0] - 0.1 for low, _ in spans):
+    close = any(left[1] + GAP > right[0] for left, right in pairwise(spans))
+    if close or any(low < edges[0] - 0.1 for low, _ in spans):
         return None
     return Row(tuple(marks))
 
@@ -90,7 +92,10 @@ def _names(axis: DisplayAxis, x: Callable[[float], float], edges: tuple[float, f
 
 def beside(axis: DisplayAxis, height: float, *, whole: bool = True) -> Ticks:
     """The most ticks of an axis from top to bottom that do not collide."""
-    for count in _COUNTS:
+    if not axis.numbered:
+        every = max(1, -int(-15.0 * axis.size // height))
+        return [(place + 0.5, axis.labels[place]) for place in range(0, axis.size, every)]
+    for count in _COUNTS[_MOST_BESIDE:]:
         ticks = [(place, words.replace("\n", " ")) for place, words in axis.ticks(count, whole=whole)]
         places = sorted(place / axis.size * height for place, _ in ticks)
         if all(after - before >= 15.0 for before, after in pairwise(places)):

@@ -17,7 +17,6 @@ _STEPS = (
     *(("year", every) for every in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000)),
 )
 _SECONDS = {"hour": 3600, "day": DAY, "week": 7 * DAY, "month": 30.44 * DAY, "year": 365.25 * DAY}
-_ORDER = ("hour", "day", "week", "month", "quarter", "year")
 
 
 def time_ticks(times: Times, count: int) -> list[tuple[float, str]]:
@@ -29,15 +28,15 @@ def time_ticks(times: Times, count: int) -> list[tuple[float, str]]:
     period, every = next(
         (one for one in _STEPS[_finest(times) :] if (last - first) / (_SECONDS[one[0]] * one[1]) <= count), _STEPS[-1]
     )
-    numbers = [one for one in range(number_of(period, first), number_of(period, last) + 1) if _falls(one, period, every)]
+    numbers = [
+        one for one in range(number_of(period, first), number_of(period, last) + 1) if _falls(one, period, every)
+    ]
     moments = [max(first, start_of(period, one)) for one in numbers if start_of(period, one) >= first or every == 1]
     if not moments:
         moments = [first]
-    edges = [*times.starts.tolist(), last + 1]
-    middle = 0.5 if times.every == 1 and (times.by == period or times.by == "week") else 0.0
-    if times.by == "quarter":
-        middle = 0.5
-    places = [float(np.interp(one, edges, range(len(edges)))) for one in moments]
+    edges = np.append(times.starts, last + 1)
+    middle = 0.5 if times.by == "quarter" or (times.every == 1 and times.by in (period, "week")) else 0.0
+    places = np.interp(moments, edges, np.arange(edges.size)).tolist()
     cells = [min(int(place), len(edges) - 2) + middle if middle else place for place in places]
     words = _words(period, [date_at(one) for one in moments])
     kept = dict(zip(cells, words, strict=True))

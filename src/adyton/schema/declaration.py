@@ -237,8 +237,8 @@ class Schema:
         return {**whole, **report, "attributes": attributes}
 
     def to_toml(self) -> str:
-        """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text, but for
-        the words of the report."""
+        """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text, but
+        for the words of the report."""
         return write_toml(self.to_dict())
 
     def __repr__(self) -> str:
