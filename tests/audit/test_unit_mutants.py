@@ -112,9 +112,8 @@ CASES = [
 MORE = [
     (by_number_of_rows, "frame", "split", "heavy"),
     (one_too_many, "parquet", "split", "heavy"),
-    (one_too_many, "csv", "sums", "heavy"),
     (merged_by_capitals, "csv", "histograms", "heavy"),
-    (merged_as_numbers, "duckdb", "histograms", "7"),
+    (merged_as_numbers, "csv", "histograms", "7"),
     (one_for_each_spelling, "csv", "split", "heavy"),
     (joined_twice, "duckdb", "marginals", "heavy"),
     (by_type, "pandas", "histograms", ""),

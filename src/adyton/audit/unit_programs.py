@@ -38,6 +38,7 @@ def _added(vector: VectorSource, rows: TableSource) -> None:
 def _counts(root: TableSource) -> None:
     root.count(EPSILON)
     root.where("age >= 2").count(EPSILON)
+    _histogram(root.misfits(["age", "smoker"]))
 
 
 def _split(root: TableSource) -> None:
@@ -50,7 +51,6 @@ def _split(root: TableSource) -> None:
 def _vectors(root: TableSource) -> None:
     _histogram(root.vectorize())
     _histogram(root.select("age", "sex").coarsen(coarsened(root.schema.select(["age", "sex"]), 3)).vectorize())
-    _histogram(root.misfits(["age", "smoker"]))
 
 
 def _marginals(root: TableSource) -> None:
