@@ -48,9 +48,9 @@ def stored(path: Path, kind: str, rows: Sequence[Row]) -> Any:
 def _spelled(rows: Sequence[Row]) -> list[Row]:
     """With the names of people in all their spellings."""
     written: list[Row] = []
-    for place, (person, *rest) in enumerate(rows):
+    for place, (person, age, sex, smoker, pay) in enumerate(rows):
         ways = SPELLINGS.get(person, (person,))
-        written.append((ways[place % len(ways)], *rest))
+        written.append((ways[place % len(ways)], age, sex, smoker, pay))
     return written
 
 
