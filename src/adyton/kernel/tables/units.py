@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adyton.kernel.tables.columns import (
+    LONGEST_TEXT,
     engine_function,
     holds_booleans,
     holds_levels,
@@ -149,10 +150,13 @@ def _content(column: Any, attribute: Attribute, inferred: bool) -> tuple[Any, An
 
 
 def _joined(texts: list[Any]) -> Any:
-    """Texts as one, from which each of them can be told: its length stands before it."""
+    """Texts as one, from which each of them can be told: its length stands before it. Of a very long text there is a
+    digest, so that the texts of a row fit into one whatever they are."""
     import ibis
 
-    parts = [ibis.ifelse(text.isnull(), "-", text.length().cast("string") + ":" + text) for text in texts]
+    size, digest = engine_function("strlen", str, int), engine_function("sha256", str, str)
+    known = [ibis.ifelse(size(text) > LONGEST_TEXT, "sha256 " + digest(text), text) for text in texts]
+    parts = [ibis.ifelse(text.isnull(), "-", text.length().cast("string") + ":" + text) for text in known]
     return ibis.literal("").join(parts)
 
 
