@@ -9,7 +9,7 @@ import pytest
 from adyton.audit.units import LIMIT, audit_units
 from adyton.kernel.tables import units
 from adyton.kernel.tables.private_table import PrivateTable
-from adyton.kernel.tables.units import UNIT, Units
+from adyton.kernel.tables.units import DIGEST, UNIT, Units
 from adyton.kernel.transforms import GroupBy, ShareRows, SumValues
 
 
@@ -49,7 +49,7 @@ def blank_unlimited(monkeypatch):
     """Rows without a unit are nobody's, and so as many as there are."""
 
     def cut(self):
-        rows = placed(self.rows, self.rows[UNIT], self.order())
+        rows = placed(self.rows, self.rows[UNIT], [self.rows[DIGEST]])
         return rows.filter((rows["place"] < self.limit) | rows[UNIT].isnull())
 
     monkeypatch.setattr(Units, "cut", cut)
@@ -64,8 +64,8 @@ def by_number_of_rows(monkeypatch):
     """The order is salted with something that everybody's rows are part of."""
 
     def cut(self):
-        salted = self.rows.mutate(salt=self.rows["content"] + self.rows.count().over().cast("string"))
-        return kept(placed(salted, salted[UNIT], [salted["salt"].hash()]), self.limit)
+        salted = self.rows.mutate(salt=(self.rows[DIGEST] // 3 + self.rows.count().over()).hash())
+        return kept(placed(salted, salted[UNIT], [salted["salt"]]), self.limit)
 
     monkeypatch.setattr(Units, "cut", cut)
 
@@ -98,9 +98,13 @@ def joined_twice(monkeypatch):
     monkeypatch.setattr(Units, "cut", lambda self: (rows := honest(self)).union(rows))
 
 
+def written(column):
+    return units._Told(column.cast("string"), column.cast("string"))
+
+
 def by_type(monkeypatch):
     """The order goes by how values are written, which another's rows have a say in where types are inferred."""
-    monkeypatch.setattr(units, "_content", lambda column, attribute, inferred: (column.cast("string"), None))
+    monkeypatch.setattr(units, "_content", lambda column, attribute, inferred: written(column))
 
 
 CASES = [
