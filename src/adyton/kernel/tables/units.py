@@ -151,10 +151,10 @@ def _told(opened: OpenedRows, rows: Any) -> Iterator[_Told]:
             told = _content(value, opened.schema.attributes[names[column]], opened.inferred)
             if names[column] in opened.texts:  # what could not be read is told from what is missing
                 unread = rows[opened.texts[names[column]]].strip().nullif("")
-                told = told._replace(text=told.text.fill_null("!" + unread))
+                told = told._replace(text=told.text.fill_null("!" + _bounded(unread)))
             yield told
         elif value is not None and column not in opened.texts.values():
-            text = _text(value)
+            text = _bounded(_text(value))
             yield _Told(text, text)
 
 
@@ -171,7 +171,7 @@ def _content(column: Any, attribute: Attribute, inferred: bool) -> _Told:
         quick = ibis.ifelse(is_missing(number), ibis.null("float64"), number + 0)
         exact = column.cast("string") if inferred and kind.is_integer() else None
         return _Told(quick, number_text(number) if exact is not None else _text(column), exact)
-    text = _text(column)
+    text = _bounded(_text(column))
     if not inferred or not kind.is_string():
         return _Told(text, text)
     if isinstance(attribute, Categorical) and holds_levels(attribute, str):
@@ -179,19 +179,24 @@ def _content(column: Any, attribute: Attribute, inferred: bool) -> _Told:
         known = ibis.ifelse(value.isin([str(level) for level in attribute.levels]), value, "?")
         text = ibis.ifelse(column.isnull(), ibis.null("string"), known)
     else:
-        text = _reread(column)
-    return _Told(text, text, column)
+        text = _bounded(_reread(column))
+    return _Told(text, text, _bounded(column))
 
 
 def _joined(texts: list[Any]) -> Any:
-    """Texts as one, from which each of them can be told: its length stands before it. Of a very long text there is a
-    digest, so that the texts of a row fit into one whatever they are."""
+    """Texts as one, from which each of them can be told: its length stands before it."""
+    import ibis
+
+    parts = [ibis.ifelse(text.isnull(), "-", text.length().cast("string") + ":" + text) for text in texts]
+    return ibis.literal("").join(parts)
+
+
+def _bounded(text: Any) -> Any:
+    """A text, or the digest of a very long one, so that the texts of a row fit into one whatever they are."""
     import ibis
 
     size, digest = engine_function("strlen", str, int), engine_function("sha256", str, str)
-    known = [ibis.ifelse(size(text) > LONGEST_TEXT, "sha256 " + digest(text), text) for text in texts]
-    parts = [ibis.ifelse(text.isnull(), "-", text.length().cast("string") + ":" + text) for text in known]
-    return ibis.literal("").join(parts)
+    return ibis.ifelse(size(text) > LONGEST_TEXT, "sha256 " + digest(text), text)
 
 
 def _bytes(text: Any) -> Any:
