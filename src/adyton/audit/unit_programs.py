@@ -11,7 +11,7 @@ from adyton.learning.registry import learner_named
 from adyton.queries import Identity, Partition
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree
 from adyton.schema.coarsening import coarsened
-from adyton.session.counting_units import vector_of
+from adyton.session.releasing_counts import vector_of
 from adyton.statistics.asked import Asked
 from adyton.statistics.programs import PROGRAMS as STATISTICS
 from adyton.tasks import NumbersTask, Quantiles, RowsPerUnit, Sum, Summary

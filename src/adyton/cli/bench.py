@@ -30,6 +30,7 @@ _BENCHMARKS: dict[str, tuple[str, ...]] = {
     "learning": (),
     "pairs": _DATA,
     "stripes": _DATA,
+    "numbers": _DATA,
 }
 """Each a module of :mod:`adyton.lab.bench`, and what it takes of the options."""
 _LONG = "judged"
@@ -41,8 +42,9 @@ _HELP = (
     "it takes to choose an algorithm), clipped (what is chosen, against noise cut off at zero), judged (the selectors "
     "of the package on the inputs of the Pythia paper), intervals (how often they hold the true count), classifiers "
     "(the one that is chosen, and each single one, on nursery, contraceptive and HIV-1), learning (from a million "
-    "rows, against the bare group-bys), pairs (tables of many attributes, against independent noise cut off at zero) "
-    "or stripes (plans along the longest of several attributes, against the best of known error)."
+    "rows, against the bare group-bys), pairs (tables of many attributes, against independent noise cut off at zero), "
+    "stripes (plans along the longest of several attributes, against the best of known error) or numbers (means, "
+    "medians and quartiles by groups: error, error told beforehand, and how often bounds hold)."
 )
 
 

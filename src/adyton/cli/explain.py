@@ -52,7 +52,7 @@ def command(
 
         check_ending(picture)
     for module, show, what in _SHOWN if file is not None else ():
-        if import_module(module).says_so(file):
+        if import_module(module).KIND.says_so(file):
             if picture is not None or workload is not None or dimensions is not None:
                 raise BadInput(f"{file} is {what}: --picture, --workload and --dimensions are for selectors.")
             show(file, as_json=as_json)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adyton.choice.checked_file import FileKind, digest_of
+from adyton.choice.checked_file import digest_of
 from adyton.choice.decision import Decision
 from adyton.errors import BadInput
 from adyton.exact import as_number
@@ -15,6 +15,7 @@ from adyton.learning import model_file
 from adyton.learning.classifier import Classifier
 from adyton.learning.model import Model
 from adyton.release.files import named_format
+from adyton.release.folder_kind import FolderKind
 from adyton.release.plain_values import as_amount, as_text, of_kind, part_of
 from adyton.release.receipt_reading import read_bought, read_figures, read_receipt
 from adyton.schema.places import axes_of
@@ -22,20 +23,13 @@ from adyton.schema.places import axes_of
 if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier
 
-JSON = "classifier.json"
-KIND = FileKind(
-    "adyton classifier",
-    1,
-    "a classifier",
-    f"Give the folder of a saved classifier, or its {JSON}.",
-    "Take the file as it was written.",
-)
+KIND = FolderKind.of("classifier.json", "adyton classifier", "a classifier")
 
 
 def to_dict(fitted: FittedClassifier) -> dict[str, Any]:
     """Everything that is needed to predict later, without the data, and to know what was done; with a digest."""
     body = {
-        **KIND.head,
+        **KIND.file.head,
         "classifier": fitted.classifier.to_plain(),
         "where": fitted.where,
         "learner": fitted.learner,
@@ -47,16 +41,9 @@ def to_dict(fitted: FittedClassifier) -> dict[str, Any]:
     return {"digest": digest_of(body), **body}
 
 
-def says_so(path: Path) -> bool:
-    """Whether a folder, or a file, holds a classifier by its own words."""
-    return named_format(path / JSON if path.is_dir() else path) == KIND.format
-
-
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The parts of the classifier in a folder or a file, by name."""
-    place = Path(path)
-    file = place / JSON if place.is_dir() else place
-    return KIND.read(file, lambda plain: _usable(plain, file))
+    return KIND.read(path, _parts)
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:
@@ -66,14 +53,6 @@ def read_model(path: str | os.PathLike[str]) -> Model:
         model: Model = read(path)["model"]
         return model
     return model_file.read(path)
-
-
-def _usable(plain: dict[str, Any], file: Path) -> dict[str, Any]:
-    try:
-        return _parts(plain)
-    except BadInput as problem:
-        why = str(problem).rstrip(".")
-        raise BadInput(f"{file} is not a classifier that can be used: {why}. {KIND.writer}") from None
 
 
 def _parts(plain: dict[str, Any]) -> dict[str, Any]:

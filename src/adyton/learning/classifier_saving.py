@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adyton.interrupts import deferred
-from adyton.learning.classifier_file import JSON, to_dict
+from adyton.learning.classifier_file import KIND, to_dict
 from adyton.release.saving import REPORT, attempt
 from adyton.release.staging import Place, replaced
 
 if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier
 
-REPLACEABLE = (JSON, REPORT)
+REPLACEABLE = (KIND.json, REPORT)
 """The files of a classifier: what may be overwritten by another one."""
 
 
@@ -42,6 +42,6 @@ def save(fitted: FittedClassifier, place: Place) -> SavedClassifier:
     """Write down what was paid for, and put it in place; interrupts wait until that is done."""
     with deferred():
         text = json.dumps(to_dict(fitted), indent=1, ensure_ascii=False, allow_nan=False)
-        (place.folder / JSON).write_text(text + "\n", encoding="utf-8")
+        (place.folder / KIND.json).write_text(text + "\n", encoding="utf-8")
         place.settle()
         return SavedClassifier(fitted, place)

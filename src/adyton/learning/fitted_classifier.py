@@ -129,7 +129,7 @@ class FittedClassifier:
         another classifier, which is replaced.
         """
         replaces = classifier_saving.REPLACEABLE if overwrite else ()
-        with staged(folder, replaces=replaces, ours=classifier_file.says_so) as place:
+        with staged(folder, replaces=replaces, ours=classifier_file.KIND.says_so) as place:
             problems = classifier_saving.save(self, place).finish()
         for problem in problems:
             warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)

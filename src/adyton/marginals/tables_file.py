@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 import os
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adyton.arrays import Integers
-from adyton.choice.checked_file import FileKind, digest_of
+from adyton.choice.checked_file import digest_of
 from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.registry import program_named
 from adyton.marginals.wanted import Wanted
 from adyton.messages import shorten
-from adyton.release.files import MANY, named_format
+from adyton.release.files import MANY
+from adyton.release.folder_kind import FolderKind
 from adyton.release.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
 from adyton.release.reading import read_misfits
 from adyton.release.receipt_reading import read_bought, read_receipt
@@ -30,14 +30,7 @@ from adyton.whole import SAFE
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
 
-JSON = MANY
-KIND = FileKind(
-    "adyton tables",
-    1,
-    "a release of tables",
-    f"Give the folder of a saved release of tables, or its {JSON}.",
-    "Take the file as it was written.",
-)
+KIND = FolderKind.of(MANY, "adyton tables", "a release of tables")
 
 _MOST_CELLS = 1 << 25
 """As many as the kernel counts at once."""
@@ -48,7 +41,7 @@ _MOST_ATTRIBUTES = 5
 def to_dict(release: TablesRelease, model: PairModel | None) -> dict[str, Any]:
     """All that was measured, and the model of it if there is one yet; with a digest."""
     body = {
-        **KIND.head,
+        **KIND.file.head,
         "task": release.task.to_dict(),
         "where": release.where,
         "schema": as_plain(release.schema.to_dict()),
@@ -69,24 +62,9 @@ def to_dict(release: TablesRelease, model: PairModel | None) -> dict[str, Any]:
     return {"digest": digest_of(body), **body}
 
 
-def says_so(path: Path) -> bool:
-    """Whether a folder, or a file, holds a release of tables by its own words."""
-    return named_format(path / JSON if path.is_dir() else path) == KIND.format
-
-
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The parts of the release in a folder or a file, by name."""
-    place = Path(path)
-    file = place / JSON if place.is_dir() else place
-    return KIND.read(file, lambda plain: _usable(plain, file))
-
-
-def _usable(plain: dict[str, Any], file: Path) -> dict[str, Any]:
-    try:
-        return _parts(plain)
-    except BadInput as problem:
-        why = str(problem).rstrip(".")
-        raise BadInput(f"{file} is not a release of tables that can be used: {why}. {KIND.writer}") from None
+    return KIND.read(path, _parts)
 
 
 def _parts(plain: dict[str, Any]) -> dict[str, Any]:

@@ -225,7 +225,7 @@ class TablesRelease(Released):
         *overwrite* the folder may hold another release of tables, which is replaced.
         """
         replaces = tables_saving.REPLACEABLE if overwrite else ()
-        with staged(folder, replaces=replaces, ours=tables_file.says_so) as place:
+        with staged(folder, replaces=replaces, ours=tables_file.KIND.says_so) as place:
             problems = tables_saving.save(self, place).finish()
         for problem in problems:
             warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)

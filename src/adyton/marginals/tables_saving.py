@@ -12,7 +12,7 @@ import numpy as np
 
 from adyton.interrupts import deferred
 from adyton.marginals.table_errors import how_got, table_errors, total_variation
-from adyton.marginals.tables_file import JSON, to_dict
+from adyton.marginals.tables_file import KIND, to_dict
 from adyton.release.one_table import Table
 from adyton.release.saving import CONFIDENCE, REPORT, attempt, write_table
 from adyton.release.staging import Place, replaced
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
 
 ERRORS = "errors.csv"
-REPLACEABLE = (JSON, ERRORS, REPORT, TABLES, f"{TABLES}/*.csv")
+REPLACEABLE = (KIND.json, ERRORS, REPORT, TABLES, f"{TABLES}/*.csv")
 """The files of a release of tables: what may be overwritten by another one."""
 
 
@@ -85,7 +85,7 @@ def save(release: TablesRelease, place: Place) -> SavedTables:
 
 def _write_json(release: TablesRelease, folder: Path, model: PairModel | None) -> None:
     text = json.dumps(to_dict(release, model), ensure_ascii=False, allow_nan=False)
-    with replaced(folder / JSON) as draft:
+    with replaced(folder / KIND.json) as draft:
         draft.write_text(text + "\n", encoding="utf-8")
 
 

@@ -18,6 +18,8 @@ MOST_CELLS = 1 << 22
 """How many cells a plan can have that looks at its answers cell by cell: minutes of work."""
 MOST_PLAIN_CELLS = 1 << 25
 """How many cells a plan can have that only adds noise and solves for the cells."""
+MOST_STRIPES = 1 << 12
+"""How many stripes are measured one after the other: each takes some hundredths of a second."""
 LARGEST_COEFFICIENT = 1 << 40
 STEPS_INSIDE = 24
 """How many transformations, one after the other, a plan may make."""

@@ -5,7 +5,8 @@ has Σ(v_i − μ)·x_i = 0, whatever the data: a mean for which that sum is far
 The q-quantile is in the first cell j with x_0 + … + x_j − q·Σx ≥ 0: a cell is ruled out if that sum is too far below 0,
 or if the one of the cell before it is too far above. Each mean and each cell is tested by itself, so that the true one
 is ruled out no more often than the tests are wrong: what is exact for the sums is exact for what is made of them. Where
-cells are wider than one number, the least and the greatest number of each are taken, to the safe side.
+cells are wider than one number, the least and the greatest number of each are taken, to the safe side. Where the counts
+do not tell that there are any rows, nothing is ruled out.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def sum_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
     found = bounds(queries)
     lower, upper = float(found.lower[0]) * step, float(found.upper[1]) * step
     lower = max(lower, 0.0) if numbers.least[0] >= 0 else lower
-    return Figure.within(float(numbers.middle @ counts), lower, upper, found, "sum")
+    return Figure.within(float(numbers.middle @ counts), lower, upper, found, "sum", numbers.form)
 
 
 def mean_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
@@ -52,7 +53,7 @@ def mean_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
     grid = np.union1d(np.linspace(lowest, highest, _STEPS), [value] if rows > 0 else [])
     possible, found = _possible_means(grid, numbers, bounds)
     if found.missing or not possible.any():
-        return _told(value, lowest, highest, found, "mean")
+        return _told(value, numbers, (lowest, highest), found, "mean")
     first, last = np.flatnonzero(possible)[[0, -1]]
     ends = [(grid[max(0, first - 1)], grid[first]), (grid[min(grid.size - 1, last + 1)], grid[last])]
     for _ in range(_ROUNDS - 1):  # the first of each pair is ruled out, or an end of the schema; the second is not
@@ -62,7 +63,7 @@ def mean_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
         ends = [
             (line[max(0, place - 1)], line[min(place, _STEPS - 1)]) for line, place in zip(lines, firsts, strict=True)
         ]
-    return _told(value, float(ends[0][0]), float(ends[1][0]), found, "mean")
+    return _told(value, numbers, (float(ends[0][0]), float(ends[1][0])), found, "mean")
 
 
 def quantile_of(counts: Reals, numbers: CellNumbers, part: Fraction, bounds: Bounds) -> Figure:
@@ -82,7 +83,8 @@ def quantile_of(counts: Reals, numbers: CellNumbers, part: Fraction, bounds: Bou
     possible = np.flatnonzero(~low & ~np.append(False, high[:-1]))
     first, last = (possible[0], possible[-1]) if possible.size else (0, ends.size - 1)
     start = ends[first - 1] + 1 if first else 0
-    return _told(value, float(numbers.least[start]), float(numbers.greatest[ends[last]]), found, what)
+    limits = float(numbers.least[start]), float(numbers.greatest[ends[last]])
+    return _told(value, numbers, limits, found, what)
 
 
 def cumulated(counts: Reals) -> Reals:
@@ -94,10 +96,12 @@ def cumulated(counts: Reals) -> Reals:
     return np.maximum(0.0, isotonic(np.cumsum(counts)))
 
 
-def _told(value: float, lower: float, upper: float, found: Interval, what: str) -> Figure:
-    made = Figure.within(value, lower, upper, found, what)
-    if math.isnan(value):
-        made.note = f"{NO_ROWS} {made.note}".rstrip()
+def _told(value: float, numbers: CellNumbers, ends: tuple[float, float], found: Interval, what: str) -> Figure:
+    """A figure between these ends; anywhere in the schema's bounds where there are no rows to be seen."""
+    if not math.isnan(value):
+        return Figure.within(value, *ends, found, what, numbers.form)
+    made = Figure.within(value, float(numbers.least[0]), float(numbers.greatest[-1]), found, what, numbers.form)
+    made.note = f"{NO_ROWS} {made.note}".rstrip()
     return made
 
 

@@ -62,9 +62,7 @@ def _panel(release: TablesRelease, anchor: str, pair: tuple[str, str]) -> Panel:
     words = " × ".join(pair)
     picture = heat_map(
         shown,
-        names=pair,
-        ticks=(axes[0].ticks(6), axes[1].ticks(8, whole=True)),
-        upwards=axes[1].ordered,
+        *axes,
         title=f"The table of {words}",
         description=f"{shown.size} squares, the largest count is {shown.max():,.0f}",
         unit="rows",

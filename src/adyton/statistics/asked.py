@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ class Asked:
     @classmethod
     def of(cls, task: NumbersTask, schema: Schema) -> Asked:
         """For a table with this schema; an error if it does not fit."""
-        return cls(task, task.select(schema))
+        selected = task.select(schema)
+        return cls(replace(task, by=selected.names[:-1]), selected)  # with both axes for a point
 
     @property
     def attribute(self) -> Integer | Numeric:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adyton.choice.checked_file import FileKind, digest_of
+from adyton.choice.checked_file import digest_of
 from adyton.errors import BadInput
 from adyton.exact import as_number
-from adyton.release.files import named_format
+from adyton.release.folder_kind import FolderKind
 from adyton.release.plain_values import as_amount, as_plain, as_text, of_kind, part_of
 from adyton.release.reading import read_misfits
 from adyton.release.receipt_reading import read_receipt
@@ -22,20 +21,13 @@ from adyton.tasks import NumbersTask, task_from_dict
 if TYPE_CHECKING:
     from adyton.statistics.numbers_release import NumbersRelease
 
-JSON = "numbers.json"
-KIND = FileKind(
-    "adyton numbers",
-    1,
-    "a release of numbers",
-    f"Give the folder of a saved release of numbers, or its {JSON}.",
-    "Take the file as it was written.",
-)
+KIND = FolderKind.of("numbers.json", "adyton numbers", "a release of numbers")
 
 
 def to_dict(release: NumbersRelease) -> dict[str, Any]:
     """All that was measured, with a digest: everything else follows from it."""
     body = {
-        **KIND.head,
+        **KIND.file.head,
         "task": release.task.to_dict(),
         "where": release.where,
         "schema": as_plain(release.schema.to_dict()),
@@ -50,24 +42,9 @@ def to_dict(release: NumbersRelease) -> dict[str, Any]:
     return {"digest": digest_of(body), **body}
 
 
-def says_so(path: Path) -> bool:
-    """Whether a folder, or a file, holds a release of numbers by its own words."""
-    return named_format(path / JSON if path.is_dir() else path) == KIND.format
-
-
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The parts of the release in a folder or a file, by name."""
-    place = Path(path)
-    file = place / JSON if place.is_dir() else place
-    return KIND.read(file, lambda plain: _usable(plain, file))
-
-
-def _usable(plain: dict[str, Any], file: Path) -> dict[str, Any]:
-    try:
-        return _parts(plain)
-    except BadInput as problem:
-        why = str(problem).rstrip(".")
-        raise BadInput(f"{file} is not a release of numbers that can be used: {why}. {KIND.writer}") from None
+    return KIND.read(path, _parts)
 
 
 def _parts(plain: dict[str, Any]) -> dict[str, Any]:

@@ -145,7 +145,7 @@ class NumbersRelease:
         With *overwrite* the folder may hold another release of numbers, which is replaced.
         """
         replaces = numbers_saving.REPLACEABLE if overwrite else ()
-        with staged(folder, replaces=replaces, ours=numbers_file.says_so) as place:
+        with staged(folder, replaces=replaces, ours=numbers_file.KIND.says_so) as place:
             problems = numbers_saving.save(self, place).finish()
         for problem in problems:
             warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from adyton.interrupts import deferred
 from adyton.release.saving import REPORT, attempt, write_table
 from adyton.release.staging import Place, replaced
-from adyton.statistics.numbers_file import JSON, to_dict
+from adyton.statistics.numbers_file import KIND, to_dict
 
 if TYPE_CHECKING:
     from adyton.statistics.numbers_release import NumbersRelease
 
 CSV = "numbers.csv"
-REPLACEABLE = (JSON, CSV, REPORT)
+REPLACEABLE = (KIND.json, CSV, REPORT)
 """The files of a release of numbers: what may be overwritten by another one."""
 
 
@@ -49,7 +49,7 @@ def save(release: NumbersRelease, place: Place) -> SavedNumbers:
     """Write down what was paid for, and put it in place; interrupts wait until that is done."""
     with deferred():
         text = json.dumps(to_dict(release), ensure_ascii=False, allow_nan=False)
-        (place.folder / JSON).write_text(text + "\n", encoding="utf-8")
+        (place.folder / KIND.json).write_text(text + "\n", encoding="utf-8")
         place.settle()
         return SavedNumbers(release, place)
 

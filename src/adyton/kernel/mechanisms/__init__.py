@@ -14,6 +14,7 @@ from adyton.kernel.mechanisms.dyadic_partition import DyadicPartition as DyadicP
 from adyton.kernel.mechanisms.mean_distance import MeanDistance as MeanDistance
 from adyton.kernel.mechanisms.measure_tables import MeasureTables as MeasureTables
 from adyton.kernel.mechanisms.median_cell import MedianCell as MedianCell
+from adyton.kernel.mechanisms.nested_quantiles import NestedQuantiles as NestedQuantiles
 from adyton.kernel.mechanisms.noisy_count import NoisyCount as NoisyCount
 from adyton.kernel.mechanisms.non_zeros import NonZeros as NonZeros
 from adyton.kernel.mechanisms.pair_choice import PairChoice as PairChoice
@@ -40,6 +41,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     WorstApproximated,
     MedianCell,
     QuantileCells,
+    NestedQuantiles,
     Bisections,
     BucketBoundaries,
     NonZeros,

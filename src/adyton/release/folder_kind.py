@@ -1,0 +1,48 @@
+"""A kind of folders: one JSON file in each holds all that was paid for, and everything else follows from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adyton.choice.checked_file import FileKind
+from adyton.errors import BadInput
+from adyton.release.files import named_format
+
+
+@dataclass(frozen=True)
+class FolderKind:
+    """Folders with one JSON file of a kind, such as those of “a release of numbers”."""
+
+    json: str
+    """The name of the file."""
+    file: FileKind
+
+    @classmethod
+    def of(cls, json: str, mark: str, holds: str) -> FolderKind:
+        """The first version of what a folder holds."""
+        writer = f"Give the folder of {holds.replace('a ', 'a saved ', 1)}, or its {json}."
+        return cls(json, FileKind(mark, 1, holds, writer, "Take the file as it was written."))
+
+    def says_so(self, path: Path) -> bool:
+        """Whether a folder, or a file, holds such a thing by its own words."""
+        return named_format(self._inside(path)) == self.file.format
+
+    def read(self, path: str | os.PathLike[str], parts: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+        """What *parts* makes of the JSON file of a folder, or of the file itself; what is wrong is one sentence."""
+        file = self._inside(Path(path))
+
+        def usable(plain: dict[str, Any]) -> dict[str, Any]:
+            try:
+                return parts(plain)
+            except BadInput as problem:
+                why = str(problem).rstrip(".")
+                raise BadInput(f"{file} is not {self.file.holds} that can be used: {why}. {self.file.writer}") from None
+
+        return self.file.read(file, usable)
+
+    def _inside(self, path: Path) -> Path:
+        return path / self.json if path.is_dir() else path
