@@ -27,13 +27,18 @@ Question = Callable[[TableSource], None]
 
 
 def _histogram(vector: VectorSource) -> None:
-    """Every cell, at the same cost whatever one row can change."""
-    vector.measure(Identity(vector.shape), EPSILON / vector.stability)
+    vector.measure(Identity(vector.shape), EPSILON)
+
+
+def _added(vector: VectorSource, rows: TableSource) -> None:
+    """At the cost of a count, whatever one row can change."""
+    vector.measure(Identity(vector.shape), EPSILON * rows.stability / vector.stability)
 
 
 def _counts(root: TableSource) -> None:
     root.count(EPSILON)
     root.where("age >= 2").count(EPSILON)
+    _histogram(root.misfits(["age", "smoker"]))
 
 
 def _split(root: TableSource) -> None:
@@ -46,7 +51,6 @@ def _split(root: TableSource) -> None:
 def _vectors(root: TableSource) -> None:
     _histogram(root.vectorize())
     _histogram(root.select("age", "sex").coarsen(coarsened(root.schema.select(["age", "sex"]), 3)).vectorize())
-    _histogram(root.misfits(["age", "smoker"]))
 
 
 def _marginals(root: TableSource) -> None:
@@ -68,11 +72,11 @@ def _learners(root: TableSource) -> None:
 
 def _sums(root: TableSource) -> None:
     """Of the same rows, of some, and of parts."""
-    _histogram(root.sums("pay"))
-    _histogram(root.where("sex = 'F'").sums("age", ["smoker"]))
-    _histogram(root.shares("pay", ["sex"], degree=2))
+    _added(root.sums("pay"), root)
+    _added(root.where("sex = 'F'").sums("age", ["smoker"]), root)
+    _added(root.shares("pay", ["sex"], degree=2), root)
     for part in root.split("age", Partition([0, 0, 1, 1, 1, 1])):
-        _histogram(part.shares("pay"))
+        _added(part.shares("pay"), part)
 
 
 def _statistics(root: TableSource) -> None:

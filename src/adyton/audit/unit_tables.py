@@ -15,7 +15,7 @@ import numpy as np
 
 from adyton.audit.unit_programs import ATTRIBUTES
 
-SIZES = {"heavy": 530, "Heavy": 19, "07": 14, "7": 9, "e": 3, "f": 1, "": 61}
+SIZES = {"heavy": 530, "Heavy": 14, "07": 5, "7": 19, "e": 9, "f": 1, "": 61}
 """How many rows each person has; the last are rows without a person."""
 SPELLINGS = {"heavy": ("heavy", " heavy", "heavy  "), "": ("", "  ")}
 NAMES = ("person", *ATTRIBUTES)
@@ -25,7 +25,7 @@ _EVERYBODY = tuple(SIZES)
 
 def people() -> list[Row]:
     """The rows of everybody, in no order."""
-    random = np.random.default_rng(18)
+    random = np.random.default_rng(19)
     rows: list[Row] = []
     for person, size in SIZES.items():
         for _ in range(size):
@@ -48,9 +48,9 @@ def stored(path: Path, kind: str, rows: Sequence[Row]) -> Any:
 def _spelled(rows: Sequence[Row]) -> list[Row]:
     """With the names of people in all their spellings."""
     written: list[Row] = []
-    for place, row in enumerate(rows):
-        ways = SPELLINGS.get(row[0], (row[0],))
-        written.append((ways[place % len(ways)], *row[1:]))
+    for place, (person, age, sex, smoker, pay) in enumerate(rows):
+        ways = SPELLINGS.get(person, (person,))
+        written.append((ways[place % len(ways)], age, sex, smoker, pay))
     return written
 
 
