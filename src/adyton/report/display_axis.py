@@ -15,7 +15,12 @@ from adyton.schema import Integer, Latitude, Longitude, Numeric
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.times import Times
 
-_JOINS = {"hour": (1, 2, 3, 6, 12, 24, 168), "day": (1, 7, 14, 28), "week": (1, 2, 4, 13, 26, 52), "month": (1, 3, 6, 12)}
+_JOINS = {
+    "hour": (1, 2, 3, 6, 12, 24, 168),
+    "day": (1, 7, 14, 28),
+    "week": (1, 2, 4, 13, 26, 52),
+    "month": (1, 3, 6, 12),
+}
 """How many cells of a period are joined, so that what they make is a period, too."""
 _ROUND = (1, 2, 5)
 

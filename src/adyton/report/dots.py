@@ -35,7 +35,9 @@ def dots(
     names, left, above = names_of(labels, width)
     figures = [figure(float(value)) for value in table[:, 0]] if columns == 1 else []
     right = svg.width_of(figures) + 14 if figures else 10.0
-    low, high = reach([float(one) for part in (table, low_of, high_of) if part is not None for one in part.ravel()], False)
+    low, high = reach(
+        [float(one) for part in (table, low_of, high_of) if part is not None for one in part.ravel()], False
+    )
     top = _KEYS if series else 2.0
     deep = [max(1, len(lines)) * svg.LINE + (26 if above else 13) for lines in names]
     tops = [top + sum(deep[:place]) for place in range(len(names))]

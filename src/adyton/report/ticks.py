@@ -71,7 +71,9 @@ def side_by_side(ticks: Ticks, x: Callable[[float], float], edges: tuple[float, 
         middle = min(max(x(place), edges[0] + half), edges[1] - half)
         marks.append((x(place), middle, words))
     spans = [(middle - svg.length(words) / 2, middle + svg.length(words) / 2) for _, middle, words in marks]
-    if any(left[1] + GAP > right[0] for left, right in pairwise(spans)) or any(low < edges[0] - 0.1 for low, _ in spans):
+    if any(left[1] + GAP > right[0] for left, right in pairwise(spans)) or any(
+        low < edges[0] - 0.1 for low, _ in spans
+    ):
         return None
     return Row(tuple(marks))
 

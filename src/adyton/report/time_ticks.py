@@ -29,7 +29,9 @@ def time_ticks(times: Times, count: int) -> list[tuple[float, str]]:
     period, every = next(
         (one for one in _STEPS[_finest(times) :] if (last - first) / (_SECONDS[one[0]] * one[1]) <= count), _STEPS[-1]
     )
-    numbers = [one for one in range(number_of(period, first), number_of(period, last) + 1) if _falls(one, period, every)]
+    numbers = [
+        one for one in range(number_of(period, first), number_of(period, last) + 1) if _falls(one, period, every)
+    ]
     moments = [max(first, start_of(period, one)) for one in numbers if start_of(period, one) >= first or every == 1]
     if not moments:
         moments = [first]
