@@ -38,16 +38,6 @@ def moment_errors(asked: Asked, places: Reals, squares: Reals, epsilon: float) -
     }
 
 
-def mean_error_range(places: Reals) -> tuple[float, float]:
-    """The error of a mean in the middle and at a bound, in times what is told.
-
-    >>> [round(one, 2) for one in mean_error_range(np.array([0.0, 1.0]))]
-    [0.84, 1.19]
-    """
-    least, most = (float(np.sqrt(((places - at) ** 2).sum())) for at in (0.5, 0.0))
-    return math.sqrt(least / most), math.sqrt(most / least)
-
-
 @functools.lru_cache(maxsize=4096)
 def _of_small_groups(rows: float) -> float:
     """The error of a mean of so many rows, in scales of noise, in times what it would be if noise were small.

@@ -20,7 +20,6 @@ from adyton.kernel.mechanisms.non_zeros import NonZeros as NonZeros
 from adyton.kernel.mechanisms.pair_choice import PairChoice as PairChoice
 from adyton.kernel.mechanisms.parent_choice import ParentChoice as ParentChoice
 from adyton.kernel.mechanisms.partitionality import Partitionality as Partitionality
-from adyton.kernel.mechanisms.quantile_cells import QuantileCells as QuantileCells
 from adyton.kernel.mechanisms.resolution import Resolution as Resolution
 from adyton.kernel.mechanisms.selection import Selection as Selection
 from adyton.kernel.mechanisms.split_choice import SplitChoice as SplitChoice
@@ -40,7 +39,6 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Resolution,
     WorstApproximated,
     MedianCell,
-    QuantileCells,
     NestedQuantiles,
     Bisections,
     BucketBoundaries,

@@ -136,7 +136,8 @@ JUDGED = (
         "adult", _ADULT, "age", Integer(17, 90, outside="clamp"), (_adult("occupation"), _levels("sex", "Female Male"))
     ),
 )
-"""On these the product is measured; nothing in it was fitted to them."""
+"""On these the product is measured. No constant was fitted to them; which score chooses quantiles was settled with
+them in view."""
 FRESH = (
     NumbersCase(
         "cps",
