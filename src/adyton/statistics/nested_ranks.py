@@ -50,7 +50,7 @@ def rank_error(part: Fraction, scales: Reals, rows: int | None = None, cells: in
     >>> round(rank_error(Fraction(1, 2), np.array([10.0])), 1)
     14.1
     >>> round(rank_error(Fraction(1, 2), np.array([10.0]), 1000, 100), 1)
-    4.5
+    6.8
     """
     spread = float(np.sqrt(2 * (scales**2).sum()))
     if rows is None:
