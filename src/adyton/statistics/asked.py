@@ -59,8 +59,12 @@ class Asked:
     @cached_property
     def middles(self) -> Reals:
         """The middle of each cell of numbers; a cell of a single number is that number."""
-        last = 1 if isinstance(self.attribute, Integer) else 0
-        return np.asarray((self.edges[:-1] + self.edges[1:] - last) / 2)
+        return np.asarray((self.edges[:-1] + self.edges[1:] - self.gap) / 2)
+
+    @property
+    def gap(self) -> int:
+        """From the last number of a cell to the first of the next: whole numbers have nothing between them."""
+        return 1 if isinstance(self.attribute, Integer) else 0
 
     @cached_property
     def edges(self) -> Reals:

@@ -43,7 +43,8 @@ def chosen_figures(
         cells = chosen[:, place].astype(np.int64)
         far = FAR * float(radius(scales, confidence))
         low, high = _around(asked, cells, counted, far, float(part))
-        found.append(_figures(part, asked.middles[cells], low, high, float(np.sqrt(2 * (scales**2).sum())) / far))
+        of_bounds = float(np.sqrt(2 * (scales**2).sum())) / far
+        found.append(_figures(part, asked.middles[cells], low, high, of_bounds, asked.gap))
     return found
 
 
@@ -113,7 +114,7 @@ def curve_figures(asked: Asked, counts: Reals, off: float, confidence: float) ->
         target = float(part) * total
         cells = [_cell_at(rising, target + shift) for shift in (0.0, -times * off, times * off)]
         value, edges = asked.middles[cells[0]], asked.edges
-        found.append(_figures(part, value, edges[cells[1]], edges[cells[2] + 1], 1 / times))
+        found.append(_figures(part, value, edges[cells[1]], edges[cells[2] + 1], 1 / times, asked.gap))
     return found
 
 
@@ -122,9 +123,9 @@ def _cell_at(upto: Reals, target: Reals) -> IntegerArray:
     return np.asarray(np.minimum((upto < target[:, None]).sum(axis=1), upto.shape[1] - 1))
 
 
-def _figures(part: Fraction, value: Reals, low: Reals, high: Reals, of_bounds: float) -> Figures:
-    """The standard error is a public part of the width of the bounds."""
-    return Figures(quantile_name(part), value, low, high, (high - low) / 2 * of_bounds, "approximate")
+def _figures(part: Fraction, value: Reals, low: Reals, high: Reals, of_bounds: float, gap: int) -> Figures:
+    """From where cells begin and end. The standard error is a public part of the width of the bounds."""
+    return Figures(quantile_name(part), value, low, high - gap, (high - low) / 2 * of_bounds, "approximate")
 
 
 def names_of(parts: Sequence[Fraction]) -> tuple[str, ...]:
