@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton.denoising import change_points as chain
+from adyton.denoising import chain_fit as chain
 from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.intensities import intensities
@@ -96,7 +96,7 @@ def test_edge_agrees_with_a_dense_chain(cells, steps):
     opening = np.where(clear, 0.5 / clear.sum(), 0.5 * table.base / table.base[~clear].sum())
     restarts = np.array([0, *(0.5 / i for i in range(2, cells + 1))])
     bins, likelihood, moment = table.seen(SHORT[:cells])
-    (estimate,), _ = chain._fitted(bins, likelihood, [moment], table, steps, edge=True)
+    (estimate,), _ = chain.fitted(bins, likelihood, [moment], table, steps, edge=True)
     dense = dense_fit(SHORT[:cells], 1.0, steps, opening, restarts, 0.1)
     assert estimate == pytest.approx(dense, rel=1e-8, abs=1e-10)
 
@@ -104,7 +104,7 @@ def test_edge_agrees_with_a_dense_chain(cells, steps):
 @pytest.mark.parametrize("steps", [1, 5])
 def test_without_an_edge_all_cells_move_alike(steps):
     bins, likelihood, moment = intensities(1.0).seen(SHORT)
-    (estimate,), _ = chain._fitted(bins, likelihood, [moment], intensities(1.0), steps)
+    (estimate,), _ = chain.fitted(bins, likelihood, [moment], intensities(1.0), steps)
     dense = dense_fit(SHORT, 1.0, steps, None, np.zeros(SHORT.size), 0.5)
     assert estimate == pytest.approx(dense, rel=1e-8, abs=1e-10)
 
@@ -156,7 +156,7 @@ def test_posterior_means_are_those_of_a_dense_chain():
     noisy = np.array([0.0, 1, 0, 9, 12, 70, 11, 2, -1])
     table = intensities(1.0)
     bins, likelihood, moment = table.seen(noisy)
-    (estimate,), weight = chain._fitted(bins, likelihood, [moment], table, 0)
+    (estimate,), weight = chain.fitted(bins, likelihood, [moment], table, 0)
     shares = first_shares(likelihood.shape[0], SCATTERED, SPIKES)
     evidence = blended(likelihood, table.kind, shares, table.base)
     means = blended(moment, table.kind, shares, table.base) / evidence
@@ -184,7 +184,7 @@ def test_em_raises_the_likelihood():
     noisy = random.poisson(stairs(random, 2048, 6)) + laplace(random, 1.0, 2048)
     table = intensities(1.0)
     bins, likelihood, moment = table.seen(noisy)
-    fits = [np.log(chain._fitted(bins, likelihood, [moment], table, steps)[1]).sum() for steps in (0, 3, 20)]
+    fits = [np.log(chain.fitted(bins, likelihood, [moment], table, steps)[1]).sum() for steps in (0, 3, 20)]
     assert fits[0] < fits[1] - 10 < fits[2] - 10
 
 
@@ -194,10 +194,10 @@ def test_blocks_change_nothing(monkeypatch, edge):
     noisy = random.poisson(stairs(random, 256, 9)) + laplace(random, 1.0, 256)
     table = intensities(1.0)
     bins, likelihood, moment = table.seen(noisy)
-    whole = chain._fitted(bins, likelihood, [moment], table, 4, edge)
+    whole = chain.fitted(bins, likelihood, [moment], table, 4, edge)
     for block in (1, 60, 64, 255):
         monkeypatch.setattr(chain, "BLOCK", block)
-        parts = chain._fitted(bins, likelihood, [moment], table, 4, edge)
+        parts = chain.fitted(bins, likelihood, [moment], table, 4, edge)
         assert parts[0] == pytest.approx(whole[0], rel=1e-9)
         assert parts[1] == pytest.approx(whole[1], rel=1e-9)
 
