@@ -1,0 +1,156 @@
+"""One point of :mod:`adyton.lab.bench.scale`, measured in a process of its own: seconds, and the memory it takes.
+
+All rows are made up inside the engine, and all counts from a seed. Nothing here is private.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from adyton.arrays import Integers
+from adyton.lab.bench.vectorize import peak_memory
+
+LEVELS = 100_000
+"""The cells that rows fall into."""
+_SIDE = 32
+_ROWS = "select cast((i * 7919 + i % 8191 * 31) % {levels} as integer) as value from range({rows}) made(i)"
+_PAIRED = "select {columns} from range({rows}) made(i)"
+_EPSILON = "0.1"
+_NEIGHBOURS = 64
+
+
+def probe(what: str, name: str, size: int) -> None:
+    """Measure, and print the figures as JSON."""
+    work = _WORK[what](name, size)
+    before, begun, used = peak_memory(), time.perf_counter(), time.process_time()
+    extra = work()
+    found = {
+        "seconds": time.perf_counter() - begun,
+        "processor_seconds": time.process_time() - used,
+        "megabytes": peak_memory() - before,
+    }
+    sys.stdout.write(json.dumps(found | extra))
+
+
+def _rows(name: str, rows: int) -> Callable[[], dict[str, float]]:
+    """A histogram of rows that the engine makes up as it counts, beside the same question in plain SQL."""
+    import duckdb
+    import ibis
+
+    import adyton as ad
+
+    query = _ROWS.format(levels=LEVELS, rows=rows)
+    bare = f"select value, count(*) as number from ({query}) group by value"
+    schema = ad.Schema({"value": ad.Integer(0, LEVELS - 1)})
+    engine, connection = ibis.duckdb.connect(), duckdb.connect()
+    connection.execute("set enable_progress_bar = false")
+
+    def release(number: int) -> None:
+        table = engine.sql(_ROWS.format(levels=LEVELS, rows=number))
+        with ad.Session(table, schema=schema, epsilon=1, dataset="made up") as session:
+            session.release(ad.Histogram("value"), epsilon=_EPSILON, algorithm=name)
+
+    def work() -> dict[str, float]:
+        begun, used = time.perf_counter(), time.process_time()
+        release(rows)
+        found = {"seconds": time.perf_counter() - begun, "processor_seconds": time.process_time() - used}
+        used = time.process_time()
+        connection.sql(bare).to_arrow_table()
+        return found | {"processor_seconds_of_the_query": time.process_time() - used}
+
+    release(10)  # what is loaded and compiled once is no part of the figures
+    return work
+
+
+def _cells(name: str, cells: int) -> Callable[[], dict[str, float]]:
+    """A plan on a vector of so many cells, with exact noise, for all prefix sums."""
+    from adyton.kernel.kernel import Kernel
+    from adyton.plans import plan_named
+    from adyton.queries import Prefix
+
+    plan = plan_named(name)
+
+    def work(counts: Integers) -> dict[str, float]:
+        plan.estimate(Kernel.on_vector(counts, epsilon=1).root, Prefix(counts.size), _EPSILON)
+        return {}
+
+    work(made_up(1 << 15))
+    counts = made_up(cells)
+    return lambda: work(counts)
+
+
+def made_up(cells: int) -> Integers:
+    """Counts of about three rows a cell, alike among neighbours, of skewed heights."""
+    random = np.random.default_rng(cells)
+    levels = random.gamma(0.3, 10, -(-cells // _NEIGHBOURS))
+    return random.poisson(np.repeat(levels, _NEIGHBOURS)[:cells]).astype(np.int64)
+
+
+def _attributes(name: str, attributes: int) -> Callable[[], dict[str, float]]:
+    """All pair tables of so many attributes of 32 levels, over a million rows."""
+    import ibis
+
+    import adyton as ad
+
+    names = [f"x{place}" for place in range(attributes)]
+    columns = ", ".join(f"cast(hash(i * 64 + {place}) % {_SIDE} as integer) as x{place}" for place in range(attributes))
+    schema = ad.Schema({one: ad.Integer(0, _SIDE - 1) for one in names})
+    engine = ibis.duckdb.connect()
+
+    def work(rows: int) -> dict[str, float]:
+        table = engine.sql(_PAIRED.format(columns=columns, rows=rows))
+        with ad.Session(table, schema=schema, epsilon=1, dataset="made up") as session:
+            session.release(ad.Marginals(way=2), epsilon=_EPSILON, algorithm=name)
+        return {}
+
+    work(10)
+    return lambda: work(1_000_000)
+
+
+def _queries(name: str, queries: int) -> Callable[[], dict[str, float]]:
+    """A plan for so many random ranges over 65,536 cells, and their answers."""
+    from adyton.kernel.kernel import Kernel
+    from adyton.plans import plan_named
+    from adyton.queries.random_ranges import RandomRanges
+
+    counts, plan = made_up(1 << 16), plan_named(name)
+
+    def work(number: int) -> dict[str, float]:
+        asked = RandomRanges(counts.size, number, seed=1)
+        asked @ plan.estimate(Kernel.on_vector(counts, epsilon=1).root, asked, _EPSILON)
+        return {}
+
+    work(10)
+    return lambda: work(queries)
+
+
+def _workers(name: str, workers: int) -> Callable[[], dict[str, float]]:
+    """Experiments on made-up shapes, by so many processes."""
+    from adyton.lab.corpus import made_up_corpus
+    from adyton.lab.executors import Processes
+    from adyton.lab.experiments import Experiments
+    from adyton.lab.inputs import grid
+
+    shapes = made_up_corpus(1)[:4]
+
+    def work(sides: list[int], executor: Processes) -> dict[str, float]:
+        inputs = grid(shapes, sides, [1_000, 100_000])
+        Experiments().measure(inputs, [name], ["prefix"], trials=10, executor=executor)
+        return {}
+
+    work([512], Processes(1))
+    return lambda: work([1024, 2048, 4096], Processes(workers))
+
+
+_WORK: dict[str, Callable[[str, int], Callable[[], dict[str, float]]]] = {
+    "rows": _rows,
+    "cells": _cells,
+    "attributes": _attributes,
+    "queries": _queries,
+    "workers": _workers,
+}
