@@ -5,10 +5,15 @@ All rows are made up inside the engine, and all counts from a seed. Nothing here
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +25,7 @@ LEVELS = 100_000
 _SIDE = 32
 _ROWS = "select cast((i * 7919 + i % 8191 * 31) % {levels} as integer) as value from range({rows}) made(i)"
 _PAIRED = "select {columns} from range({rows}) made(i)"
+_MAKE = "import sys, duckdb; duckdb.connect(sys.argv[1]).execute(f'create table made as {sys.argv[2]}').close()"
 _EPSILON = "0.1"
 _NEIGHBOURS = 64
 
@@ -38,33 +44,42 @@ def probe(what: str, name: str, size: int) -> None:
 
 
 def _rows(name: str, rows: int) -> Callable[[], dict[str, float]]:
-    """A histogram of rows that the engine makes up as it counts, beside the same question in plain SQL."""
+    """A histogram of rows that the engine made up, beside the same question in plain SQL."""
     import duckdb
-    import ibis
 
     import adyton as ad
 
-    query = _ROWS.format(levels=LEVELS, rows=rows)
-    bare = f"select value, count(*) as number from ({query}) group by value"
     schema = ad.Schema({"value": ad.Integer(0, LEVELS - 1)})
-    engine, connection = ibis.duckdb.connect(), duckdb.connect()
-    connection.execute("set enable_progress_bar = false")
+    many, few = (_stored(_ROWS.format(levels=LEVELS, rows=number)) for number in (rows, 10))
 
-    def release(number: int) -> None:
-        table = engine.sql(_ROWS.format(levels=LEVELS, rows=number))
-        with ad.Session(table, schema=schema, epsilon=1, dataset="made up") as session:
+    def release(path: Path) -> None:
+        with ad.Session(path, schema=schema, epsilon=1, dataset="made up") as session:
             session.release(ad.Histogram("value"), epsilon=_EPSILON, algorithm=name)
 
     def work() -> dict[str, float]:
         begun, used = time.perf_counter(), time.process_time()
-        release(rows)
+        release(many)
         found = {"seconds": time.perf_counter() - begun, "processor_seconds": time.process_time() - used}
-        used = time.process_time()
-        connection.sql(bare).to_arrow_table()
-        return found | {"processor_seconds_of_the_query": time.process_time() - used}
+        return found | {"megabytes": peak_memory() - before, "processor_seconds_of_the_query": bare()}
 
-    release(10)  # what is loaded and compiled once is no part of the figures
+    def bare() -> float:
+        with duckdb.connect(str(many), read_only=True) as connection:
+            connection.execute("set enable_progress_bar = false")
+            used = time.process_time()
+            connection.sql("select value, count(*) as number from made group by value").fetchnumpy()
+            return time.process_time() - used
+
+    release(few)  # what is loaded and compiled once is no part of the figures
+    before = peak_memory()
     return work
+
+
+def _stored(query: str) -> Path:
+    """A DuckDB file with a table of rows that were made up inside the engine, in a process of its own."""
+    path = Path(tempfile.mkdtemp(prefix="adyton-scale-"), "made.duckdb")
+    atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
+    subprocess.run([sys.executable, "-c", _MAKE, str(path), query], check=True)
+    return path
 
 
 def _cells(name: str, cells: int) -> Callable[[], dict[str, float]]:
@@ -93,23 +108,20 @@ def made_up(cells: int) -> Integers:
 
 def _attributes(name: str, attributes: int) -> Callable[[], dict[str, float]]:
     """All pair tables of so many attributes of 32 levels, over a million rows."""
-    import ibis
-
     import adyton as ad
 
     names = [f"x{place}" for place in range(attributes)]
     columns = ", ".join(f"cast(hash(i * 64 + {place}) % {_SIDE} as integer) as x{place}" for place in range(attributes))
     schema = ad.Schema({one: ad.Integer(0, _SIDE - 1) for one in names})
-    engine = ibis.duckdb.connect()
+    few, many = (_stored(_PAIRED.format(columns=columns, rows=rows)) for rows in (10, 1_000_000))
 
-    def work(rows: int) -> dict[str, float]:
-        table = engine.sql(_PAIRED.format(columns=columns, rows=rows))
-        with ad.Session(table, schema=schema, epsilon=1, dataset="made up") as session:
+    def work(path: Path) -> dict[str, float]:
+        with ad.Session(path, schema=schema, epsilon=1, dataset="made up") as session:
             session.release(ad.Marginals(way=2), epsilon=_EPSILON, algorithm=name)
         return {}
 
-    work(10)
-    return lambda: work(1_000_000)
+    work(few)
+    return lambda: work(many)
 
 
 def _queries(name: str, queries: int) -> Callable[[], dict[str, float]]:
