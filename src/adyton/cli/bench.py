@@ -115,7 +115,8 @@ def _write_plots(records: list[dict[str, Any]], folder: Path) -> None:
 
     found = [Growth(**record) for record in records]
     for grows in dict.fromkeys(one.grows for one in found):
-        (folder / f"scale-{grows}.svg").write_text(plot(found, grows), encoding="utf-8")
+        measure = "seconds" if grows == "workers" else "processor_seconds"
+        (folder / f"scale-{grows}.svg").write_text(plot(found, grows, measure), encoding="utf-8")
     (folder / "scale-memory.svg").write_text(plot(found, "cells", "megabytes"), encoding="utf-8")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,8 @@ RESTARTS = 0.5
 """At an edge: cell i, counted from 1, starts afresh with chance RESTARTS/i whatever the others do."""
 BLOCK = 1 << 14
 """Cells whose forward vectors are kept at once; longer chains keep one vector a block and go forward again."""
+_Block: TypeAlias = tuple[Integers, Reals, Reals, Reals, Reals, Reals, Reals, Reals]
+"""What all loops take of a block: bins, restarts, evidence, chances, rates, and room for rows, sizes and more."""
 LEARNT = 1 << 20
 """From how many cells rates are learnt: longer chains learn from as many, in blocks that lie evenly spread."""
 
@@ -119,7 +122,7 @@ class _Passes:
     def _evidence(self, law: _Law) -> Reals:
         return blended(self._likelihood, self._table.kind, law.shares, law.spikes)
 
-    def _backwards(self, law: _Law, evidence: Reals) -> Iterator[tuple[slice, tuple[Reals, ...]]]:
+    def _backwards(self, law: _Law, evidence: Reals) -> Iterator[tuple[slice, _Block]]:
         """The blocks from the last to the first, with what the loops take of each; its forward vectors are there."""
         rows, sizes, starts = self._rows, self._sizes, range(0, self._bins.size, BLOCK)
         stay = np.full(self._table.base.size, 1 - law.change - law.drifting)
@@ -127,7 +130,7 @@ class _Passes:
         rates = np.array([law.drifting / 2, law.change])
         moves = (evidence, np.stack([stay, law.arrivals]), rates, rows, sizes, self._spare)
         places = [slice(start, start + BLOCK) for start in starts]
-        blocks = [(self._bins[place], self._restarts[place], *moves) for place in places]
+        blocks: list[_Block] = [(self._bins[place], self._restarts[place], *moves) for place in places]
         first = law.arrivals if self._opening is None else self._opening  # before the first cell: a fresh start
         marks = [(np.append(first, 0.0), 1.0)]  # what comes before a block
         for block in blocks:

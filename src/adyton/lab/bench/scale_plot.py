@@ -13,7 +13,7 @@ _COLOURS = ("#0b7285", "#c2410c", "#6d28d9", "#15803d", "#be185d")
 
 
 def plot(found: Sequence[Growth], grows: str, measure: str = "processor_seconds") -> str:
-    """One line for every algorithm, of the points of one kind: processor seconds or megabytes.
+    """One line for every algorithm, of the points of one kind: seconds, processor seconds or megabytes.
 
     >>> svg = plot([Growth("rows", "identity", 10**k, 1.0, 10.0**(k - 6), 5.0) for k in (6, 7)], "rows")
     >>> svg.count("<polyline"), "identity" in svg
@@ -23,7 +23,7 @@ def plot(found: Sequence[Growth], grows: str, measure: str = "processor_seconds"
     values = [max(getattr(one, measure), 1e-3) for one in points]
     across = _Axis.over([one.size for one in points], _LEFT, _WIDTH - _RIGHT)
     up = _Axis.over(values, _HEIGHT - _BELOW, _TOP)
-    unit = "processor time in s" if measure == "processor_seconds" else "memory in MB"
+    unit = {"seconds": "time in s", "processor_seconds": "processor time in s", "megabytes": "memory in MB"}[measure]
     parts = [_lines(across, up), _words(_LEFT, _HEIGHT - 8, f"{grows}; {unit}")]
     ends: list[float] = []
     for number, (name, group) in enumerate(groupby(zip(points, values, strict=True), lambda pair: pair[0].algorithm)):

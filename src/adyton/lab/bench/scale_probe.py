@@ -22,12 +22,16 @@ from adyton.lab.bench.vectorize import peak_memory
 
 LEVELS = 100_000
 """The cells that rows fall into."""
+SIDES = (1024, 2048, 4096)
+"""The cells of the vectors that workers run experiments on."""
 _SIDE = 32
 _ROWS = "select cast((i * 7919 + i % 8191 * 31) % {levels} as integer) as value from range({rows}) made(i)"
 _PAIRED = "select {columns} from range({rows}) made(i)"
 _MAKE = "import sys, duckdb; duckdb.connect(sys.argv[1]).execute(f'create table made as {sys.argv[2]}').close()"
 _EPSILON = "0.1"
 _NEIGHBOURS = 64
+_WARM = 1 << 17
+"""So many cells have all loops compiled before the clock runs."""
 
 
 def probe(what: str, name: str, size: int) -> None:
@@ -94,7 +98,7 @@ def _cells(name: str, cells: int) -> Callable[[], dict[str, float]]:
         plan.estimate(Kernel.on_vector(counts, epsilon=1).root, Prefix(counts.size), _EPSILON)
         return {}
 
-    work(made_up(1 << 15))
+    work(made_up(_WARM))
     counts = made_up(cells)
     return lambda: work(counts)
 
@@ -155,8 +159,8 @@ def _workers(name: str, workers: int) -> Callable[[], dict[str, float]]:
         Experiments().measure(inputs, [name], ["prefix"], trials=10, executor=executor)
         return {}
 
-    work([512], Processes(1))
-    return lambda: work([1024, 2048, 4096], Processes(workers))
+    work([64], Processes(1))
+    return lambda: work(list(SIDES), Processes(workers))
 
 
 _WORK: dict[str, Callable[[str, int], Callable[[], dict[str, float]]]] = {
