@@ -202,6 +202,38 @@ def test_blocks_change_nothing(monkeypatch, edge):
         assert parts[1] == pytest.approx(whole[1], rel=1e-9)
 
 
+@pytest.mark.parametrize("edge", [False, True])
+def test_long_chains_learn_from_a_part(monkeypatch, edge):
+    """An eighth of the cells, evenly spread, teach nearly the same; all cells are estimated."""
+    random = np.random.default_rng(4)
+    truth = random.poisson(stairs(random, 1 << 14, 9))
+    noisy = truth + laplace(random, 1.0, truth.size)
+    whole = change_points(noisy, 1.0, edge=edge)
+    monkeypatch.setattr(chain, "BLOCK", 256)
+    monkeypatch.setattr(chain, "LEARNT", 2048)
+    part = change_points(noisy, 1.0, edge=edge)
+    assert not np.array_equal(part, whole)
+    assert error(part, truth) < 1.03 * error(whole, truth)
+
+
+def test_nothing_is_learnt_between_two_parts(monkeypatch):
+    """Cells of one even level, and parts of another far above: only where a part begins does the level change."""
+    monkeypatch.setattr(chain, "BLOCK", 64)
+    monkeypatch.setattr(chain, "LEARNT", 256)
+    bins, restarts = chain._sampled(np.arange(1000), np.zeros(1000))
+    assert bins[::64].tolist() == [0, 312, 624, 936]
+    assert bins[-1] == 999
+    assert np.flatnonzero(restarts).tolist() == [64, 128, 192]
+    table, noisy = intensities(1.0), np.repeat([0.0, 30.0, 0.0, 30.0], 64)
+    law = chain._Law.first(table.likelihood.shape[0], table.base)
+    seen, likelihood, _ = table.seen(noisy)
+    sure, unsure = (
+        chain._Passes(seen, fresh, None, likelihood, table).relearnt(law, chain.RATES).change
+        for fresh in (restarts, np.zeros(256))
+    )
+    assert sure < 1 / 256 < 3 / 256 <= unsure
+
+
 @pytest.mark.parametrize(("epsilon", "high"), [(1.0, 3), (0.1, 10), (0.1, 300)])
 def test_order_is_used(epsilon, high):
     random = np.random.default_rng(3)
