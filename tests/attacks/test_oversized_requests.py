@@ -157,6 +157,13 @@ def test_plans_refuse_huge_domains_before_the_first_debit(name):
         plan_named(name).check_size(ad.workloads.Prefix(1 << 26), ONE)
 
 
+@pytest.mark.parametrize("name", ["change-points", "staged-hierarchy"])
+def test_plans_that_go_block_by_block_take_more_cells(name):
+    plan_named(name).check_size(ad.workloads.Prefix(1 << 24), ONE)
+    with pytest.raises(BadInput, match="takes up to 16,777,216 cells, given 16,777,217"):
+        plan_named(name).check_size(ad.workloads.Prefix((1 << 24) + 1), ONE)
+
+
 @pytest.mark.parametrize(("name", "options"), [("mwem", {"rounds": 10_000}), ("efpa", {})])
 def test_plans_with_costly_measurements_check_them_first(name, options):
     kernel = ad.Kernel.on_vector(np.zeros(1 << 18, dtype=np.int64), epsilon=1)

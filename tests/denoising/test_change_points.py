@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton.denoising import change_points as chain
+from adyton.denoising import chain_fit as chain
 from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.intensities import intensities
@@ -96,7 +96,7 @@ def test_edge_agrees_with_a_dense_chain(cells, steps):
     opening = np.where(clear, 0.5 / clear.sum(), 0.5 * table.base / table.base[~clear].sum())
     restarts = np.array([0, *(0.5 / i for i in range(2, cells + 1))])
     bins, likelihood, moment = table.seen(SHORT[:cells])
-    (estimate,), _ = chain._fitted(bins, likelihood, [moment], table, steps, edge=True)
+    (estimate,), _ = chain.fitted(bins, likelihood, [moment], table, steps, edge=True)
     dense = dense_fit(SHORT[:cells], 1.0, steps, opening, restarts, 0.1)
     assert estimate == pytest.approx(dense, rel=1e-8, abs=1e-10)
 
@@ -104,7 +104,7 @@ def test_edge_agrees_with_a_dense_chain(cells, steps):
 @pytest.mark.parametrize("steps", [1, 5])
 def test_without_an_edge_all_cells_move_alike(steps):
     bins, likelihood, moment = intensities(1.0).seen(SHORT)
-    (estimate,), _ = chain._fitted(bins, likelihood, [moment], intensities(1.0), steps)
+    (estimate,), _ = chain.fitted(bins, likelihood, [moment], intensities(1.0), steps)
     dense = dense_fit(SHORT, 1.0, steps, None, np.zeros(SHORT.size), 0.5)
     assert estimate == pytest.approx(dense, rel=1e-8, abs=1e-10)
 
@@ -156,7 +156,7 @@ def test_posterior_means_are_those_of_a_dense_chain():
     noisy = np.array([0.0, 1, 0, 9, 12, 70, 11, 2, -1])
     table = intensities(1.0)
     bins, likelihood, moment = table.seen(noisy)
-    (estimate,), weight = chain._fitted(bins, likelihood, [moment], table, 0)
+    (estimate,), weight = chain.fitted(bins, likelihood, [moment], table, 0)
     shares = first_shares(likelihood.shape[0], SCATTERED, SPIKES)
     evidence = blended(likelihood, table.kind, shares, table.base)
     means = blended(moment, table.kind, shares, table.base) / evidence
@@ -184,7 +184,7 @@ def test_em_raises_the_likelihood():
     noisy = random.poisson(stairs(random, 2048, 6)) + laplace(random, 1.0, 2048)
     table = intensities(1.0)
     bins, likelihood, moment = table.seen(noisy)
-    fits = [np.log(chain._fitted(bins, likelihood, [moment], table, steps)[1]).sum() for steps in (0, 3, 20)]
+    fits = [np.log(chain.fitted(bins, likelihood, [moment], table, steps)[1]).sum() for steps in (0, 3, 20)]
     assert fits[0] < fits[1] - 10 < fits[2] - 10
 
 
@@ -194,12 +194,44 @@ def test_blocks_change_nothing(monkeypatch, edge):
     noisy = random.poisson(stairs(random, 256, 9)) + laplace(random, 1.0, 256)
     table = intensities(1.0)
     bins, likelihood, moment = table.seen(noisy)
-    whole = chain._fitted(bins, likelihood, [moment], table, 4, edge)
+    whole = chain.fitted(bins, likelihood, [moment], table, 4, edge)
     for block in (1, 60, 64, 255):
         monkeypatch.setattr(chain, "BLOCK", block)
-        parts = chain._fitted(bins, likelihood, [moment], table, 4, edge)
+        parts = chain.fitted(bins, likelihood, [moment], table, 4, edge)
         assert parts[0] == pytest.approx(whole[0], rel=1e-9)
         assert parts[1] == pytest.approx(whole[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("edge", [False, True])
+def test_long_chains_learn_from_a_part(monkeypatch, edge):
+    """An eighth of the cells, evenly spread, teach nearly the same; all cells are estimated."""
+    random = np.random.default_rng(4)
+    truth = random.poisson(stairs(random, 1 << 14, 9))
+    noisy = truth + laplace(random, 1.0, truth.size)
+    whole = change_points(noisy, 1.0, edge=edge)
+    monkeypatch.setattr(chain, "BLOCK", 256)
+    monkeypatch.setattr(chain, "LEARNT", 2048)
+    part = change_points(noisy, 1.0, edge=edge)
+    assert not np.array_equal(part, whole)
+    assert error(part, truth) < 1.03 * error(whole, truth)
+
+
+def test_nothing_is_learnt_between_two_parts(monkeypatch):
+    """Cells of one even level, and parts of another far above: only where a part begins does the level change."""
+    monkeypatch.setattr(chain, "BLOCK", 64)
+    monkeypatch.setattr(chain, "LEARNT", 256)
+    bins, restarts = chain._sampled(np.arange(1000), np.zeros(1000))
+    assert bins[::64].tolist() == [0, 312, 624, 936]
+    assert bins[-1] == 999
+    assert np.flatnonzero(restarts).tolist() == [64, 128, 192]
+    table, noisy = intensities(1.0), np.repeat([0.0, 30.0, 0.0, 30.0], 64)
+    law = chain._Law.first(table.likelihood.shape[0], table.base)
+    seen, likelihood, _ = table.seen(noisy)
+    sure, unsure = (
+        chain._Passes(seen, fresh, None, likelihood, table).relearnt(law, chain.RATES).change
+        for fresh in (restarts, np.zeros(256))
+    )
+    assert sure < 1 / 256 < 3 / 256 <= unsure
 
 
 @pytest.mark.parametrize(("epsilon", "high"), [(1.0, 3), (0.1, 10), (0.1, 300)])

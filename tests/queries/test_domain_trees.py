@@ -9,6 +9,7 @@ import pytest
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DyadicPartition
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes
+from adyton.strategies import hierarchies
 
 SHAPES = [
     (1,),
@@ -121,3 +122,20 @@ def test_the_blocks_of_a_partition(domain):
             first = tree.starts[block]
             inside = order[first : first + tree.sizes[block]]
             assert sorted(inside) == np.flatnonzero(partition.labels == group).tolist()
+
+
+@pytest.mark.parametrize("cells", [1, 2, 7, 16, 100, 101, 729, 1000])
+@pytest.mark.parametrize("branching", [2, 3, 10, 16])
+def test_intervals_are_cut_by_their_digits(cells, branching):
+    """Cell i stands at ⌊i·b^d/n⌋ of b^d places, whose first l digits say in which block of level l it is."""
+    depth = next(depth for depth in range(20) if branching**depth >= cells)
+    places = np.arange(cells) * branching**depth // cells
+    levels = [np.unique(places // branching ** (depth - level), return_index=True)[1] for level in range(depth + 1)]
+    found = boxes_in_boxes(cells, branching).boundaries
+    assert [level.tolist() for level in found] == [[*level.tolist(), cells] for level in levels]
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3, 10, 100, 255, 256, 257, 1000, 4096])
+def test_no_branching_of_a_line_is_better_than_that_of_hb(cells):
+    every = range(2, max(3, cells + 1))
+    assert hierarchies.branching((cells,)) == min(every, key=lambda b: hierarchies._average_variance(b, cells))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -31,6 +32,7 @@ _BENCHMARKS: dict[str, tuple[str, ...]] = {
     "pairs": _DATA,
     "stripes": _DATA,
     "numbers": _DATA,
+    "scale": ("rows", "cells", "workers"),
 }
 """Each a module of :mod:`adyton.lab.bench`, and what it takes of the options."""
 _LONG = "judged"
@@ -43,8 +45,9 @@ _HELP = (
     "of the package on the inputs of the Pythia paper), intervals (how often they hold the true count), classifiers "
     "(the one that is chosen, and each single one, on nursery, contraceptive and HIV-1), learning (from a million "
     "rows, against the bare group-bys), pairs (tables of many attributes, against independent noise cut off at zero), "
-    "stripes (plans along the longest of several attributes, against the best of known error) or numbers (means, "
-    "medians and quartiles by groups: error, error told beforehand, and how often bounds hold)."
+    "stripes (plans along the longest of several attributes, against the best of known error), numbers (means, medians "
+    "and quartiles by groups: error, error told beforehand, and how often bounds hold) or scale (time and memory against "
+    "rows, cells, attributes, queries and workers)."
 )
 
 
@@ -61,6 +64,12 @@ def command(
         list[str] | None, typer.Option("--plan", help="plans, scarce: only this one; can be repeated.")
     ] = None,
     trials: Trials = 10,
+    rows: Annotated[int, typer.Option(min=10**6, max=10**10, help="scale: up to so many rows, from a million.")] = 10
+    ** 7,
+    cells: Annotated[int, typer.Option(min=1 << 10, max=1 << 24, help="scale: up to so many cells, from 1,024.")] = 1
+    << 18,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="scale: up to so many workers, from one.")] = 2,
+    plots: Annotated[Path | None, typer.Option(metavar="FOLDER", help="scale: write pictures into it, as SVG.")] = None,
     as_json: FiguresAsJson = False,
     quiet: NoBar = False,
 ) -> None:
@@ -74,7 +83,10 @@ def command(
         confirm_public(public, "a benchmark", "Leave --data out to measure on made-up data.")
     for name in plan or ():
         plan_named(name)
+    if plots is not None and (subject != "scale" or not plots.is_dir()):
+        raise BadInput("--plots takes a folder that is there, for the benchmark `scale`.")
     given = {"plans": plan, "data": data, "public": public, "trials": trials}
+    given |= {"rows": rows, "cells": cells, "workers": workers}
     options = {name: given[name] for name in _BENCHMARKS[subject]}
     benchmark = import_module(f"adyton.lab.bench.{subject}")
     with progress(f"bench {subject}", benchmark.steps(**options), quiet=quiet or as_json) as advance:
@@ -85,6 +97,8 @@ def command(
             for record in benchmark.compare(**options):
                 records.append(asdict(record))
                 advance(1)
+    if plots is not None:
+        _write_plots(records, plots)
     if as_json:
         print_json(records)
         return
@@ -94,6 +108,18 @@ def command(
     for values in records:
         table.add_row(*map(_show, values.values()))
     out().print(table)
+
+
+def _write_plots(records: list[dict[str, Any]], folder: Path) -> None:
+    """Time against each thing that grows, and memory against rows and cells."""
+    from adyton.lab.bench.scale import Growth
+    from adyton.lab.bench.scale_plot import plot
+
+    found = [Growth(**record) for record in records]
+    for grows in dict.fromkeys(one.grows for one in found):
+        measure = "seconds" if grows == "workers" else "processor_seconds"
+        (folder / f"scale-{grows}.svg").write_text(plot(found, grows, measure), encoding="utf-8")
+    (folder / "scale-memory.svg").write_text(plot(found, "cells", "megabytes"), encoding="utf-8")
 
 
 def _show(value: Any) -> str:

@@ -79,6 +79,14 @@ _Plans = Annotated[
     list[Path] | None, typer.Option(metavar="FILE.py", help="A script that registers plans of your own.")
 ]
 _Processes = Annotated[int | None, typer.Option(min=1, help="How many run at a time; one a core if not given.")]
+_Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the workers of a Dask scheduler, such as tcp://host:8786 or the path of its scheduler file; "
+        "`local` for a cluster of --processes workers here. Needs `pip install 'adyton[cluster]'`.",
+    ),
+]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")]
 
 
@@ -101,6 +109,7 @@ def command(
     cache: _Cache = None,
     plan: _Plans = None,
     processes: _Processes = None,
+    cluster: _Cluster = None,
     as_json: _AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -133,6 +142,7 @@ def command(
         share=None if share is None else part_of_budget(share, "--share"),
         cache=kept,
         processes=processes,
+        cluster=cluster,
     )
     _train(delphi, out_file, kept, as_json=as_json, quiet=quiet)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.denoising.split_pieces import leaf_means
 from adyton.denoising.splits import Splits, halving_of
-from adyton.denoising.top_down import posterior
 from adyton.solving.block_answers import BlockAnswers
 
 _LARGEST = 1e30
@@ -38,6 +38,6 @@ def block_posterior(known: BlockAnswers) -> Reals:
     if not len(splits.kids):
         means = np.maximum(0.0, answers[leaves])
     else:
-        means = posterior(splits, answers[splits.blocks], precisions[splits.blocks])[: leaves.size]
+        means = leaf_means(splits, answers[splits.blocks], precisions[splits.blocks])
     sizes = tree.sizes[leaves]
     return np.repeat(means / sizes, sizes)

@@ -13,6 +13,7 @@ from adyton import __version__
 from adyton.choice.criteria import Criterion, criterion_named
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive, share
+from adyton.lab.cluster import executor_at
 from adyton.lab.corpus import (
     Shape,
     confirm_public,
@@ -24,6 +25,7 @@ from adyton.lab.corpus import (
 from adyton.lab.corpus.r_tables import RDATASETS
 from adyton.lab.corpus.wide import WIDE
 from adyton.lab.engine import Advance, unseen
+from adyton.lab.executors import Processes
 from adyton.lab.experiments import TRIALS, Experiments
 from adyton.lab.inputs import LINE_SIZES, PLANE_SIDES, SCALES, Input, grid, spread
 from adyton.lab.measured import Measured
@@ -81,6 +83,9 @@ class Delphi:
     """The file that keeps what was measured, so that a run that was stopped goes on, and a second one is quick."""
     processes: int | None = None
     """How many run at a time; None for as many as the machine has cores."""
+    cluster: str | None = None
+    """The address of a Dask scheduler, such as ``tcp://host:8786``, to run on its workers; ``local`` for a cluster of
+    as many *processes* on this machine. Needs ``adyton[cluster]``."""
 
     def train(self, advance: Advance = unseen) -> Selector:
         """Measure what is not in the cache yet, then learn. *advance* is told of every error that is there."""
@@ -96,8 +101,9 @@ class Delphi:
         inputs, candidates, asked = self.inputs(), self.candidates(), self.asked()
         trials = whole(self.trials, "trials", 2)
         processes = None if self.processes is None else whole(self.processes, "processes", 1)
+        executor = Processes(processes) if self.cluster is None else executor_at(self.cluster, processes)
         experiments = Experiments(self.cache)
-        return experiments.measure(inputs, candidates, asked, trials=trials, processes=processes, advance=advance)
+        return experiments.measure(inputs, candidates, asked, trials=trials, executor=executor, advance=advance)
 
     def learn(self, measured: Measured) -> Selector:
         """A selector from measured errors: takes seconds."""

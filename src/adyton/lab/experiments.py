@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import inspect
 import itertools
-import multiprocessing
 import os
-import signal
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +19,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.lab.engine import Advance, Trials, unseen
+from adyton.lab.executors import Executor, Processes
 from adyton.lab.inputs import Input
 from adyton.lab.measured import Measured
 from adyton.plans import Plan, plan_named
@@ -92,11 +90,13 @@ class Experiments:
         *,
         trials: int = TRIALS,
         processes: int | None = None,
+        executor: Executor | None = None,
         advance: Advance = unseen,
     ) -> Measured:
         """Everything about these inputs; what is missing is measured, in parallel. *advance* is told of every error.
 
-        Algorithms are names from the library, or plans under names of one's own.
+        Algorithms are names from the library, or plans under names of one's own. Work is done by an *executor*, or else
+        by so many *processes*: what comes out is the same, bit for bit.
         """
         number = whole(trials, "trials", 1)
         named = algorithms if isinstance(algorithms, Mapping) else {name: plan_named(name) for name in algorithms}
@@ -104,9 +104,9 @@ class Experiments:
         with self._open() as file:
             jobs = _missing(file, inputs, plans, workloads, number)
             advance(len(inputs) * (len(plans) * len(workloads) + 1) - sum(len(job.workloads) for job in jobs))
-            for job, values, seconds in _results(jobs, processes or os.cpu_count() or 1):
-                _keep(file, job, values, seconds)
-                advance(len(job.workloads))
+            for place, (values, seconds) in (executor or Processes(processes)).results(jobs):
+                _keep(file, jobs[place], values, seconds)
+                advance(len(jobs[place].workloads))
             errors = {name: _errors(file, inputs, list(plans), name, number) for name in workloads}
             kept = dict(file.execute("SELECT input, features FROM features"))
         return Measured(tuple(inputs), tuple(named), errors, np.array([np.frombuffer(kept[one.key]) for one in inputs]))
@@ -161,37 +161,6 @@ def _label(name: str, plan: Plan) -> str:
         text = repr([(code.co_name, code.co_code, repr(code.co_consts)) for code in codes])
     text += repr(sorted((field.name, repr(getattr(plan, field.name))) for field in fields(plan)))
     return f"{name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def _results(jobs: list[_Job], processes: int) -> Iterator[tuple[_Job, Reals, float]]:
-    """The jobs with their results, as they come."""
-    if processes == 1 or len(jobs) < 2:
-        yield from ((job, *job.work()) for job in jobs)
-        return
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None  # plans of a script are known there
-    context = multiprocessing.get_context(method)
-    gc.collect()
-    gc.freeze()  # a worker must not tidy up what it inherits: an open database belongs to the parent
-    try:
-        with context.Pool(processes, _prepare, (jobs,)) as pool:
-            for number, values, seconds in pool.imap_unordered(_work_on, range(len(jobs))):
-                yield jobs[number], values, seconds
-    finally:
-        gc.unfreeze()
-
-
-_jobs: list[_Job] = []
-
-
-def _prepare(jobs: list[_Job]) -> None:
-    """In a worker: the list of jobs, which it is then told by number. Ctrl-C is for the parent to handle."""
-    global _jobs
-    _jobs = jobs
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _work_on(number: int) -> tuple[int, Reals, float]:
-    return number, *_jobs[number].work()
 
 
 def _keep(file: sqlite3.Connection, job: _Job, values: Reals, seconds: float) -> None:

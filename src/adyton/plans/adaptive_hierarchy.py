@@ -10,6 +10,7 @@ from adyton.denoising.isotonic import monotone_prefix
 from adyton.denoising.polya_tree import polya_tree
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
+from adyton.plans.limits import MOST_LONG_CELLS
 from adyton.plans.staged_measuring import measure_in_stages
 from adyton.plans.steps import CountsRows, staged_estimate
 from adyton.queries import Queries
@@ -52,6 +53,7 @@ class StagedHierarchy(CountsRows):
 
     name = "staged-hierarchy"
     serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True, sums=True)
+    most_cells = MOST_LONG_CELLS
     simulates_many = False
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:

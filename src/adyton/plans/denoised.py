@@ -16,6 +16,7 @@ from adyton.denoising.denoiser import Denoiser
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.neighbours import with_neighbours
 from adyton.plans.base import Tasks
+from adyton.plans.limits import MOST_LONG_CELLS
 from adyton.plans.strategy_plan import DenoisingPlan
 from adyton.queries import Queries
 from adyton.queries.orders import hilbert_order, snake_order
@@ -94,6 +95,7 @@ class ChangePoints(_DenoisedCells):
 
     name = "change-points"
     serves = Tasks(dimensions=(1, 2), ordered=True)
+    most_cells = MOST_LONG_CELLS
 
     edge: bool = True
     """Assume that the first cells of an attribute differ from each other more than later ones do: good for amounts,

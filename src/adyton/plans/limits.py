@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1 << 22
 """How many cells a plan can have that looks at its answers cell by cell: minutes of work."""
+MOST_LONG_CELLS = 1 << 24
+"""How many cells a plan can have that looks at them block by block."""
 MOST_PLAIN_CELLS = 1 << 25
 """How many cells a plan can have that only adds noise and solves for the cells."""
 MOST_STRIPES = 1 << 12

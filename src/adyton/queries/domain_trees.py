@@ -27,6 +27,8 @@ def boxes_in_boxes(domain: int | Sequence[int], branching: int = 2) -> BlockTree
 
 @lru_cache(maxsize=32)
 def _boxes_in_boxes(sides: tuple[int, ...], branching: int) -> BlockTree:
+    if len(sides) == 1:
+        return BlockTree(sides, _intervals_in_intervals(sides[0], branching))
     digits = [_digits(side, branching) for side in sides]
     depth = max(len(own) for own in digits)
     keys = []
@@ -48,7 +50,16 @@ def _boxes_in_boxes(sides: tuple[int, ...], branching: int) -> BlockTree:
         boundaries = np.append(np.flatnonzero(changed), cells)
         if boundaries.size > levels[-1].size:
             levels.append(boundaries)
-    return BlockTree(sides, levels, None if len(sides) == 1 else order)
+    return BlockTree(sides, levels, order)
+
+
+def _intervals_in_intervals(cells: int, branching: int) -> list[Places]:
+    """The boundaries of each level on a line: block q of p on a level begins at the first cell i with i·p ≥ q·cells."""
+    levels, parts = [], 1
+    while parts < cells:
+        levels.append(-(-np.arange(parts + 1) * cells // parts))
+        parts *= branching
+    return [*levels, np.arange(cells + 1)]
 
 
 def halved_boxes(domain: int | Sequence[int]) -> BlockTree:

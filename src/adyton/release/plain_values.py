@@ -22,6 +22,9 @@ _GREATEST = 1e300
 _WORDS: dict[type, str] = {bool: "true or false", dict: "a mapping", list: "a list", str: "a text"}
 _Kind = TypeVar("_Kind")
 
+_PLAIN = {str, int, float, bool, type(None)}
+"""What JSON holds as it is."""
+
 
 def part_of(plain: object, key: str) -> Any:
     """What a mapping says under a key."""
@@ -74,6 +77,8 @@ def as_plain(value: object) -> Any:
     match value:
         case Mapping():
             return {str(name): as_plain(part) for name, part in value.items()}
+        case list() | tuple() | set() | frozenset() if set(map(type, value)) <= _PLAIN:  # millions of labels, at once
+            return list(value)
         case list() | tuple() | set() | frozenset():
             return [as_plain(part) for part in value]
         case np.generic():

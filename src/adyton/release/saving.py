@@ -102,9 +102,15 @@ def attempt(what: str, problems: list[str], step: Callable[[], _T]) -> _T | None
 
 def _write_json(release: Release, file: Path, error: ExpectedError | None) -> None:
     plain = files.to_dict(release, error)
-    cells = json.dumps(plain.pop("estimate"), allow_nan=False)  # on one line: a million cells are written in a second
+    long = ("axes", "estimate") if release.estimate.size > _FEW else ("estimate",)
+    parts = {name: plain.pop(name) for name in long}
     text = json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False)
-    file.write_text(f'{text.removesuffix("}").rstrip()},\n "estimate": {cells}\n}}\n', encoding="utf-8")
+    with file.open("w", encoding="utf-8") as out:
+        out.write(text.removesuffix("}").rstrip())
+        for name, part in parts.items():  # each on one line: a million cells are written in a second
+            out.write(f',\n "{name}": ')
+            out.write(json.dumps(part, ensure_ascii=False, allow_nan=False))
+        out.write("\n}\n")
 
 
 def _write_csv(table: ReleasedTable, file: Path) -> None:

@@ -56,8 +56,26 @@ def branching(domain: tuple[int, ...]) -> int:
     """
     side = max(domain)
     if len(domain) == 1:
-        return min(range(2, max(3, side + 1)), key=lambda b: _average_variance(b, side))
+        return min(_least_branchings(side), key=lambda b: _average_variance(b, side))
     return min(range(2, max(3, side + 1)), key=lambda b: _box_error(domain, b))
+
+
+def _least_branchings(cells: int) -> list[int]:
+    """For every height of a tree the least branching that reaches the cells: the average variance rises with it.
+
+    >>> _least_branchings(100)
+    [2, 3, 4, 5, 10, 100]
+    """
+    found, b = [], 2
+    while b < cells:
+        found.append(b)
+        height = 1
+        while b**height < cells:
+            height += 1
+        b = round(cells ** (1 / (height - 1))) - 1  # a little below the least one of a lower tree, which is above b
+        while b ** (height - 1) < cells:
+            b += 1
+    return [*found, max(2, cells)]
 
 
 def _average_variance(b: int, cells: int) -> float:

@@ -1,0 +1,66 @@
+"""What grows how: every kind of point can be measured, exponents are fitted, pictures are drawn."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner
+
+from adyton.cli.main import app
+from adyton.lab.bench import scale, scale_probe
+from adyton.lab.bench.scale_plot import plot
+
+SIZES = {"rows": 1000, "cells": 4096, "attributes": 2, "queries": 100, "workers": 1}
+
+
+@pytest.mark.parametrize(("grows", "name"), dict.fromkeys((grows, name) for grows, name, _ in scale.points()))
+def test_a_point(grows, name, capsys, monkeypatch):
+    monkeypatch.setattr(scale_probe, "SIDES", (64, 128))
+    monkeypatch.setattr(scale_probe, "_WARM", 1 << 10)
+    scale_probe.probe(grows, name, SIZES[grows])
+    found = json.loads(capsys.readouterr().out)
+    assert found["seconds"] > 0
+    assert found["processor_seconds"] > 0
+    assert found["megabytes"] >= 0
+    assert ("processor_seconds_of_the_query" in found) == (grows == "rows")
+
+
+def square(grows, name, size):
+    """Time that grows with the square of the size."""
+    measured = {"seconds": 1.0, "processor_seconds": 1e-3 * size**2, "megabytes": size / 1e6}
+    return measured | ({"processor_seconds_of_the_query": 0.5e-3 * size**2} if grows == "rows" else {})
+
+
+def test_exponents_are_fitted(monkeypatch):
+    monkeypatch.setattr(scale, "_measured", square)
+    found = list(scale.compare(10**8, 1 << 14, 4))
+    assert len(found) == scale.steps(10**8, 1 << 14, 4)
+    assert [one.size for one in found if one.grows == "rows"] == [10**6, 10**7, 10**8]
+    assert [one.size for one in found if one.grows == "workers"] == [1, 2, 4]
+    ends = {(one.grows, one.algorithm): one for one in found}
+    assert all(end.exponent == pytest.approx(2) for (grows, _), end in ends.items() if grows != "workers")
+    assert ends["rows", "identity"].times_the_query == pytest.approx(2)
+    small = [one for one in found if one.size == 1024 and one.grows == "cells"]
+    assert len(small) == len(scale.PLANS)
+    assert all(one.exponent is None for one in small)
+
+
+def test_the_command_draws_and_prints(monkeypatch, tmp_path):
+    monkeypatch.setattr(scale, "_measured", square)
+    given = ["bench", "scale", "--rows", "10000000", "--cells", "65536", "--workers", "2", "--json"]
+    done = CliRunner().invoke(app, [*given, "--plots", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert {one["grows"] for one in json.loads(done.stdout)} == set(SIZES)
+    pictures = sorted(path.name for path in tmp_path.iterdir())
+    assert pictures == sorted([*(f"scale-{grows}.svg" for grows in SIZES), "scale-memory.svg"])
+    for path in tmp_path.iterdir():
+        ElementTree.fromstring(path.read_text(encoding="utf-8"))
+        assert len(path.read_bytes()) < 12_000
+    assert CliRunner().invoke(app, [*given, "--plots", str(tmp_path / "none")]).exit_code != 0
+
+
+def test_lines_are_straight_where_growth_is_a_power():
+    found = [scale.Growth("cells", "hb", 4**k, 0.0, 4.0**k / 1e6, 1.0) for k in (6, 8, 10)]
+    (line,) = ElementTree.fromstring(plot(found, "cells")).findall("{http://www.w3.org/2000/svg}polyline")
+    (a, b), (c, d), (e, f) = [map(float, point.split(",")) for point in line.get("points").split()]
+    assert (c - a) * (f - d) == pytest.approx((e - c) * (d - b), rel=0.01)
