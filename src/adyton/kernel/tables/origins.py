@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.engines.duckdb import check_stored
+from adyton.kernel.engines.own import connect, sql_path, sql_text, view
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.csv_bytes import without_ending
 from adyton.kernel.tables.csv_reader import CsvReader
-from adyton.kernel.tables.engine import connect, sql_path, sql_text, view
-from adyton.kernel.tables.expressions import check_stored
 from adyton.kernel.tables.frame_readers import frame_reader
 from adyton.kernel.tables.readers import Reader, TableReader
 from adyton.messages import listing

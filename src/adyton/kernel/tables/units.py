@@ -18,15 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adyton.kernel.tables.columns import (
-    engine_function,
-    holds_booleans,
-    holds_levels,
-    is_missing,
-    number_text,
-    trimmed,
-    value_of,
-)
+from adyton.kernel.engines import Engine
+from adyton.kernel.tables.columns import holds_booleans, holds_levels, is_missing, trimmed, value_of
 from adyton.kernel.tables.opened_rows import OpenedRows
 from adyton.schema import Attribute, Categorical
 from adyton.schema.units import DROP
@@ -46,18 +39,21 @@ class Units:
     """The names of the columns of content."""
     limit: int
     ours: bool
+    engine: Engine
 
     @classmethod
     def of(cls, opened: OpenedRows) -> Units:
         """The rows of an opened table; what has no unit is left out, or is one unit, as the schema says."""
-        name = _name(opened.rows[opened.unit], opened.inferred)
+        engine = opened.engine
+        name = _name(opened.rows[opened.unit], opened.inferred, engine)
         told = list(_told(opened))
         ties = [exact for _, exact in told if exact is not None]
         keys = {"content": _joined([name, *(text for text, _ in told)])}
         keys |= {"ties": _joined(ties)} if ties else {}
-        rows = opened.rows.mutate(**{UNIT: _bytes(name)}, **keys).drop(opened.unit)
+        rows = opened.rows.mutate(**{UNIT: engine.same_bytes(name)}, **keys).drop(opened.unit)
         rows = rows.filter(rows[UNIT].notnull()) if opened.schema.no_unit == DROP else rows
-        return cls(_short(rows, "told", opened.ours), tuple(keys), opened.schema.rows_per_unit, opened.ours)
+        rows = _short(rows, "told") if opened.ours else rows
+        return cls(rows, tuple(keys), opened.schema.rows_per_unit, opened.ours, engine)
 
     def cut(self) -> Any:
         """The rows that stay."""
@@ -65,12 +61,13 @@ class Units:
 
         rows = self.rows
         placed = rows.mutate(place=ibis.row_number().over(group_by=rows[UNIT], order_by=self.order()))
-        return _short(placed.filter(placed["place"] < self.limit).drop("place", *self.texts), "cut", self.ours)
+        kept = placed.filter(placed["place"] < self.limit).drop("place", *self.texts)
+        return _short(kept, "cut") if self.ours else kept
 
     def order(self) -> list[Any]:
         """What a unit's rows are put in order by: the digest of their content, then the content."""
-        digest = engine_function("md5", str, str)(self.rows["content"])
-        return [digest, *(_bytes(self.rows[text]) for text in self.texts)]
+        digest = self.engine.digest(self.rows["content"])
+        return [digest, *(self.engine.same_bytes(self.rows[text]) for text in self.texts)]
 
     def where(self, kept: Callable[[Any], Any]) -> Units:
         """Some of the rows."""
@@ -82,35 +79,33 @@ class Units:
         return rows.group_by(c0=rows[UNIT]).aggregate(c1=rows.count().cast("int64")).select("c0", "c1")
 
 
-def _short(rows: Any, name: str, ours: bool) -> Any:
-    """The same rows as a view, where the engine is our own: then not every query has to spell out what they are."""
-    if not ours:
-        return rows
+def _short(rows: Any, name: str) -> Any:
+    """The same rows as a view of our own engine: then not every query has to spell out what they are."""
     (backend,), _ = rows._find_backends()
     backend._run_pre_execute_hooks(rows)  # makes the functions known that it calls
     backend.con.execute(f"create temp view {name} as {backend.compile(rows)}")
     return backend.table(name)
 
 
-def _name(column: Any, inferred: bool) -> Any:
+def _name(column: Any, inferred: bool, engine: Engine) -> Any:
     """The text of a unit; null for what is missing or blank. Spaces around it do not count."""
     if not column.type().is_string():
-        return _text(column)
+        return _text(column, engine)
     text = column.strip().nullif("")
-    return _reread(text) if inferred else text
+    return _reread(text, engine) if inferred else text
 
 
-def _reread(text: Any) -> Any:
+def _reread(text: Any, engine: Engine) -> Any:
     """A text as the number that it can be read as would be written; as it is, if there is none up to 2^53."""
     import ibis
 
-    number = text.try_cast("float64")
-    return ibis.ifelse(number.between(-_EXACT, _EXACT).fill_null(False), number_text(number), text)
+    number = engine.number(text)
+    return ibis.ifelse(number.between(-_EXACT, _EXACT).fill_null(False), engine.number_text(number), text)
 
 
-def _text(column: Any) -> Any:
+def _text(column: Any, engine: Engine) -> Any:
     kind = column.type()
-    return number_text(column) if kind.is_floating() else column if kind.is_string() else column.cast("string")
+    return engine.number_text(column) if kind.is_floating() else column if kind.is_string() else column.cast("string")
 
 
 def _told(opened: OpenedRows) -> Iterator[tuple[Any, Any | None]]:
@@ -119,33 +114,34 @@ def _told(opened: OpenedRows) -> Iterator[tuple[Any, Any | None]]:
     for column in opened.rows.columns:
         value = opened.rows[column]
         if column in names:
-            text, exact = _content(value, opened.schema.attributes[names[column]], opened.inferred)
+            text, exact = _content(value, opened.schema.attributes[names[column]], opened)
             if names[column] in opened.texts:  # what could not be read is told from what is missing
                 unread = opened.rows[opened.texts[names[column]]].strip().nullif("")
                 text = text.fill_null("!" + unread)
             yield text, exact
         elif column != opened.unit and column not in opened.texts.values():
-            yield _text(value), None
+            yield _text(value, opened.engine), None
 
 
-def _content(column: Any, attribute: Attribute, inferred: bool) -> tuple[Any, Any | None]:
+def _content(column: Any, attribute: Attribute, opened: OpenedRows) -> tuple[Any, Any | None]:
     import ibis
 
+    engine = opened.engine
     if holds_booleans(attribute):
-        value = value_of(column, attribute)
+        value = value_of(column, attribute, engine)
         return ibis.cases((value, "t"), (~value, "f"), (~is_missing(column), "?"), else_=ibis.null("string")), None
     kind = column.type()
-    if not inferred:
-        return _text(column), None
+    if not opened.inferred:
+        return _text(column, engine), None
     if kind.is_string() and isinstance(attribute, Categorical) and holds_levels(attribute, str):
         value = trimmed(column, attribute)
         known = ibis.ifelse(value.isin([str(level) for level in attribute.levels]), value, "?")
         return ibis.ifelse(column.isnull(), ibis.null("string"), known), column
     if kind.is_string():
-        return _reread(column), column
+        return _reread(column, engine), column
     if kind.is_integer():
-        return number_text(column.cast("float64")), column.cast("string")
-    return _text(column), None
+        return engine.number_text(column.cast("float64")), column.cast("string")
+    return _text(column, engine), None
 
 
 def _joined(texts: list[Any]) -> Any:
@@ -154,7 +150,3 @@ def _joined(texts: list[Any]) -> Any:
 
     parts = [ibis.ifelse(text.isnull(), "-", text.length().cast("string") + ":" + text) for text in texts]
     return ibis.literal("").join(parts)
-
-
-def _bytes(text: Any) -> Any:
-    return engine_function("encode", str, bytes)(text)
