@@ -44,9 +44,9 @@ class Postgres(Engine):
         quoted = ".".join(identifier(part) for part in (database, name) if part)
         found = quietly(
             lambda: self._rows(
-                "select c.relkind::text, row_security_active(c.oid), current_setting('server_encoding'), exists (select "
-                "from pg_partition_tree(c.oid) p join pg_class l on l.oid = p.relid where l.relkind = 'f'), exists "
-                "(select from pg_attribute a where a.attrelid = c.oid and a.attgenerated = 'v') "
+                "select c.relkind::text, row_security_active(c.oid), current_setting('server_encoding'), "
+                "exists (select from pg_partition_tree(c.oid) p join pg_class l on l.oid = p.relid where l.relkind = "
+                "'f'), exists (select from pg_attribute a where a.attrelid = c.oid and a.attgenerated = 'v') "
                 f"from pg_class c where c.oid = to_regclass({sql_text(quoted)})"
             )[1]
         )
@@ -209,8 +209,11 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[Sequ
 
 
 def _array(values: Sequence[Any] | Array) -> str:
-    """Values as the literal of an array. No text of the server has a NUL: one that has is left empty, and is null."""
-    texts = [repr(value.item() if isinstance(value, np.generic) else value) for value in values if type(value) is not str]
-    if not texts:
-        texts = ["null" if "\0" in text else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' for text in values]
-    return sql_text("{" + ",".join(texts) + "}")
+    """Values as the literal of an array. No text of the server has a NUL: one that has is null here."""
+    return sql_text("{" + ",".join(map(_element, values)) + "}")
+
+
+def _element(value: Any) -> str:
+    if not isinstance(value, str):
+        return repr(value.item() if isinstance(value, np.generic) else value)
+    return "null" if "\0" in value else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,14 +1,15 @@
 """How dates and times are read where rows stay in an engine that cannot call functions of ours: in its own arithmetic.
 
 Claim.  The value of a row is that of :mod:`adyton.kernel.tables.time_columns`, a total function of the row's own field.
-Proof.  A text is taken apart only if it has the shape of a time, else another one is taken apart in its place; its parts
-are digits, and what follows is arithmetic of whole numbers below 10¹⁵. Seconds that an engine tells are between bounds.
-A clock is a table of the moments at which it changes, which is searched by comparisons.  ∎
+Proof.  A text is taken apart only if it has the shape of a time, else another one is taken apart in its place; its
+parts are digits, and what follows is arithmetic of whole numbers below 10¹⁵. Seconds that an engine tells are between
+bounds. A clock is a table of the moments at which it changes, which is searched by comparisons.  ∎
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,35 +34,72 @@ _TO_MARCH = 719_468
 def with_times(table: Any, times: Mapping[str, tuple[str, Times]], engine: Engine) -> Any:
     """The table with columns of times more, each made from another: whole numbers, null where there is no time.
 
-    Step by step, so that every step is computed once.
+    Step by step for all of them, so that every step is computed once.
     """
-    for name, (column, attribute) in times.items():
-        table = _with_seconds(table.mutate(**{name: table[column]}), name, attribute, engine)
-        shown = _on_clock(table[name], table["universal"], attribute)
-        table = engine.fenced(table.mutate(**{name: shown}))
-        table = table.mutate(**{name: _finished(table[name], table["named"], attribute)}).drop("universal", "named")
-    return engine.fenced(table) if times else table
+    if not times:
+        return table
+    steps = [_Step(name, column, attribute, engine) for name, (column, attribute) in times.items()]
+    kept = table.columns
+    for work in (_Step.shaped, _Step.parted, _Step.counted, _Step.on_clock, _Step.finished):
+        found = {name: column for step in steps for name, column in work(step, table).items()}
+        table = engine.fenced(table.select(*kept, **found))
+    return table
 
 
-def _with_seconds(table: Any, name: str, attribute: Times, engine: Engine) -> Any:
-    """A column as seconds; beside it whether they are in universal time, and the number of a part that is named."""
-    import ibis
+@dataclass(frozen=True)
+class _Step:
+    """One column of times on its way: what each step makes of what the one before it made."""
 
-    column, nothing = table[name], ibis.null("int64")
-    kind = column.type()
-    if kind.is_date() or kind.is_timestamp():
-        universal = ibis.literal(bool(kind.is_timestamp() and kind.timezone is not None))
-        return engine.fenced(table.mutate(**{name: _within(engine.seconds(column))}, universal=universal, named=nothing))
-    if not kind.is_string():
-        hours = nothing if attribute.by != "hour of day" else _hour(column)
-        return table.mutate(**{name: nothing}, universal=ibis.literal(False), named=hours)
-    text = column.strip()
-    fits = text.re_search(_SHAPE) & (text.length() <= _LONGEST)
-    rows = engine.fenced(table.mutate(named=_named(text, attribute), shaped=ibis.ifelse(fits, text, _NONE)))
-    rows = engine.fenced(rows.mutate(**_parts(rows["shaped"])))
-    seconds = ibis.ifelse(_exists(rows), _seconds(rows), nothing)
-    rows = rows.mutate(**{name: _within(seconds)}, universal=rows["zone"] != "")
-    return engine.fenced(rows.drop("shaped", "zone", *_PLACES))
+    name: str
+    column: str
+    attribute: Times
+    engine: Engine
+
+    def shaped(self, table: Any) -> dict[str, Any]:
+        """The text, if it has the shape of a time; and the number of a part that it names."""
+        import ibis
+
+        column, nothing = table[self.column], ibis.null("int64")
+        kind = column.type()
+        if kind.is_date() or kind.is_timestamp():
+            return {self.name: _within(self.engine.seconds(column)), f"{self.name} named": nothing}
+        if not kind.is_string():
+            hours = nothing if self.attribute.by != "hour of day" else _hour(column)
+            return {self.name: nothing, f"{self.name} named": hours}
+        text = column.strip()
+        fits = text.re_search(_SHAPE) & (text.length() <= _LONGEST)
+        return {self.name: ibis.ifelse(fits, text, _NONE), f"{self.name} named": _named(text, self.attribute)}
+
+    def parted(self, table: Any) -> dict[str, Any]:
+        """The numbers in the text."""
+        parts = _parts(table[self.name]) if table[self.name].type().is_string() else {"": table[self.name]}
+        found = {f"{self.name} {part}" if part else self.name: value for part, value in parts.items()}
+        return found | self._named(table)
+
+    def counted(self, table: Any) -> dict[str, Any]:
+        """The seconds, and whether they are in universal time."""
+        import ibis
+
+        if self.name in table.columns:
+            kind = table[self.column].type()
+            universal = ibis.literal(bool(kind.is_timestamp() and kind.timezone is not None))
+            return {self.name: table[self.name], f"{self.name} universal": universal} | self._named(table)
+        parts = {part: table[f"{self.name} {part}"] for part in (*_PLACES, "zone")}
+        seconds = ibis.ifelse(_exists(parts), _seconds(parts), ibis.null("int64"))
+        universal = parts["zone"] != ""
+        return {self.name: _within(seconds), f"{self.name} universal": universal} | self._named(table)
+
+    def on_clock(self, table: Any) -> dict[str, Any]:
+        """What the attribute's clock shows."""
+        shown = _on_clock(table[self.name], table[f"{self.name} universal"], self.attribute)
+        return {self.name: shown} | self._named(table)
+
+    def finished(self, table: Any) -> dict[str, Any]:
+        """The value of the attribute."""
+        return {self.name: _finished(table[self.name], table[f"{self.name} named"], self.attribute)}
+
+    def _named(self, table: Any) -> dict[str, Any]:
+        return {f"{self.name} named": table[f"{self.name} named"]}
 
 
 _PLACES = {"year": (0, 4), "month": (5, 2), "day": (8, 2), "hour": (11, 2), "minute": (14, 2), "second": (17, 2)}
@@ -80,7 +118,7 @@ def _parts(shaped: Any) -> dict[str, Any]:
     return {**numbers, "zone": zone}
 
 
-def _exists(rows: Any) -> Any:
+def _exists(rows: Mapping[str, Any]) -> Any:
     """Whether the calendar has the day, and the day the time."""
     import ibis
 
@@ -92,7 +130,7 @@ def _exists(rows: Any) -> Any:
     return (year >= 1) & month.between(1, 12) & day.between(1, length) & clock & (_ahead(rows["zone"], 1) <= 23)
 
 
-def _seconds(rows: Any) -> Any:
+def _seconds(rows: Mapping[str, Any]) -> Any:
     """The seconds since 1970."""
     import ibis
 
