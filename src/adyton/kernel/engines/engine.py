@@ -7,6 +7,8 @@ value finds its cell is written once for all engines, in :mod:`adyton.kernel.tab
 
 from __future__ import annotations
 
+import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
@@ -22,6 +24,7 @@ Counted = tuple[Integers, Integers]
 Result = TypeVar("Result")
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 _EXACT = float(1 << 53)
+_STEP = re.compile(r"\bstep_[0-9a-f]{16}\b")
 
 
 class Engine(ABC):
@@ -74,11 +77,14 @@ class Engine(ABC):
         """The text of a double: digits alone for a whole number; null for not-a-number."""
         import ibis
 
+        infinite = (number == float("inf"), "inf"), (number == -float("inf"), "-inf")
         inside = number.between(-_EXACT, _EXACT)
         whole = ibis.greatest(ibis.least(number, _EXACT), -_EXACT).cast("int64")
         is_whole = inside & (whole.cast("float64") == number)
         return ibis.cases(
-            (is_whole, whole.cast("string")), (number.notnull() & ~number.isnan(), self.fraction_text(number))
+            (is_whole, whole.cast("string")),
+            *infinite,
+            (number.notnull() & ~number.isnan(), self.fraction_text(number)),
         )
 
     def fraction_text(self, number: Any) -> Any:
@@ -142,6 +148,33 @@ class Engine(ABC):
         if result is None:
             raise KernelFailure
         return result
+
+
+class Steps:
+    """Queries that others are built on, by name: each is written once, however many are built on it."""
+
+    def __init__(self) -> None:
+        self._queries: dict[str, str] = {}
+
+    def add(self, query: str) -> str:
+        """The name of a query."""
+        name = f"step_{hashlib.sha256(query.encode()).hexdigest()[:16]}"
+        self._queries[name] = query
+        return name
+
+    def before(self, query: str) -> str:
+        """A query with those before it that it is built on."""
+        needed: dict[str, str] = {}
+
+        def need(text: str) -> None:
+            for name in _STEP.findall(text):
+                if name in self._queries and name not in needed:
+                    need(self._queries[name])
+                    needed[name] = self._queries[name]
+
+        need(query)
+        steps = ", ".join(f"{name} as ({own})" for name, own in needed.items())
+        return f"with {steps} select * from ({query}) as whole_query" if needed else query
 
 
 def sets_of(names: Sequence[str], query: str, quote: str = '"') -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted, Engine, sets_of
+from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.own import sql_text
 from adyton.kernel.engines.written import FAR, LONGEST, MODERATE, PLAIN, is_number, is_special, special
@@ -38,6 +38,10 @@ class Postgres(Engine):
     name = "postgres"
     title = "PostgreSQL"
     few_levels = 4
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self._steps = Steps()
 
     def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
         """Views, foreign tables and tables under row security are refused: what they show is not ours to judge."""
@@ -85,9 +89,8 @@ class Postgres(Engine):
 
     def fenced(self, table: Any) -> Any:
         """Behind an offset, which the server does not look through."""
-        return self.backend.sql(
-            f"select * from ({self.backend.compile(table)}) as fenced offset 0", schema=table.schema()
-        )
+        name = self._steps.add(f"select * from ({self.backend.compile(table)}) as fenced offset 0")
+        return self.backend.sql(f"select * from {name}", schema=table.schema())
 
     def number(self, text: Any) -> Any:
         """Digits directly, others as decimals; with more digits in the exponent, infinite or zero."""
@@ -185,7 +188,7 @@ class Postgres(Engine):
                 f"select set_config('work_mem', '{_MEMORY >> 10}kB', true) "
                 f"where pg_size_bytes(current_setting('work_mem')) < {_MEMORY}"
             )
-            cursor.execute(query)
+            cursor.execute(self._steps.before(query))
             return [column.name for column in cursor.description], cursor.fetchall()
 
 

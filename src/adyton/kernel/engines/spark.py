@@ -17,7 +17,7 @@ import numpy as np
 
 from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted, Engine, sets_of
+from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.spark_plans import check_frame, is_remote
 from adyton.kernel.engines.written import is_number, is_special, special
@@ -54,6 +54,7 @@ class Spark(Engine):
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
+        self._steps = Steps()
         self._session = backend._session
         self._remote = is_remote(self._session)
         self._group = f"adyton-{uuid.uuid4()}"
@@ -91,7 +92,8 @@ class Spark(Engine):
 
     def fenced(self, table: Any) -> Any:
         """As a text of its own; Spark itself does not compute twice what costs something."""
-        return self.backend.sql(self.backend.compile(table), schema=table.schema())
+        name = self._steps.add(self.backend.compile(table))
+        return self.backend.sql(f"select * from {name}", schema=table.schema())
 
     def number(self, text: Any) -> Any:
         """By Spark's own conversion, of what has the shape of a number."""
@@ -104,7 +106,7 @@ class Spark(Engine):
         """From Java's way of writing doubles to the usual one: 12345678.9 and 1e-05, not 1.23456789E7 and 1.0E-5."""
         import ibis
 
-        text = number.cast("string")
+        text = number.cast("string").replace("4.9E-324", "5.0E-324")  # some versions of Java write one digit too many
         sign = ibis.ifelse(text.startswith("-"), "-", "")
         mantissa = text.re_replace("E.*$", "").re_replace("[.]0$", "").re_replace("^-", "")
         exponent = ibis.ifelse(text.contains("E"), text.re_replace("^.*E", ""), "0").try_cast("int64").fill_null(0)
@@ -121,20 +123,23 @@ class Spark(Engine):
             (exponent.between(-4, -1), small),
             else_=far,
         )
-        infinite = ibis.ifelse(number > 0, "inf", "-inf")
-        return ibis.ifelse(text.contains("Inf"), infinite, sign + written)
+        return sign + written
 
     def seconds(self, column: Any) -> Any:
         """Days and seconds as Spark keeps them; a time without a zone is taken apart."""
         kind = column.type()
         if kind.is_timestamp() and kind.timezone is not None:
-            return engine_function("unix_seconds", kind, "int64")(column)
-        days = engine_function("unix_date", "date", "int64")
+            return engine_function("`unix_seconds`", kind, "int64")(column)
+        days = engine_function(
+            "`unix_date`", "date", "int64"
+        )  # quoted, or it would be written as a difference of times
         if kind.is_date():
             return days(column).cast("int64") * 86_400
         parts = {"hour": 3600, "minute": 60, "second": 1}
-        clock = [engine_function(part, kind, "int32")(column).cast("int64") * size for part, size in parts.items()]
-        day = engine_function("to_date", kind, "date")(column)
+        clock = [
+            engine_function(f"`{part}`", kind, "int32")(column).cast("int64") * size for part, size in parts.items()
+        ]
+        day = engine_function("`to_date`", kind, "date")(column)
         return days(day).cast("int64") * 86_400 + clock[0] + clock[1] + clock[2]
 
     def length(self, column: Any) -> Any:
@@ -201,7 +206,7 @@ class Spark(Engine):
             self._session.addTag(self._group)
         else:
             self._session.sparkContext.setJobGroup(self._group, "adyton", interruptOnCancel=True)
-        frame = self._session.sql(query)
+        frame = self._session.sql(self._steps.before(query))
         names = list(frame.columns)
         if hasattr(frame, "toArrow"):
             found = frame.toArrow()

@@ -67,6 +67,8 @@ _ALLOWED = (
 class ExpressionReader(TableReader):
     """An Ibis table, counted where it is."""
 
+    ours = False
+
     def __init__(self, table: Any) -> None:
         check_expression(table)
         super().__init__(table)

@@ -41,7 +41,8 @@ def misfit_table(
         if reason in ("unreadable", "no time"):
             if name not in texts:
                 return ibis.literal(False)
-            return column.isnull() & (table[texts[name]].strip() != "")
+            unread = ~column.isnan().fill_null(False) if column.type().is_floating() else ibis.literal(True)
+            return column.isnull() & unread & (table[texts[name]].strip() != "")  # an engine may take both for null
         inside: Any = table[levels[name]].notnull() if name in levels else base_code(column, attribute, engine).keep
         return ~is_missing(column) & ~inside
 

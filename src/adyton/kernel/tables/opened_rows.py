@@ -10,7 +10,6 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine, engine_of
 from adyton.kernel.tables.columns import check_type
 from adyton.kernel.tables.engine_times import with_times
-from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.kernel.tables.origins import reader_for
 from adyton.kernel.tables.read_values import read_values
 from adyton.kernel.tables.readers import wanted_columns
@@ -92,7 +91,7 @@ def opened_rows(
         engine,
         schema,
         unit=RAW_UNIT if owner else None,
-        ours=not isinstance(reader, ExpressionReader),
+        ours=reader.ours,
         inferred=not reader.is_text and any(column.inferred for column in reader.columns),
         kept=names,
     )

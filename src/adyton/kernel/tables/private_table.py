@@ -144,7 +144,7 @@ class PrivateTable(Sealed):
         columns = {name: f"c{index}" for index, name in enumerate(schema.names)}
         projected = self._rows.select(**{columns[name]: self._value(name) for name in names})
         keys_of = {columns[name]: self._engine.same_bytes(projected[columns[name]]) for name in names}
-        texts = {key: projected[key].arbitrary() for key, text in keys_of.items() if text is not projected[key]}
+        texts = {key: projected[key].arbitrary() for key, own in keys_of.items() if not own.equals(projected[key])}
         grouped = projected.group_by(**{f"key_{key}": value for key, value in keys_of.items()})
         rows = grouped.aggregate(**{columns[count_name]: projected.count().cast("int64")}, **texts)
         plain = {key: rows[f"key_{key}"] for key in keys_of if key not in texts}

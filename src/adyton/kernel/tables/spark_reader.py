@@ -23,6 +23,7 @@ class SparkReader(Reader):
     """A frame of Spark. It gets a name for the time of its session; nothing is set or written otherwise."""
 
     engine = Spark
+    ours = False
 
     def __init__(self, frame: Any) -> None:
         from ibis.expr import datatypes
