@@ -27,8 +27,7 @@ def cell_of(attribute, value, column):
     if base is not None:
         return base
     if attribute.outside == "clamp":
-        first, last = bounds(attribute)
-        return 0 if value < first else attribute.base_size - 1
+        return 0 if value < bounds(attribute)[0] else attribute.base_size - 1
     return attribute.other_cell
 
 
@@ -55,7 +54,7 @@ def read(attribute, value, column):
     return value
 
 
-def inside(attribute, value):
+def inside(attribute, value):  # noqa: PLR0911
     """The cell of a value before policies; None if it is outside."""
     if isinstance(attribute, Boolean):
         return None if value is OUTSIDE else int(value)
@@ -81,7 +80,7 @@ def time_of(attribute, value):
     named = None
     if isinstance(value, str):
         word = value.strip().lower()
-        parts = {"weekday": "monday tuesday wednesday thursday friday saturday sunday".split()}
+        parts = {"weekday": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]}
         parts["hour of day"] = [str(hour) for hour in range(24)]
         names = parts.get(attribute.by, [])
         padded = word.lstrip("0") or "0" if attribute.by == "hour of day" and len(word) == 2 else word

@@ -120,7 +120,11 @@ def answers(table, units):
         "splits": [one.tolist() for one in table.split_tables(TREE, ["long", "number"], "flag")],
         "units": units.select(["long", "flag", "text"]).vectorize().tolist(),
         "by unit": units.by_unit("rows", 20).select("rows").vectorize().tolist(),
-        "cut": units.where(parse_predicate("long >= 0", SCHEMA)).by_unit("rows", 5, cut=True).select("rows").vectorize().tolist(),
+        "cut": units.where(parse_predicate("long >= 0", SCHEMA))
+        .by_unit("rows", 5, cut=True)
+        .select("rows")
+        .vectorize()
+        .tolist(),
     }
 
 
@@ -142,7 +146,9 @@ def test_predicates_and_sums_are_those_of_plain_python(expected):
     kept = [row for row in rows if row["long"] is not None and 0 <= row["long"] <= 10]
     kept = [row for row in kept if row["text"] is not None and row["text"].strip(" ") not in ("a", "it's")]
     assert expected["where"][0] == len(kept)
-    numbers = [row["double"] for row in rows if row["flag"] and row["double"] is not None and row["double"] == row["double"]]
+    numbers = [
+        row["double"] for row in rows if row["flag"] and row["double"] is not None and row["double"] == row["double"]
+    ]
     counts, sums, _ = expected["sums"]
     assert counts[1] == len(numbers)
     steps = 10 / (sum(max(0.0, min(10.0, number)) for number in numbers) / sums[1])

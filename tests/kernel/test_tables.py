@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.engines.duckdb import DuckDb
-from adyton.kernel.tables import PrivateTable, open_table
+from adyton.kernel.tables import open_table
 from adyton.kernel.tables.predicate_parser import parse_predicate
 from adyton.queries import Partition
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema

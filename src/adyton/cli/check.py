@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.options import Data, SchemaFile
+from adyton.cli.options import Data, SchemaFile, Table
 from adyton.errors import BadInput
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def command(
     data: Data,
     schema: SchemaFile,
+    table: Table = None,
     public: Annotated[
         bool,
         typer.Option("--public", help="The table is public: read its rows too, and tell how they fit, exactly."),
@@ -30,8 +31,10 @@ def command(
     """
     from adyton.checking import check_table, look_at_public_rows
     from adyton.cli.console import print_json
+    from adyton.kernel.tables.locations import table_at
     from adyton.schema import Schema
 
+    data = table_at(data, table)
     declared = Schema.from_toml(schema)
     found = check_table(data, declared)
     problems = found.all_problems

@@ -13,7 +13,7 @@ from adyton.cli import asked
 from adyton.cli.charges import allowed_total, answered, check_words
 from adyton.cli.folders import check_folder
 from adyton.cli.model_delivery import deliver
-from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Total, Where, Yes
+from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Table, Total, Where, Yes
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
@@ -52,6 +52,7 @@ def command(
     attributes: _Attributes = None,
     method: _Method = "auto",
     option: _Option = None,
+    table: Table = None,
     where: Where = None,
     ledger: LedgerFile = None,
     total: Total = None,
@@ -85,7 +86,9 @@ def command(
         folder = staged(out_folder, replaces=replaces, ours=classifier_file.KIND.says_so)
     with termination_interrupts(), folder as place:
         words = accept or ()
-        session = Session(data, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words)
+        session = Session(
+            data, table=table, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words
+        )
         ask = partial(session.fit, classifier, amount, where=where)
         fitted, interrupt = answered(session, ask, FittedClassifier, "learning", quiet=quiet or as_json)
         deliver(fitted, place, as_json=as_json, quiet=quiet, interrupt=interrupt)

@@ -18,7 +18,7 @@ from adyton.cli.counting import print_count, print_cut_off
 from adyton.cli.delivery import deliver
 from adyton.cli.folders import check_folder
 from adyton.cli.numbers_delivery import deliver_numbers
-from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Total, Where, Yes
+from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Table, Total, Where, Yes
 from adyton.cli.tables_delivery import deliver_tables, make_rows
 from adyton.errors import BadInput
 from adyton.exact import budget
@@ -72,6 +72,7 @@ def command(
     rows_per_unit: asked.RowsPerUnit = None,
     count: _Count = False,
     units: _Units = False,
+    table: Table = None,
     where: Where = None,
     algorithm: asked.Algorithm = "auto",
     option: asked.Option = None,
@@ -122,7 +123,9 @@ def command(
     folder = staged(out_folder, replaces=replaces if overwrite else (), ours=ours) if out_folder else nullcontext()
     with termination_interrupts(), folder as place:
         words = accept or ()
-        session = Session(data, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words)
+        session = Session(
+            data, table=table, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words
+        )
         if task is None:
             print_count(session, amount, where, ledger, units=units, as_json=as_json, quiet=quiet)
             return

@@ -29,7 +29,7 @@ class SparkReader(Reader):
         from ibis.expr import datatypes
 
         check_frame(frame)
-        self._schema = quietly(lambda: frame.schema)
+        self._schema: Any = quietly(lambda: frame.schema)
         if self._schema is None:
             raise SchemaError("Spark cannot tell the columns of the frame. Check that its table still exists.")
         self.columns = [
