@@ -6,8 +6,6 @@ from servers import running_postgres, running_spark, skip
 
 from adyton.kernel.tables import open_table
 
-ENGINES = ("duckdb", "postgres", "spark", "connect")
-
 
 @pytest.fixture(scope="session")
 def parquet(tmp_path_factory):
@@ -46,12 +44,13 @@ def remote(spark):
     session.stop()
 
 
-@pytest.fixture(scope="session", params=ENGINES)
+@pytest.fixture
 def engine(request):
+    """Which of ``duckdb``, ``postgres``, ``spark`` and ``connect``."""
     return request.param
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def opened(engine, parquet, request):
     """Opens the hard rows on an engine."""
     if engine == "duckdb":

@@ -206,7 +206,7 @@ def test_a_spark_session_by_its_address(spark, parquet, tmp_path):
         ad.Session(address, table="visits", schema=SCHEMA, epsilon=1)
 
 
-@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize("ansi", ["false", pytest.param("true", marks=pytest.mark.full)])
 def test_spark_counts_alike_with_and_without_errors(spark, parquet, ansi):
     session = spark[0]
     session.conf.set("spark.sql.ansi.enabled", ansi)

@@ -38,7 +38,7 @@ def true_table(one, other, values=VALUES):
 
 def test_tables_are_counted_once_when_they_are_first_measured(monkeypatch):
     passes, honest = [], DuckDb.counted
-    monkeypatch.setattr(DuckDb, "counted", lambda engine, rows: (passes.append(1), honest(engine, rows))[1])
+    monkeypatch.setattr(DuckDb, "counted", lambda *asked: (passes.append(1), honest(*asked))[1])
     kernel = kernel_of()
     tables = kernel.root.tables(PAIRS)
     vector = tables.vectors()[2]

@@ -40,6 +40,8 @@ class Engine(ABC):
     """Whether columns can pass through functions of ours inside its pass over the rows."""
     passes: ClassVar[bool] = False
     """Whether coded rows can be counted as they come from it, faster than it counts them."""
+    groups_first: ClassVar[bool] = False
+    """Whether texts are counted before they are looked up."""
     few_levels: ClassVar[int] = 0
     """So many levels are compared one by one; more of them are joined."""
 
@@ -130,12 +132,19 @@ class Engine(ABC):
         """The columns of a result."""
 
     @abstractmethod
-    def counted(self, rows: Any) -> list[Counted]:
-        """How many rows have each value, for every column of a table without nulls: in one pass over the rows."""
+    def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
+        """How many rows have each value, for every column of a table without nulls: in one pass over the rows.
+
+        *sizes* are bounds of the values of each column, which are whole numbers from 0 on.
+        """
 
     @abstractmethod
     def batches(self, rows: Any, rows_at_a_time: int) -> Iterator[Any]:
         """Rows as Arrow's batches, in their order."""
+
+    def bounded(self, work: Callable[[], Result]) -> Result | None:
+        """What *work* finds in bounded memory; None where it would take more."""
+        return work()
 
     def stopping(self) -> Callable[[], None] | None:
         """What ends the query that this thread is about to run, from another thread."""
@@ -180,5 +189,5 @@ class Steps:
 def sets_of(names: Sequence[str], query: str, quote: str = '"') -> str:
     """A query for the counts of every column by itself: in each line of the result all columns but one are null."""
     quoted = [f"{quote}{name}{quote}" for name in names]
-    sets = ", ".join(f"({name})" for name in quoted)
-    return f"select {', '.join(quoted)}, count(*) from ({query}) as counted_rows group by grouping sets ({sets})"
+    groups = quoted[0] if len(quoted) == 1 else f"grouping sets ({', '.join(f'({name})' for name in quoted)})"
+    return f"select {', '.join(quoted)}, count(*) from ({query}) as counted_rows group by {groups}"

@@ -28,6 +28,11 @@ _LARGEST, _SMALLEST = "1.7976931348623157e308", "2.4703282292062329e-324"
 _TYPES = {"string": "text", "int64": "bigint", "float64": "double precision", "int32": "integer"}
 _MEMORY = 64 << 20
 """A hash table of a hundred thousand cells should not go to the disk; what the server allows beyond that stays."""
+_SETTINGS = (
+    "select set_config('enable_mergejoin', 'off', true), set_config('enable_nestloop', 'off', true), "
+    f"set_config('work_mem', greatest(pg_size_bytes(current_setting('work_mem')), {_MEMORY}) / 1024 || 'kB', true)"
+)
+"""For one query: the server cannot know how small our tables are, and would sort all rows to join them."""
 _STORED = ("r", "p", "m")
 _WHAT = {"v": "a view", "f": "a foreign table"}
 
@@ -37,6 +42,7 @@ class Postgres(Engine):
 
     name = "postgres"
     title = "PostgreSQL"
+    groups_first = True
     few_levels = 4
 
     def __init__(self, backend: Any) -> None:
@@ -156,7 +162,7 @@ class Postgres(Engine):
         names, rows = self._rows(self.backend.compile(expression))
         return {name: np.array(column) for name, column in zip(names, _columns(names, rows), strict=True)}
 
-    def counted(self, rows: Any) -> list[Counted]:
+    def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
         """By grouping sets, of which Ibis has none."""
         names, found = self._rows(sets_of(rows.columns, self.backend.compile(rows)))
         *columns, counts = _columns(names, found)
@@ -184,10 +190,7 @@ class Postgres(Engine):
             self.backend.reconnect()
         connection = self.backend.con
         with connection.transaction(), connection.cursor(binary=True) as cursor:
-            cursor.execute(
-                f"select set_config('work_mem', '{_MEMORY >> 10}kB', true) "
-                f"where pg_size_bytes(current_setting('work_mem')) < {_MEMORY}"
-            )
+            cursor.execute(_SETTINGS)
             cursor.execute(self._steps.before(query))
             return [column.name for column in cursor.description], cursor.fetchall()
 

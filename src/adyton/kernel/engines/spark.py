@@ -9,8 +9,10 @@ whole numbers by functions that have one for every time, without the session's t
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -130,9 +132,7 @@ class Spark(Engine):
         kind = column.type()
         if kind.is_timestamp() and kind.timezone is not None:
             return engine_function("`unix_seconds`", kind, "int64")(column)
-        days = engine_function(
-            "`unix_date`", "date", "int64"
-        )  # quoted, or it would be written as a difference of times
+        days = engine_function("`unix_date`", "date", "int32")  # unquoted it would be written as a difference
         if kind.is_date():
             return days(column).cast("int64") * 86_400
         parts = {"hour": 3600, "minute": 60, "second": 1}
@@ -172,15 +172,9 @@ class Spark(Engine):
         found = self._arrow(self.backend.compile(expression))
         return {name: found.column(name).to_numpy() for name in found.column_names}
 
-    def counted(self, rows: Any) -> list[Counted]:
+    def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
         """By grouping sets, of which Ibis has none."""
-        query = self.backend.compile(rows)
-        if len(rows.columns) == 1:
-            name = identifier(rows.columns[0])
-            found = self._arrow(f"select {name}, count(*) from ({query}) group by {name}")
-        else:
-            found = self._arrow(sets_of(rows.columns, query, "`"))
-        *columns, counts = found.columns
+        *columns, counts = self._arrow(sets_of(rows.columns, self.backend.compile(rows), "`")).columns
         lines = [np.asarray(column.is_valid()) for column in columns]
         return [
             (column.drop_null().to_numpy().astype(np.int64), counts.to_numpy()[here])
@@ -200,13 +194,17 @@ class Spark(Engine):
 
     def _arrow(self, query: str) -> Any:
         """A result as an Arrow table, under our mark."""
-        import pyarrow
-
         if self._remote:
             self._session.addTag(self._group)
         else:
             self._session.sparkContext.setJobGroup(self._group, "adyton", interruptOnCancel=True)
-        frame = self._session.sql(self._steps.before(query))
+        with _quiet():
+            return self._asked(self._steps.before(query))
+
+    def _asked(self, query: str) -> Any:
+        import pyarrow
+
+        frame = self._session.sql(query)
         names = list(frame.columns)
         if hasattr(frame, "toArrow"):
             found = frame.toArrow()
@@ -214,6 +212,17 @@ class Spark(Engine):
             rows = frame.collect()
             found = pyarrow.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
         return found.combine_chunks()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Spark's client writes down what went wrong, which may quote a row."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = disabled
 
 
 def read_as(kind: Any) -> str | None:

@@ -23,6 +23,7 @@ _COMPARISONS = (
     "And Or Not EqualTo EqualNullSafe LessThan LessThanOrEqual GreaterThan GreaterThanOrEqual IsNull IsNotNull In "
     "Literal AttributeReference"
 )
+_WIDER = ("tinyint", "smallint", "int", "bigint")
 _NAMES = dict.fromkeys(("LogicalRDD", "LocalRelation", "Range"), "rows in memory")
 _IN_CONNECT = ("Read", "DataSource")
 _ADVICE = (
@@ -77,6 +78,10 @@ def _is_column(expression: Any) -> bool:
 
 def _is_comparison(expression: Any) -> bool:
     kind = expression.getClass().getSimpleName()
+    if kind == "Cast":
+        types = [one.dataType().simpleString() for one in (expression.child(), expression)]
+        wider = all(one in _WIDER for one in types) and _WIDER.index(types[0]) <= _WIDER.index(types[1])
+        return wider and _is_comparison(expression.child())
     return kind in _COMPARISONS.split() and all(_is_comparison(one) for one in _listed(expression.children()))
 
 
@@ -91,5 +96,5 @@ def _remote_problem(frame: Any, name: str | None) -> str:
         return "" if getattr(plan, "_format", None) in _FORMATS else "files that are not Parquet or ORC"
     if kind not in _IN_CONNECT:
         return f"the operation {kind}"
-    found = frame.sparkSession.catalog.getTable(name or plan._table_name)
+    found = frame.sparkSession.catalog.getTable(name or plan.table_name)
     return "" if not found.isTemporary and found.tableType in ("MANAGED", "EXTERNAL") else "a view"

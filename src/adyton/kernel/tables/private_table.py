@@ -12,8 +12,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-import numpy as np
-
 from adyton.arrays import Array, Integers
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine
@@ -30,6 +28,7 @@ from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.step_sums import power_sums, step_table, sums_by_cell
 from adyton.kernel.tables.time_literals import in_seconds
 from adyton.kernel.tables.units import UNIT, Units
+from adyton.kernel.tables.values_first import counted_by_values, vector_of
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
 from adyton.schema.misfits import Misfit
@@ -179,6 +178,9 @@ class PrivateTable(Sealed):
         """The number of rows in every cell of the domain: counted in the engine, in one pass over the rows."""
         check_domain(self._schema)
         shape, cells = self._schema.shape, self._schema.cells
+        found = counted_by_values(self._engine, self._rows, self._schema, self._columns)
+        if found is not None:
+            return vector_of(cells, found).reshape(shape)
         rows = cell_table(self._rows, self._schema, self._columns, engine=self._engine)
         return self._counted(rows, cells)[0].reshape(shape)
 
@@ -225,11 +227,8 @@ class PrivateTable(Sealed):
 
     def _counted(self, rows: Any, *cells: int) -> list[Integers]:
         """For each column the number of rows with each value below so many, in one pass."""
-        found = self._engine.run(lambda: self._engine.counted(rows))
-        vectors = [np.zeros(length, dtype=np.int64) for length in cells]
-        for vector, (values, counts) in zip(vectors, found, strict=True):
-            vector[values] = counts
-        return vectors
+        found = self._engine.run(lambda: self._engine.counted(rows, cells))
+        return [vector_of(length, one) for length, one in zip(cells, found, strict=True)]
 
     def _value(self, name: str, rows: Any = None) -> Any:
         rows = self._rows if rows is None else rows
