@@ -10,6 +10,8 @@ import pytest
 
 import adyton as ad
 from adyton.errors import AdytonError, BadInput, SchemaError
+from adyton.kernel.engines import Engine
+from adyton.kernel.engines.duckdb import DuckDb
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.tables import open_table, private_table
@@ -88,11 +90,16 @@ def test_engines_without_grouping_sets_and_conversions(dirty, monkeypatch):
     table = open_table(pyarrow.table(dict(zip(plain.names, codes.T, strict=True))), plain)
     tree = RowTree.stump(plain).grow({0: "b"}, plain).grow({1: "a", 2: "c"}, plain)
     together = table.split_tables(tree, ["c", "a", "d"], "y")
-    monkeypatch.setattr(private_table.PrivateTable, "_tries", lambda self: False)
-    monkeypatch.setattr("adyton.kernel.tables.counting._counted_together", None)
-    honest = private_table.counted
-    one_by_one = lambda backend, rows: [honest(backend, rows.select(name))[0] for name in rows.columns]  # noqa: E731
-    monkeypatch.setattr(private_table, "counted", one_by_one)
+    for has in ("tries", "calls", "passes"):
+        monkeypatch.setattr(DuckDb, has, False)
+    monkeypatch.setattr(DuckDb, "small", Engine.small)
+    honest = DuckDb.counted
+
+    def one_by_one(engine, rows, sizes):
+        columns = zip(rows.columns, sizes, strict=True)
+        return [honest(engine, rows.select(name), [size])[0] for name, size in columns]
+
+    monkeypatch.setattr(DuckDb, "counted", one_by_one)
     for one, other in zip(together, table.split_tables(tree, ["c", "a", "d"], "y"), strict=True):
         assert np.array_equal(one, other)
 
@@ -265,10 +272,8 @@ def test_many_tables_in_one_pass_are_those_of_single_ones(dirty, monkeypatch):
     table, codes = dirty
     groups = [*itertools.combinations(SCHEMA.names, 2), ("y", "a"), ("c",), SCHEMA.names]
     expected = [table.select(list(names)).vectorize() for names in groups]
-    passes, honest = [], private_table.counted
-    monkeypatch.setattr(
-        private_table, "counted", lambda backend, rows: (passes.append(rows.columns), honest(backend, rows))[1]
-    )
+    passes, honest = [], DuckDb.counted
+    monkeypatch.setattr(DuckDb, "counted", lambda *asked: (passes.append(asked), honest(*asked))[1])
     for one, other in zip(table.tables(groups), expected, strict=True):
         assert np.array_equal(one, other)
     assert len(passes) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from adyton.kernel.tables import passing_rows, private_table
+from adyton.kernel.tables import many_tables, passing_rows
 from adyton.kernel.tables.private_table import open_table
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 
@@ -43,9 +43,9 @@ def rows() -> pa.Table:
 @pytest.mark.parametrize("tree", [None, RowTree.stump(SCHEMA.names)])
 def test_same_counts_as_group_bys(rows: pa.Table, tree: RowTree | None, monkeypatch: pytest.MonkeyPatch) -> None:
     table = open_table(rows, SCHEMA)
-    monkeypatch.setattr(private_table, "_FEW_PACKS", 10**6)
+    monkeypatch.setattr(many_tables, "_FEW_PACKS", 10**6)
     expected = table._tables(GROUPS, tree)
-    monkeypatch.setattr(private_table, "_FEW_PACKS", 0)
+    monkeypatch.setattr(many_tables, "_FEW_PACKS", 0)
     monkeypatch.setattr(passing_rows, "_ROWS_AT_A_TIME", 700)
     monkeypatch.setattr(passing_rows, "_ROWS_BETWEEN", 1500)
     monkeypatch.setattr(passing_rows, "_BLOCK", 256)

@@ -106,7 +106,7 @@ def _checked(
     if missing is None:
         found = next(one for one in reader.columns if one.name == column)
         kind = found.engine_type
-        problems.append(_problem(lambda: check_type(found, attribute, reader.tries)))
+        problems.append(_problem(lambda: check_type(found, attribute, reader.engine)))
     elif not told:
         problems.append(missing)
     remarks, looked_up = _look_up(attribute)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.options import SchemaFile, Tables, table_of
+from adyton.cli.options import Table, SchemaFile, Tables, table_of
 from adyton.errors import BadInput
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def command(
     data: Tables,
     schema: SchemaFile,
+    table: Table = None,
     public: Annotated[
         bool,
         typer.Option("--public", help="The table is public: read its rows too, and tell how they fit, exactly."),
@@ -30,12 +31,13 @@ def command(
     """
     from adyton.checking import check_table, look_at_public_rows
     from adyton.cli.console import print_json
+    from adyton.kernel.tables.locations import table_at
     from adyton.schema import Schema
 
     declared = Schema.from_toml(schema)
-    found = check_table(table := table_of(data), declared)
+    found = check_table(rows := table_at(table_of(data), table), declared)
     problems = found.all_problems
-    fits = look_at_public_rows(table, declared) if public and not problems else None
+    fits = look_at_public_rows(rows, declared) if public and not problems else None
     if as_json:
         print_json({**found.to_dict(), "rows": None if fits is None else [fit.to_dict() for fit in fits]})
     else:

@@ -15,6 +15,7 @@ from adyton.cli.folders import check_folder
 from adyton.cli.model_delivery import deliver
 from adyton.cli.options import (
     Accept,
+    Table,
     Dataset,
     LedgerFile,
     Quiet,
@@ -64,6 +65,7 @@ def command(
     attributes: _Attributes = None,
     method: _Method = "auto",
     option: _Option = None,
+    table: Table = None,
     where: Where = None,
     ledger: LedgerFile = None,
     total: Total = None,
@@ -98,7 +100,7 @@ def command(
     with termination_interrupts(), folder as place:
         words = accept or ()
         session = Session(
-            table_of(data), schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words
+            table_of(data), table=table, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words
         )
         ask = partial(session.fit, classifier, amount, where=where)
         fitted, interrupt = answered(session, ask, FittedClassifier, "learning", quiet=quiet or as_json)

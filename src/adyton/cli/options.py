@@ -16,7 +16,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="CSV, Parquet or DuckDB file (file.duckdb#table), or a pattern for several: 'week-*.csv'."
+        metavar="DATA",
+        help="CSV, Parquet or DuckDB file (file.duckdb#table), a pattern for several: 'week-*.csv', or the address "
+        "of a database: postgresql://host/name, sc://host (Spark Connect).",
     ),
 ]
 Tables = Annotated[
@@ -24,8 +26,11 @@ Tables = Annotated[
     typer.Argument(
         metavar="DATA…",
         help="CSV, Parquet or DuckDB file (file.duckdb#table); several files, or a pattern such as 'week-*.csv', are "
-        "one table.",
+        "one table; or the address of a database: postgresql://host/name, sc://host (Spark Connect).",
     ),
+]
+Table = Annotated[
+    str | None, typer.Option("--table", metavar="NAME", help="The table, where DATA is a database with several.")
 ]
 Where = Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')]
 LedgerFile = Annotated[Path | None, typer.Option(help="The file that remembers what was spent.")]

@@ -31,7 +31,7 @@ def command(
     cdf: asked.Cdf = None,
     marginals: asked_marginals.Way = None,
     attributes: asked_marginals.Attributes = None,
-    table: asked_marginals.Tables = None,
+    marginal: asked_marginals.Tables = None,
     with_ranges: asked_marginals.WithRanges = None,
     with_prefixes: asked_marginals.WithPrefixes = None,
     with_any: asked_marginals.WithAny = None,
@@ -69,7 +69,7 @@ def command(
 
     given = {"sum": sum_of, "mean": mean, "quantiles": quantiles, "variance": variance, "summary": summary}
     numbers = asked_numbers.numbers_of(given, at, by, group_rows)
-    many_tables = marginals_of(marginals, attributes, table, with_ranges, with_prefixes, with_any, cells)
+    many_tables = marginals_of(marginals, attributes, marginal, with_ranges, with_prefixes, with_any, cells)
     task = asked.one_of(asked.task_of(histogram, ranges, cdf, many_tables, queries, rows_per_unit), numbers)
     if task is None:
         raise BadInput(f"say what you would release: {asked.TASKS}; or {asked_numbers.TASKS}.")

@@ -21,6 +21,7 @@ from adyton.cli.folders import check_folder
 from adyton.cli.numbers_delivery import deliver_numbers
 from adyton.cli.options import (
     Accept,
+    Table,
     Dataset,
     LedgerFile,
     Quiet,
@@ -73,7 +74,7 @@ def command(
     cdf: asked.Cdf = None,
     marginals: asked_marginals.Way = None,
     attributes: asked_marginals.Attributes = None,
-    table: asked_marginals.Tables = None,
+    marginal: asked_marginals.Tables = None,
     with_ranges: asked_marginals.WithRanges = None,
     with_prefixes: asked_marginals.WithPrefixes = None,
     with_any: asked_marginals.WithAny = None,
@@ -90,6 +91,7 @@ def command(
     rows_per_unit: asked.RowsPerUnit = None,
     count: _Count = False,
     units: _Units = False,
+    table: Table = None,
     where: Where = None,
     algorithm: asked.Algorithm = "auto",
     option: asked.Option = None,
@@ -120,7 +122,7 @@ def command(
 
     given = {"sum": sum_of, "mean": mean, "quantiles": quantiles, "variance": variance, "summary": summary}
     numbers = asked_numbers.numbers_of(given, at, by, group_rows)
-    many_tables = marginals_of(marginals, attributes, table, with_ranges, with_prefixes, with_any, cells)
+    many_tables = marginals_of(marginals, attributes, marginal, with_ranges, with_prefixes, with_any, cells)
     task = asked.one_of(asked.task_of(histogram, ranges, cdf, many_tables, queries, rows_per_unit), numbers)
     _check_one(task, count=count, units=units)
     options = asked.options_of(option)
@@ -141,7 +143,7 @@ def command(
     folder = staged(out_folder, replaces=replaces if overwrite else (), ours=ours) if out_folder else nullcontext()
     with termination_interrupts(), folder as place:
         session = Session(
-            table_of(data), schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=accept or ()
+            table_of(data), table=table, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=accept or ()
         )
         if task is None:
             print_count(session, amount, where, ledger, units=units, as_json=as_json, quiet=quiet)

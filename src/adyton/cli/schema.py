@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
+from adyton.cli.options import Table
 from adyton.errors import BadInput
 
-_DATA = "CSV, Parquet or DuckDB file (file.duckdb#table); or a schema, FILE.toml."
+_DATA = "CSV, Parquet or DuckDB file (file.duckdb#table), the address of a database; or a schema, FILE.toml."
 
 
 def command(
     data: Annotated[str | None, typer.Argument(metavar="DATA", help=_DATA)] = None,
+    table: Table = None,
     header: Annotated[
         bool | None,
         typer.Option(
@@ -47,11 +49,14 @@ def command(
         _show(Path(data))
         return
     from adyton.kernel.tables.draft import draft_schema, headless_draft
+    from adyton.kernel.tables.locations import table_at
     from adyton.schema import FileFormat
 
     given = {"delimiter": delimiter and delimiter.replace("\\t", "\t"), "encoding": encoding}
     file = FileFormat(**{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]
-    drafted = headless_draft(file) if header is False else draft_schema(data, header=bool(header), file=file)
+    drafted = (
+        headless_draft(file) if header is False else draft_schema(table_at(data, table), header=bool(header), file=file)
+    )
     typer.echo(drafted, nl=False)
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget, display, positive
+from adyton.kernel.tables.locations import address_name, is_address
 from adyton.noise import SimulatedNoise
 from adyton.noise.source import NoiseSource
 
@@ -59,6 +60,8 @@ def name_of(data: Any) -> str:
     if files := _files(data):
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         return f"{name_of(files[0])}{more}"
+    if is_address(data):
+        return address_name(data)
     if is_path(data):
         return os.path.basename(os.fspath(data).rstrip("/")) or "table"
     return f"{type(data).__module__.split('.')[0]} {type(data).__name__}"

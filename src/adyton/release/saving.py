@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from adyton.errors import AdytonError
 from adyton.interrupts import deferred
-from adyton.kernel.tables.arrow_columns import arrow_column
+from adyton.kernel.engines.arrow_columns import arrow_column
 from adyton.release import files
 from adyton.release.presentation import Look
 from adyton.release.staging import Place, replaced

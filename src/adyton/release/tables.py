@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adyton.arrays import Array
-from adyton.kernel.tables.arrow_columns import arrow_column
+from adyton.kernel.engines.arrow_columns import arrow_column
 from adyton.queries import Identity, Queries
 from adyton.queries import Marginals as MarginalQueries
 from adyton.release import frames

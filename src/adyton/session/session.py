@@ -16,6 +16,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.ledger.records import Account, Budgeted
 from adyton.kernel.sources import TableSource
+from adyton.kernel.tables.locations import table_at
 from adyton.marginals.tables_release import TablesRelease
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
@@ -41,11 +42,12 @@ if TYPE_CHECKING:
 class Session(Budgeted):
     """A private table with a budget. Releases come out of it, and what they cost is written into a ledger.
 
-    *data* is a CSV, Parquet or DuckDB file, a pandas, polars or Arrow table, or an Ibis table; *schema* says what is
-    public about it. *epsilon* is all that may ever be spent; it can be left out where a *ledger* exists. *unit* is what
-    is protected. Where it names a column, here or in the schema, of each value only *rows_per_unit* rows are kept, and
-    whatever comes out protects all of its rows together. Any other word is for explanations: then *rows_per_unit* is
-    what you know about the table, and nothing enforces it.
+    *data* is a CSV, Parquet or DuckDB file, a pandas, polars, Arrow, Spark or Ibis table, or the address of a database
+    (``postgresql://…``) with the name of a *table* in it; *schema* says what is public about it. *epsilon* is all that
+    may ever be spent; it can be left out where a *ledger* exists. *unit* is what is protected. Where it names a column,
+    here or in the schema, of each value only *rows_per_unit* rows are kept, and whatever comes out protects all of its
+    rows together. Any other word is for explanations: then *rows_per_unit* is what you know about the table, and
+    nothing enforces it.
 
     A ledger remembers unit, rows_per_unit and schema, and refuses others: what was spent would no longer mean the same.
     With the data owner's consent, the words ``"unit"``, ``"rows_per_unit"`` and ``"schema"`` in *accept* change them;
@@ -63,6 +65,7 @@ class Session(Budgeted):
         self,
         data: Any,
         *,
+        table: str | None = None,
         schema: Schema | str | os.PathLike[str],
         epsilon: Rational | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -78,7 +81,7 @@ class Session(Budgeted):
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
-            data,
+            table_at(data, table),
             schema=self.schema,
             epsilon=total,
             ledger=ledger,

@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.tables.arrow_columns import arrow_column
-from adyton.kernel.tables.columns import engine_function, holds_booleans, trimmed, value_of
+from adyton.kernel.engines import Engine
+from adyton.kernel.engines.arrow_columns import arrow_column
+from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.tables.columns import holds_booleans, trimmed, value_of
 from adyton.schema import Categorical, Integer, Numeric
 from adyton.schema.attributes import CelledAttribute
 from adyton.schema.times import Times
@@ -45,19 +47,19 @@ def _first_level(column: Any, levels: Sequence[Any]) -> Any:
     return ibis.cases(*cases, else_=ibis.null("int32"))
 
 
-def base_code(column: Any, attribute: CelledAttribute, tries: bool) -> CellCode:
+def base_code(column: Any, attribute: CelledAttribute, engine: Engine) -> CellCode:
     """The cell of a value that has one before the policies are asked; ``keep`` says which values have one."""
     if holds_booleans(attribute):
-        return _boolean(value_of(column, attribute), attribute)
+        return _boolean(value_of(column, attribute, engine), attribute)
     if isinstance(attribute, Categorical):
         cell = _first_level(trimmed(column, attribute), attribute.levels)
         return CellCode(cell, attribute.size, cell.notnull())
     if isinstance(attribute, Integer):
-        return _integer(column, attribute.min, attribute.max, attribute.step, attribute=attribute, tries=tries)
+        return _integer(column, attribute.min, attribute.max, attribute.step, attribute=attribute, engine=engine)
     if isinstance(attribute, Times):
-        return _time(column, attribute)
+        return _time(column, attribute, engine)
     assert isinstance(attribute, Numeric)
-    return _numeric(column, attribute, tries)
+    return _numeric(column, attribute, engine)
 
 
 def _boolean(value: Any, attribute: CelledAttribute) -> CellCode:
@@ -85,7 +87,7 @@ def with_policies(attribute: CelledAttribute, base: CellCode, missing: Any) -> C
     return CellCode(code, max(base.magnitude, attribute.size), keep)
 
 
-def _integer(column: Any, low: int, high: int, step: int, *, attribute: CelledAttribute, tries: bool) -> CellCode:
+def _integer(column: Any, low: int, high: int, step: int, *, attribute: CelledAttribute, engine: Engine) -> CellCode:
     """⌊(v − low) / step⌋, in integers where the column has integers."""
     import ibis
 
@@ -94,7 +96,7 @@ def _integer(column: Any, low: int, high: int, step: int, *, attribute: CelledAt
     if kind.is_floating():
         # ⌊v⌋ ≤ high is v < high + 1 as long as that is a double
         upper = column < float(high + 1) if high < 2**53 else column <= float(high)
-        value, safe = _clamped(column, float(low), float(high), attribute, tries)
+        value, safe = _clamped(column, float(low), float(high), attribute, engine)
         offset = _shifted(_floor(value), float(low))
         if step > 1:
             offset = _floor(offset / float(step))
@@ -108,7 +110,7 @@ def _integer(column: Any, low: int, high: int, step: int, *, attribute: CelledAt
     return CellCode(offset // step if step > 1 else offset, magnitude, inside)
 
 
-def _time(column: Any, attribute: Times) -> CellCode:
+def _time(column: Any, attribute: Times, engine: Engine) -> CellCode:
     """Periods of equal length by arithmetic, months and years by binary search, parts as they are."""
     import ibis
 
@@ -120,12 +122,11 @@ def _time(column: Any, attribute: Times) -> CellCode:
         code = (value - attribute.anchor) // attribute.length
     else:
         edges = (*attribute.starts.tolist(), last + 1)
-        value = value.cast("float64")
-        code = _bisect(tuple(map(float, edges)))(value) if size > _FEW_EDGES else _search(value, edges, 0, size)
+        code = _among_edges(value.cast("float64"), tuple(map(float, edges)), engine)
     return CellCode(code, size, column.between(first, last))
 
 
-def _numeric(column: Any, attribute: Numeric, tries: bool) -> CellCode:
+def _numeric(column: Any, attribute: Numeric, engine: Engine) -> CellCode:
     """Bins of equal width by arithmetic, or unequal ones by binary search."""
     import ibis
 
@@ -133,15 +134,13 @@ def _numeric(column: Any, attribute: Numeric, tries: bool) -> CellCode:
     width = attribute.width
     if attribute.edges is not None:
         value = column.cast("float64")
-        many = tries and attribute.bins > _FEW_EDGES
-        code = _bisect(tuple(attribute.edges))(value) if many else _search(value, attribute.edges, 0, attribute.bins)
-        return CellCode(code, last + 1, value.between(low, high))
+        return CellCode(_among_edges(value, tuple(attribute.edges), engine), last + 1, value.between(low, high))
     whole = low.is_integer() and width.is_integer() and width <= _EXACT_BINS and attribute.bins <= _EXACT_BINS
     if column.type().is_integer() and whole:
-        code = _integer(column, int(low), int(high), int(width), attribute=attribute, tries=tries)
+        code = _integer(column, int(low), int(high), int(width), attribute=attribute, engine=engine)
         return CellCode(ibis.least(code.code, last), code.magnitude, code.keep)
     column = column.cast("float64")
-    value, safe = _clamped(column, low, high, attribute, tries)
+    value, safe = _clamped(column, low, high, attribute, engine)
     offset = _floor(_above_edges(value, attribute) * (attribute.bins / (high - low)))
     return CellCode(*_to_integer(offset, last, safe), column.between(low, high))
 
@@ -152,6 +151,17 @@ def _above_edges(value: Any, attribute: Numeric) -> Any:
     if abs(attribute.min) * 2**-52 < tolerance / 100:
         return value - (attribute.min - tolerance)
     return value - attribute.min + tolerance
+
+
+def _among_edges(value: Any, edges: tuple[float, ...], engine: Engine) -> Any:
+    """The bin between two of the edges that holds the value: some bin, where none does."""
+    bins = len(edges) - 1
+    if bins <= _FEW_EDGES:
+        return _search(value, edges, 0, bins)
+    if engine.calls:
+        return _bisect(edges)(value)
+    found = engine.bin_of(value, edges[1:-1])
+    return _search(value, edges, 0, bins) if found is None else found
 
 
 def _search(value: Any, edges: Any, first: int, end: int) -> Any:
@@ -179,11 +189,11 @@ def _bisect(edges: tuple[float, ...]) -> Any:
     return ibis.udf.scalar.pyarrow(bisect, name=name, signature=(("float64",), "int32"))
 
 
-def _clamped(value: Any, low: float, high: float, attribute: CelledAttribute, tries: bool) -> tuple[Any, bool]:
+def _clamped(value: Any, low: float, high: float, attribute: CelledAttribute, engine: Engine) -> tuple[Any, bool]:
     """The value, clamped where the policy or the engine needs it; and whether it is."""
     import ibis
 
-    if tries and attribute.outside != "clamp":
+    if engine.tries and attribute.outside != "clamp":
         return value, False
     return ibis.greatest(ibis.least(value, high), low), True
 

@@ -8,25 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.tables.arrow_columns import arrow_column, arrow_memtable
+from adyton.kernel.engines import Engine
 from adyton.kernel.tables.cell_codes import CellCode, base_code, with_policies
-from adyton.kernel.tables.columns import engine_function, holds_booleans, is_missing, trimmed
+from adyton.kernel.tables.columns import holds_booleans, is_missing, trimmed
 from adyton.schema import Categorical, Schema
 from adyton.schema.attributes import CelledAttribute
 
 _SAFE = 1 << 62
+_FEW_RUNS = 8
 
 
 def cell_table(
-    table: Any, schema: Schema, columns: Mapping[str, str], *, tries: bool, carry: Sequence[str] = ()
+    table: Any, schema: Schema, columns: Mapping[str, str], *, engine: Engine, carry: Sequence[str] = ()
 ) -> Any:
     """The kept rows with a column ``cell``, the row-major number of the cell in the domain, and the columns to carry.
 
-    *columns* names the column of every attribute; *tries* says that the engine has conversions that never fail.
+    *columns* names the column of every attribute.
     """
     import ibis
 
-    table, levels = join_levels(table, schema, columns) if tries else (table, {})
+    table, levels = join_levels(table, schema, columns, engine)
     codes = []
     for name, attribute in schema.attributes.items():
         assert isinstance(attribute, CelledAttribute)
@@ -34,7 +35,7 @@ def cell_table(
         if cell is not None and attribute.outside == "drop" and attribute.nulls == "drop":
             codes.append(CellCode(cell, attribute.size, None))  # the join has dropped them
             continue
-        base = base_code(column, attribute, tries) if cell is None else CellCode(cell, attribute.size, cell.notnull())
+        base = base_code(column, attribute, engine) if cell is None else CellCode(cell, attribute.size, cell.notnull())
         codes.append(with_policies(attribute, base, is_missing(column)))
     shape = schema.shape
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
@@ -51,31 +52,43 @@ def cell_table(
 
 
 def join_levels(
-    table: Any, schema: Schema, columns: Mapping[str, str], *, keep: bool = False
+    table: Any, schema: Schema, columns: Mapping[str, str], engine: Engine, *, keep: bool = False
 ) -> tuple[Any, dict[str, str]]:
-    """Join the number of the level for every categorical attribute: the join's hash table is faster than any CASE.
+    """Join the number of the level for categorical attributes: for many levels a hash table is faster than any CASE.
 
     Levels are distinct, so that a row meets at most one of them: one row stays one row, or none; with *keep*, every row
     stays. Texts are compared by their bytes, because under a collation two levels can be equal.
     """
-    import pyarrow
-
     found: dict[str, str] = {}
     for name, attribute in schema.attributes.items():
         if not isinstance(attribute, Categorical) or holds_booleans(attribute):
             continue
+        if len(attribute.levels) <= engine.few_levels:
+            continue
         key, cell = f"level_{len(found)}", f"cell_{len(found)}"
         column = trimmed(table[columns[name]], attribute)
-        kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "binary"
-        levels = arrow_column(attribute.levels, kind)
-        numbers = arrow_column(np.arange(len(levels), dtype=np.int32))
-        lookup = arrow_memtable(pyarrow.table({key: levels, cell: numbers}))
+        kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "string"
+        numbers = np.arange(len(attribute.levels), dtype=np.int32)
+        lookup = engine.lookup({key: attribute.levels, cell: numbers}, {key: kind, cell: "int32"})
         drops = attribute.outside == "drop" and attribute.nulls == "drop" and not keep
-        table = table.join(lookup, same_bytes(column, True) == lookup[key], how="inner" if drops else "left")
+        table = table.join(lookup, engine.same_bytes(column) == lookup[key], how="inner" if drops else "left")
         found[name] = cell
     return table, found
 
 
-def same_bytes(column: Any, ours: bool) -> Any:
-    """A text as its bytes, where the engine is DuckDB: under a collation, texts that differ can be equal."""
-    return engine_function("encode", str, bytes)(column) if ours and column.type().is_string() else column
+def among(cell: Any, cells: Sequence[int]) -> Any:
+    """Whether a cell is one of some: by intervals if they are few, by a list if they are many."""
+    import ibis
+
+    runs: list[list[int]] = []
+    for number in cells:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    if len(runs) > _FEW_RUNS:
+        return cell.isin(cells)
+    condition = ibis.literal(False)
+    for first, last in runs:
+        condition = condition | cell.between(first, last)
+    return condition

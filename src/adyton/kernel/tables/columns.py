@@ -9,33 +9,32 @@ boolean: outside). Not-a-number counts as missing everywhere. How times are read
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.engines import Engine
+from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.readers import Column
 from adyton.kernel.tables.written_numbers import read_number
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier
 from adyton.schema.times import Times
 
-_EXACT = float(1 << 53)
 LONGEST_TEXT = 1 << 16
 """In characters, for what the engine hands to functions: it does so for some thousand rows at a time, in vectors of at
 most two gigabytes."""
-
 
 def is_missing(column: Any) -> Any:
     """Null or not-a-number."""
     return column.isnull() | column.isnan() if column.type().is_floating() else column.isnull()
 
 
-def value_of(column: Any, attribute: Attribute) -> Any:
+def value_of(column: Any, attribute: Attribute, engine: Engine) -> Any:
     """The value in the type of the attribute, null where it is missing or cannot be read.
 
     Predicates and group-by keys see this value; cells are computed from the column itself, which is faster.
     """
     if holds_booleans(attribute):
-        return _boolean(column)
+        return _boolean(column, engine)
     return column.nullif(float("nan")) if column.type().is_floating() else trimmed(column, attribute)
 
 
@@ -64,39 +63,45 @@ def holds_levels(attribute: Attribute, level_type: type) -> bool:
     return isinstance(attribute, Categorical) and type(attribute.levels[0]) is level_type
 
 
-def check_type(column: Column, attribute: Attribute, tries: bool) -> None:
+def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> None:
     """An error unless values of the column's type can be read as the attribute says.
 
     Where types are inferred from rows, as in a frame, every type of single values will do: one odd row makes a column
-    of numbers one of texts, and whether a table can be opened must not tell. *tries* says that the engine can read a
-    text as a number without ever failing.
+    of numbers one of texts, and whether a table can be opened must not tell. On an
+    *engine* that cannot call functions of ours, what needs them is refused.
     """
     kind = column.type
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
     plain = number or kind.is_boolean()
     reading = attribute.reading
-    if not tries and (reading.textual or reading.numeric or bool(getattr(attribute, "spellings", False))):
+    written = reading.textual or reading.numeric or getattr(attribute, "spellings", False)
+    if not engine.calls and (written or (isinstance(attribute, Times) and attribute.format is not None)):
         raise SchemaError(
-            f"the keys of the schema that say how {column.name!r} is written are for files, frames and DuckDB. Clean "
-            "the column in its own engine, or store a copy in DuckDB with create table … as select."
+            f"the keys of the schema that say how {column.name!r} is written are for files, frames and DuckDB, not for "
+            f"{engine.title}. Clean the column there, or write the table to a Parquet file, and open that."
         )
-    if isinstance(attribute, Times | Duration) and not tries:
-        fits, need = False, "an engine that reads times without ever failing, which is DuckDB alone"
-    elif column.inferred:
+    if column.inferred:
         fits, need = plain or _is_single(kind), "a column of texts, numbers or dates"
     elif isinstance(attribute, Times):
         digits = number and (attribute.format is not None or attribute.is_part)
         fits, need = kind.is_date() or kind.is_timestamp() or kind.is_string() or digits, "dates, times or texts"
     elif isinstance(attribute, Duration):
-        fits, need = kind.is_interval() or number or kind.is_string(), "durations, numbers or texts"
+        texts = engine.calls and kind.is_string()
+        fits, need = (
+            kind.is_interval() or number or texts,
+            f"durations{', numbers or texts' if engine.calls else ' or numbers'}",
+        )
     elif isinstance(attribute, Identifier) or reading.lookup is not None or reading.first is not None:
         fits, need = plain or kind.is_string() or kind.is_uuid(), "texts or numbers"
     elif holds_booleans(attribute):
-        fits, need = plain or (tries and kind.is_string()), "a boolean column, or one of 0 and 1"
+        fits, need = plain or kind.is_string(), "a boolean column, or one of 0 and 1"
     elif holds_levels(attribute, str):
-        fits, need = kind.is_string() or (tries and plain), "a text column"
+        fits, need = (
+            kind.is_string() or kind.is_integer() or kind.is_boolean() or (engine.calls and plain),
+            "a text column",
+        )
     else:
-        fits, need = number or (tries and kind.is_string()), "a column of numbers"
+        fits, need = number or kind.is_string(), "a column of numbers"
     if fits:
         return
     advice = "Change the type in the schema, or convert the column."
@@ -114,7 +119,7 @@ def _is_single(kind: Any) -> bool:
     return bool(kind.is_string() or times or kind.is_uuid() or kind.is_null() or kind.is_binary())
 
 
-def prepared(column: Any, attribute: Attribute) -> Any:
+def prepared(column: Any, attribute: Attribute, engine: Engine) -> Any:
     """The column in one of the few types that the kernel computes with, by conversions that cannot fail."""
     import ibis
 
@@ -132,19 +137,14 @@ def prepared(column: Any, attribute: Attribute) -> Any:
     if holds_booleans(attribute):
         return column
     if holds_levels(attribute, str):
-        return as_text(column, attribute)
+        return as_text(column, attribute, engine)
     if kind.is_string():
         plain = not attribute.reading.numeric
-        return read_text(column, "float64") if plain else read_number(column, attribute.reading)
+        return engine.number(column.strip()) if plain else read_number(column, attribute.reading)
     return ibis.null("float64") if kind.is_boolean() else column
 
 
-def read_text(column: Any, kind: str) -> Any:
-    """A text read as a number or a boolean; null if it is neither."""
-    return column.strip().try_cast(kind)
-
-
-def as_text(column: Any, attribute: Attribute) -> Any:
+def as_text(column: Any, attribute: Attribute, engine: Engine) -> Any:
     """Numbers as people write them, 1 and not 1.0; booleans as the levels spell them."""
     import ibis
 
@@ -154,48 +154,27 @@ def as_text(column: Any, attribute: Attribute) -> Any:
         true, false = (next((level for level in levels if str(level).lower() == word), word) for word in _BOOLEANS)
         return ibis.cases((column, true), (~column, false), else_=ibis.null("string"))
     if kind.is_floating():
-        return number_text(column)
+        return engine.number_text(column)
     return column.cast("string") if kind.is_integer() else column
-
-
-def number_text(column: Any) -> Any:
-    """The text of a double: digits alone for a whole number."""
-    import ibis
-
-    whole = column.try_cast("int64")
-    is_whole = (whole.cast("float64") == column) & column.between(-_EXACT, _EXACT)
-    return ibis.cases((is_whole, whole.cast("string")), (column.notnull() & ~column.isnan(), column.cast("string")))
 
 
 def short_text(column: Any) -> Any:
     """A text, cut where it is so long that those of many rows might not fit into one vector of a function's."""
     import ibis
 
-    long = engine_function("strlen", str, int)(column) > LONGEST_TEXT
-    return ibis.ifelse(long, column.left(LONGEST_TEXT), column)
+    return ibis.ifelse(column.length() > LONGEST_TEXT, column.left(LONGEST_TEXT), column)
 
 
 _BOOLEANS = ("true", "false")
 
 
-def _boolean(column: Any) -> Any:
+def _boolean(column: Any, engine: Engine) -> Any:
     import ibis
 
     kind = column.type()
     if kind.is_boolean():
         return column
     if kind.is_string():
-        return read_text(column, "boolean").fill_null(_boolean(read_text(column, "float64")))
+        text = column.strip()
+        return engine.truth(text).fill_null(_boolean(engine.number(text), engine))
     return ibis.cases((column == 1, True), (column == 0, False), else_=ibis.null("boolean"))
-
-
-@cache
-def engine_function(name: str, takes: type, gives: type) -> Any:
-    """A function of one argument that the engine has under this name."""
-    import ibis
-
-    return ibis.udf.scalar.builtin(_never_called, name=name, signature=((takes,), gives))
-
-
-def _never_called(value: Any) -> Any:
-    raise AssertionError(value)  # the name stands for the engine's own function

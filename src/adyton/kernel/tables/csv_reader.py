@@ -18,10 +18,10 @@ import numpy as np
 
 from adyton.arrays import Places
 from adyton.errors import SchemaError
+from adyton.kernel.engines.own import Stream
 from adyton.kernel.tables.csv_bytes import as_utf8, open_lines
 from adyton.kernel.tables.csv_header import Header, looks_like_data, read_header
 from adyton.kernel.tables.csv_records import cut_records
-from adyton.kernel.tables.engine import Stream
 from adyton.kernel.tables.readers import Column, Reader
 from adyton.schema import FileFormat
 from adyton.schema.file_format import PLAIN

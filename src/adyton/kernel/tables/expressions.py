@@ -12,15 +12,15 @@ functions of fields of the same row and of literals.  ∎
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.sealed import quietly
-from adyton.kernel.tables.engine import sql_text
+from adyton.kernel.engines import ENGINES, engine_of
+from adyton.kernel.engines.own import take
 from adyton.kernel.tables.readers import TableReader
-from adyton.messages import listing, shorten
+from adyton.messages import shorten
 
-_IN_PLACE = ("duckdb", "postgres", "pyspark")
 _RELATIONS = "DatabaseTable Project Filter DropColumns DropNull Sort SortKey SelfReference Field Literal"
 _VALUES = "Alias And Or Not Xor IsNull NotNull"
 _OF_ONE_TYPE = (
@@ -67,10 +67,18 @@ _ALLOWED = (
 class ExpressionReader(TableReader):
     """An Ibis table, counted where it is."""
 
+    ours = False
+
     def __init__(self, table: Any) -> None:
         check_expression(table)
         super().__init__(table)
-        self.tries = _engines(table) == ["duckdb"]
+        self._own = engine_of(table)
+        self.engine = type(self._own)
+
+    def read(self, wanted: Sequence[int]) -> Any:
+        """A projection, in plain types."""
+        names = [self.columns[index].name for index in wanted]
+        return take(self._own.plain(self.table.select(*dict.fromkeys(names))), names)
 
 
 def check_expression(table: Any) -> None:
@@ -78,12 +86,13 @@ def check_expression(table: Any) -> None:
     from ibis.expr import operations
 
     backends, has_unbound = table._find_backends()
-    names = _engines(table)
+    names = sorted({backend.name for backend in backends})
     if has_unbound:
         raise SchemaError("the Ibis table is bound to no data. Give a table of a connection.")
-    if any(name not in _IN_PLACE for name in names) or len(backends) > 1:
+    known = ", ".join(engine.title for engine in ENGINES.values())
+    if any(name not in ENGINES for name in names) or len(backends) > 1:
         raise SchemaError(
-            f"tables on {' and '.join(names)} cannot be opened, those of one connection to {', '.join(_IN_PLACE)} can. "
+            f"tables on {' and '.join(names)} cannot be opened, those of one connection to {known} can. "
             "Write the table to a Parquet file, or turn it into an Arrow table."
         )
     ours = names in ([], ["duckdb"])  # none: rows in memory, which are refused below
@@ -95,12 +104,7 @@ def check_expression(table: Any) -> None:
                 f"fail. {_ALLOWED}; for anything else, store the result as a table of its own and open that."
             )
     for node in table.op().find(operations.DatabaseTable):
-        if node.source.name == "duckdb":
-            check_stored(node.source.con, node.name, node.namespace.catalog, node.namespace.database)
-
-
-def _engines(table: Any) -> list[str]:
-    return sorted({backend.name for backend in table._find_backends()[0]})
+        ENGINES[node.source.name](node.source).check_stored(node.name, node.namespace.catalog, node.namespace.database)
 
 
 def _problem(node: Any, ours: bool) -> str:
@@ -181,38 +185,3 @@ def _is_total(source: Any, target: Any, ours: bool) -> bool:
     if target.is_string():
         return bool(ours and (source.is_numeric() or source.is_boolean() or source.is_temporal()))
     return bool(ours and target.is_date() and source.is_timestamp())
-
-
-def check_stored(connection: Any, name: str, catalog: str | None, database: str | None) -> None:
-    """An error unless a name of a DuckDB stands for a stored table, all of whose columns are stored."""
-
-    def found(columns: str, source: str, place: str) -> list[Any] | None:
-        where = [f"lower({place}) = {sql_text(name.lower())}"]
-        where += [f"{part} = {sql_text(given)}" for part, given in parts[source] if given]
-        return quietly(
-            lambda: list(connection.execute(f"select {columns} from {source} where {' and '.join(where)}").fetchall())
-        )
-
-    in_duckdb = [("database_name", catalog), ("schema_name", database)]
-    in_standard = [("table_catalog", catalog), ("table_schema", database), ("is_generated", "ALWAYS")]
-    parts = {"duckdb_tables()": in_duckdb, "duckdb_views()": in_duckdb, "information_schema.columns": in_standard}
-    parts["duckdb_tables() join duckdb_databases() using (database_name)"] = in_duckdb
-    stored = found("1", "duckdb_tables()", "table_name")
-    viewed = found("1", "duckdb_views()", "view_name")
-    kinds = found("type", "duckdb_tables() join duckdb_databases() using (database_name)", "table_name")
-    if kinds is None or any(kind != "duckdb" for (kind,) in kinds):
-        raise SchemaError(
-            f"{name!r} is kept by another engine that DuckDB has attached, where it may be a view. Store a copy in "
-            "DuckDB with create table … as select."
-        )
-    if not stored or viewed or viewed is None:
-        raise SchemaError(
-            f"{name!r} is a view, not a stored table: its text could do anything to the rows. Store what it shows with "
-            "create table … as select; or, if it stands for a file or a frame, open that."
-        )
-    computed = found("column_name", "information_schema.columns", "table_name")
-    if computed or computed is None:
-        raise SchemaError(
-            f"{name!r} has columns that are computed whenever they are read "
-            f"({listing(row[0] for row in computed or [])}). Store the table again with create table … as select."
-        )

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import SchemaError
+from adyton.kernel.engines.own import Stream
 from adyton.kernel.sealed import quietly
-from adyton.kernel.tables.engine import Stream
 from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.kernel.tables.plain_columns import plain, plain_type, texts
 from adyton.kernel.tables.readers import Column, Reader

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Places
+from adyton.kernel.engines import Engine
 from adyton.kernel.tables.cell_codes import CellCode, base_code, with_policies
 from adyton.kernel.tables.cells import join_levels
 from adyton.kernel.tables.columns import is_missing
@@ -24,14 +25,16 @@ from adyton.kernel.tables.packs import Column
 from adyton.schema import RowTree, Schema
 from adyton.schema.attributes import CelledAttribute
 
+_INT32 = (1 << 31) - 1
+
 
 def leaf_table(
-    table: Any, schema: Schema, columns: Mapping[str, str], tree: RowTree, names: Sequence[str], *, tries: bool
+    table: Any, schema: Schema, columns: Mapping[str, str], tree: RowTree, names: Sequence[str], *, engine: Engine
 ) -> tuple[Any, dict[str, str]]:
     """The rows that lie in a leaf: a column ``leaf``, and one with the cell for each of these attributes.
 
-    Where the schema drops the value, the cell is the one after the last. *columns* names the column of every attribute;
-    *tries* says that the engine has conversions that never fail. Also returned are the names of the columns of cells.
+    Where the schema drops the value, the cell is the one after the last. *columns* names the column of every attribute.
+    Also returned are the names of the columns of cells.
     """
     import ibis
 
@@ -39,30 +42,30 @@ def leaf_table(
     if not used and not names:
         return table.select(leaf=ibis.literal(0, "int32")), {}
     concerned = schema.select(tuple(dict.fromkeys([*names, *used])))
-    table, levels = join_levels(table, concerned, columns, keep=True) if tries else (table, {})
+    table, levels = join_levels(table, concerned, columns, engine, keep=True)
     codes = {}
     for name, attribute in concerned.attributes.items():
         assert isinstance(attribute, CelledAttribute)
         column, cell = table[columns[name]], table[levels[name]] if name in levels else None
-        base = base_code(column, attribute, tries) if cell is None else CellCode(cell, attribute.size, cell.notnull())
+        base = base_code(column, attribute, engine) if cell is None else CellCode(cell, attribute.size, cell.notnull())
         if cell is not None and attribute.outside == "drop" and attribute.nulls == "drop":
             codes[name] = cell.fill_null(attribute.size)
         else:
-            codes[name] = _or_last(with_policies(attribute, base, is_missing(column)), attribute.size, tries)
+            codes[name] = _or_last(with_policies(attribute, base, is_missing(column)), attribute.size, engine)
     found = {name: f"code_{place}" for place, name in enumerate(codes)}
-    rows = _at_leaves(table.select(**{found[name]: code for name, code in codes.items()}), tree, found)
+    rows = _at_leaves(table.select(**{found[name]: code for name, code in codes.items()}), tree, found, engine)
     return rows, {name: found[name] for name in names}
 
 
-def _or_last(code: CellCode, size: int, tries: bool) -> Any:
+def _or_last(code: CellCode, size: int, engine: Engine) -> Any:
     """The cell, or *size* for rows that are not kept: their codes can be any number, and are converted no further."""
     import ibis
 
     kept = code.code if code.keep is None else ibis.ifelse(code.keep, code.code, size)
-    return kept.try_cast("int32") if tries else kept.cast("int64")
+    return engine.small(kept, _INT32)
 
 
-def _at_leaves(rows: Any, tree: RowTree, codes: Mapping[str, str]) -> Any:
+def _at_leaves(rows: Any, tree: RowTree, codes: Mapping[str, str], engine: Engine) -> Any:
     """The rows that the schema does not drop on their way, with a column ``leaf``."""
     import ibis
 
@@ -75,15 +78,16 @@ def _at_leaves(rows: Any, tree: RowTree, codes: Mapping[str, str]) -> Any:
         nodes = np.concatenate([arrived, level])
         first = np.where(tree.split[nodes] < 0, nodes, tree.first[nodes])
         last = depth == tree.depth - 1  # the children of a node are leaves then, and numbered one after the other
-        rows = _one_level(rows, tree, nodes, numbers[first] if last else first, codes, depth)
+        rows = _one_level(rows, tree, nodes, numbers[first] if last else first, codes, depth, engine)
         arrived = nodes[tree.split[nodes] < 0]
     return rows.filter(rows["leaf"].notnull())
 
 
-def _one_level(rows: Any, tree: RowTree, nodes: Places, first: Places, codes: Mapping[str, str], depth: int) -> Any:
+def _one_level(
+    rows: Any, tree: RowTree, nodes: Places, first: Places, codes: Mapping[str, str], depth: int, engine: Engine
+) -> Any:
     """One level down: the column ``leaf`` has the node, null where a row has no cell. Rows that arrived stay there."""
     import ibis
-    import pyarrow
 
     sizes = tree.sizes
 
@@ -93,20 +97,21 @@ def _one_level(rows: Any, tree: RowTree, nodes: Places, first: Places, codes: Ma
     if not depth:
         return rows.mutate(leaf=cell(int(tree.split[0])) + int(first[0]))
     columns = {"node": nodes, "which": tree.split[nodes], "first": first}
-    lookup = ibis.memtable(pyarrow.table({name: column.astype(np.int32) for name, column in columns.items()}))
+    numbers = {name: column.astype(np.int32) for name, column in columns.items()}
+    lookup = engine.lookup(numbers, dict.fromkeys(columns, "int32"))
     rows = rows.join(lookup, rows["leaf"] == lookup["node"], how="inner")
     asked = [(rows["which"] == place, cell(place)) for place in np.unique(columns["which"]).tolist() if place >= 0]
     return rows.mutate(leaf=rows["first"] + ibis.cases(*asked, else_=0)).select("leaf", *codes.values())
 
 
 def leaf_cells(
-    table: Any, schema: Schema, columns: Mapping[str, str], tree: RowTree, names: Sequence[str], *, tries: bool
+    table: Any, schema: Schema, columns: Mapping[str, str], tree: RowTree, names: Sequence[str], *, engine: Engine
 ) -> tuple[Any, tuple[int, ...]]:
     """The rows that have a leaf and a cell in each of these attributes, with a column ``cell``; and the vector's shape.
 
     The cell is the row-major number among leaves and cells.
     """
-    rows, codes = leaf_table(table, schema, columns, tree, names, tries=tries)
+    rows, codes = leaf_table(table, schema, columns, tree, names, engine=engine)
     sizes = tuple(schema.attributes[name].size for name in names)
     cell = rows["leaf"].cast("int64")
     for name, size in zip(names, sizes, strict=True):

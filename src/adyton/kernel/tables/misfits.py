@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adyton.kernel.engines import Engine
 from adyton.kernel.tables.cell_codes import base_code
 from adyton.kernel.tables.cells import join_levels
 from adyton.kernel.tables.columns import is_missing
@@ -20,17 +21,17 @@ def misfit_table(
     texts: Mapping[str, str],
     misfits: Sequence[Misfit],
     *,
-    tries: bool,
+    engine: Engine,
 ) -> Any:
     """All rows with a column ``cell``: 0 for a row that fits, k for one whose first misfit is number k.
 
-    *columns* names the column of every attribute, *texts* the text that it was read from, where there is one; *tries*
-    says that the engine has conversions that never fail. Every row is there once.
+    *columns* names the column of every attribute, *texts* the text that it was read from, where there is one. Every
+    row is there once.
     """
     import ibis
 
     concerned = schema.select(tuple(dict.fromkeys(misfit.attribute for misfit in misfits)))
-    table, levels = join_levels(table, concerned, columns, keep=True) if tries else (table, {})
+    table, levels = join_levels(table, concerned, columns, engine, keep=True)
 
     def holds(name: str, reason: Reason) -> Any:
         attribute, column = concerned.attributes[name], table[columns[name]]
@@ -40,8 +41,9 @@ def misfit_table(
         if reason in ("unreadable", "no time"):
             if name not in texts:
                 return ibis.literal(False)
-            return column.isnull() & (table[texts[name]].strip() != "")
-        inside: Any = table[levels[name]].notnull() if name in levels else base_code(column, attribute, tries).keep
+            unread = ~column.isnan().fill_null(False) if column.type().is_floating() else ibis.literal(True)
+            return column.isnull() & unread & (table[texts[name]].strip() != "")  # an engine may take both for null
+        inside: Any = table[levels[name]].notnull() if name in levels else base_code(column, attribute, engine).keep
         return ~is_missing(column) & ~inside
 
     cases = [(holds(misfit.attribute, misfit.reason), number) for number, misfit in enumerate(misfits, start=1)]

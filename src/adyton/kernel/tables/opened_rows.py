@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.engines import Engine, engine_of
 from adyton.kernel.tables.columns import check_type
-from adyton.kernel.tables.expressions import ExpressionReader
+from adyton.kernel.tables.engine_times import with_times
 from adyton.kernel.tables.origins import reader_for
 from adyton.kernel.tables.read_values import read_values
 from adyton.kernel.tables.readers import wanted_columns
 from adyton.kernel.tables.translating import translation_of
 from adyton.kernel.tables.unit_column import RAW_UNIT, unit_column
 from adyton.schema import Schema
+from adyton.schema.times import Times
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,7 @@ class OpenedRows:
     texts: Mapping[str, str]
     """The column of the text that a number or a time was read from."""
     from_text: bool
-    tries: bool
-    """Whether the engine has conversions that never fail."""
+    engine: Engine
     schema: Schema
     """What was declared, with the unit where a column was found to be one."""
     unit: str | None = None
@@ -55,7 +56,7 @@ def opened_rows(
     wanted = wanted_columns(reader, schema.columns)
     sources = {name: reader.columns[wanted[schema.columns.index(schema.column_of(name))]] for name in schema.names}
     for name, attribute in schema.attributes.items():
-        check_type(sources[name], attribute, reader.tries)
+        check_type(sources[name], attribute, reader.engine)
     translations = {name: translation_of(attribute) for name, attribute in schema.attributes.items()}
     whose = None
     if units:
@@ -63,26 +64,34 @@ def opened_rows(
     read = [*wanted, *(index for index in range(len(reader.columns)) if index not in wanted)] if keep else wanted
     read = [*read, whose] if whose is not None else read
     table = reader.read(read)
-    given = {name: table[f"c{schema.columns.index(schema.column_of(name))}"] for name in schema.names}
+    engine = engine_of(table)
+    places = {name: f"c{schema.columns.index(schema.column_of(name))}" for name in schema.names}
+    moments = {} if engine.calls else {name: one for name, one in schema.attributes.items() if isinstance(one, Times)}
+    table = with_times(table, {f"m{name}": (places[name], one) for name, one in moments.items()}, engine)
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
     values, texts, originals = {}, {}, {}
     for place, (name, attribute) in enumerate(schema.attributes.items()):
-        value, text = read_values(given[name], attribute, translations[name], sources[name])
+        if name in moments:
+            given = table[places[name]]
+            value, text = table[f"m{name}"], given if given.type().is_string() else None
+        else:
+            value, text = read_values(table[places[name]], attribute, translations[name], sources[name], engine)
         values[columns[name]] = value
         if text is not None:
             texts[name], originals[f"t{place}"] = f"t{place}", text
     kept = {f"k{index}": table[f"c{place}"] for place, index in enumerate(read)} if keep else {}
     names = tuple(column.name for column in reader.columns) if keep else ()
     owner = {} if whose is None else {RAW_UNIT: table[f"c{len(read) - 1}"]}
+    rows = table.select(**values, **originals, **kept, **owner)
     return OpenedRows(
-        table.select(**values, **originals, **kept, **owner),
+        engine.fenced(rows) if texts else rows,
         columns,
         texts,
         reader.is_text,
-        reader.tries,
+        engine,
         schema,
         unit=RAW_UNIT if owner else None,
-        ours=not isinstance(reader, ExpressionReader),
+        ours=reader.ours,
         inferred=not reader.is_text and any(column.inferred for column in reader.columns),
         kept=names,
     )

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.engines.duckdb import check_stored
+from adyton.kernel.engines.own import connect, sql_path, sql_text, view
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.csv_bytes import without_ending
 from adyton.kernel.tables.csv_reader import CsvReader
-from adyton.kernel.tables.engine import connect, sql_path, sql_text, view
-from adyton.kernel.tables.expressions import check_stored
 from adyton.kernel.tables.frame_readers import frame_reader
+from adyton.kernel.tables.locations import is_address, reader_at
 from adyton.kernel.tables.readers import Reader, TableReader
+from adyton.kernel.tables.spark_reader import SparkReader, is_spark_frame
 from adyton.messages import listing
 from adyton.schema import FileFormat
 from adyton.schema.file_format import PLAIN
@@ -25,7 +27,10 @@ _PARQUET = (".parquet", ".pq", ".parq")
 _DATABASE = (".duckdb", ".ddb", ".db")
 _FORGIVING = "hive_partitioning=false, utf8_validation='replace'"
 """Bytes that are no text must not stop the engine: that would show that some row holds them."""
-_ADVICE = "Give a CSV, Parquet or DuckDB file, a pandas or polars frame, an Arrow table or an Ibis table"
+_ADVICE = (
+    "Give a CSV, Parquet or DuckDB file, the address of a PostgreSQL database, a pandas, polars or Spark frame, an "
+    "Arrow table or an Ibis table"
+)
 
 
 def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) -> Reader:
@@ -36,6 +41,8 @@ def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) 
     """
     if isinstance(data, str | os.PathLike):
         given = os.fsdecode(data)
+        if is_address(given):
+            return reader_at(given)
         base, _, table = given.rpartition("#")
         if base.lower().endswith(_DATABASE):
             return DatabaseReader(base, table)
@@ -43,7 +50,7 @@ def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) 
     if isinstance(data, list | tuple) and data and all(isinstance(one, str | os.PathLike) for one in data):
         names = [os.fsdecode(one) for one in data]
         return _reader_of([found for name in names for found in _files_at(name)], ", ".join(names[:3]), multiline, file)
-    reader = frame_reader(data)
+    reader = SparkReader(data) if is_spark_frame(data) else frame_reader(data)
     if reader is None:
         raise SchemaError(f"a {type(data).__name__} cannot be opened as a table. {_ADVICE}.")
     return reader

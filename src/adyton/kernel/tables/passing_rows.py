@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers
 from adyton.compiling import compiled
+from adyton.kernel.engines import Engine
 from adyton.kernel.tables.packs import Column, Pack
 
 MOST_KEYS = 1 << 16
@@ -25,6 +26,7 @@ KEYS_IN_CACHE = 1 << 13
 """Columns are counted together while there are so many keys: their counts stay in the processor's nearest cache."""
 _ROWS_AT_A_TIME = 1 << 17
 _BLOCK = 1 << 14
+_LARGEST = (1 << 16) - 1
 _ROWS_BETWEEN = 1 << 30
 """So many rows are counted in 32 bits before they are added to the rest."""
 
@@ -32,11 +34,15 @@ _Codes = npt.NDArray[np.uint16]
 _Short = npt.NDArray[np.uint32]
 
 
-def counted_in_passing(backend: Any, rows: Any, columns: Mapping[str, Column], packs: Sequence[Pack]) -> list[Integers]:
-    """For each pack the number of rows with each key, in one pass over an Ibis table on DuckDB."""
+def counted_in_passing(
+    engine: Engine, rows: Any, columns: Mapping[str, Column], packs: Sequence[Pack]
+) -> list[Integers]:
+    """For each pack the number of rows with each key, in one pass over an Ibis table."""
     names = list(dict.fromkeys(name for pack in packs for name in pack.names))
-    codes = rows.select(**{name: rows[name].try_cast("uint16").fill_null(columns[name].keys - 1) for name in names})
-    batches = backend._to_duckdb_relation(codes).to_arrow_reader(_ROWS_AT_A_TIME)
+    codes = rows.select(
+        **{name: engine.small(rows[name], _LARGEST).fill_null(columns[name].keys - 1) for name in names}
+    )
+    batches = engine.batches(codes, _ROWS_AT_A_TIME)
     tally = _Tally([columns[name].keys for name in names], [[names.index(name) for name in one.names] for one in packs])
     for batch in batches:
         tally.add(batch.num_rows, (column.to_numpy(zero_copy_only=False) for column in batch.columns))

@@ -7,55 +7,35 @@ number per cell of a declared domain.
 from __future__ import annotations
 
 import math
-import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
-import numpy as np
-
-from adyton.arrays import Integers
-from adyton.errors import KernelFailure, SchemaError
-from adyton.kernel.sealed import Sealed, interruptible
-from adyton.kernel.tables.cells import cell_table, same_bytes
+from adyton.arrays import Array, Integers
+from adyton.errors import SchemaError
+from adyton.kernel.engines import Engine
+from adyton.kernel.sealed import Sealed
+from adyton.kernel.tables.cells import among, cell_table
 from adyton.kernel.tables.columns import is_missing, value_of
-from adyton.kernel.tables.counting import counted, fetched
-from adyton.kernel.tables.engine import connect
-from adyton.kernel.tables.leaves import coded_columns, leaf_cells, leaf_table
+from adyton.kernel.tables.leaves import leaf_cells
+from adyton.kernel.tables.many_tables import ManyTables
 from adyton.kernel.tables.misfits import misfit_table
 from adyton.kernel.tables.opened_rows import opened_rows
-from adyton.kernel.tables.packs import KEYS_TOGETHER, Column, packed
-from adyton.kernel.tables.passing_rows import KEYS_IN_CACHE, MOST_KEYS, counted_in_passing
+from adyton.kernel.tables.packs import KEYS_TOGETHER
 from adyton.kernel.tables.predicate_groups import without_groups
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
 from adyton.kernel.tables.step_sums import power_sums, step_table, sums_by_cell
 from adyton.kernel.tables.time_literals import in_seconds
 from adyton.kernel.tables.units import UNIT, Units
+from adyton.kernel.tables.values_first import counted_by_values, vector_of
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
 from adyton.schema.misfits import Misfit
 from adyton.whole import IntegerArray
 
-_one_at_a_time = threading.RLock()
-"""Tables may share a connection, and a connection runs one query at a time. A forked child gets a lock of its own: the
-thread that held this one while the process forked does not exist there."""
 LARGEST_DOMAIN = 1 << 27
 """A vector of a gigabyte."""
-_FEW_RUNS = 8
-_FEW_PACKS = 8
-"""So many are counted by group-bys; loading the compiled loop would take longer."""
-Result = TypeVar("Result")
-
-
-def _renew_lock() -> None:
-    global _one_at_a_time
-    _one_at_a_time = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTable:
@@ -74,7 +54,9 @@ def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTab
     if opened.unit is not None:
         units = Units.of(opened)
         rows = units.cut()
-    return PrivateTable(rows, opened.schema, opened.columns, opened.texts, from_text=opened.from_text, units=units)
+    return PrivateTable(
+        rows, opened.schema, opened.columns, opened.texts, engine=opened.engine, from_text=opened.from_text, units=units
+    )
 
 
 def check_domain(schema: Schema) -> None:
@@ -89,8 +71,9 @@ def check_domain(schema: Schema) -> None:
 class PrivateTable(Sealed):
     """Private rows over a public schema. It shows nothing of the rows, and cannot be copied, pickled or changed."""
 
-    __slots__ = ("_columns", "_from_text", "_rows", "_schema", "_texts", "_units")
+    __slots__ = ("_columns", "_engine", "_from_text", "_rows", "_schema", "_texts", "_units")
     _columns: Mapping[str, str]
+    _engine: Engine
     _from_text: bool
     _rows: Any
     _schema: Schema
@@ -104,15 +87,20 @@ class PrivateTable(Sealed):
         columns: Mapping[str, str],
         texts: Mapping[str, str] = MappingProxyType({}),
         *,
+        engine: Engine,
         from_text: bool = False,
         units: Units | None = None,
     ) -> None:
         """*columns* names the column of every attribute, *texts* the text that a number was read from; *units* are the
         rows before they were cut, where each says whose it is."""
-        values = {"_rows": rows, "_schema": schema, "_columns": columns, "_texts": texts, "_from_text": from_text}
-        values["_units"] = units
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        own = locals()
+        for name in self.__slots__:
+            object.__setattr__(self, name, own[name[1:]])
+
+    def _like(self, rows: Any, schema: Schema | None = None, units: Units | None = None) -> PrivateTable:
+        """Other rows with the same columns."""
+        schema, units = schema or self._schema, units or self._units
+        return PrivateTable(rows, schema, self._columns, self._texts, engine=self._engine, units=units)
 
     @property
     def schema(self) -> Schema:
@@ -131,11 +119,11 @@ class PrivateTable(Sealed):
             {name: column for name, column in known.items() if name in schema.names}
             for known in (self._columns, self._texts)
         )
-        return PrivateTable(self._rows, schema, columns, texts, units=self._units)
+        return PrivateTable(self._rows, schema, columns, texts, engine=self._engine, units=self._units)
 
     def coarsened(self, schema: Schema) -> PrivateTable:
         """The same rows, with the cells of a coarser schema."""
-        return PrivateTable(self._rows, schema, self._columns, self._texts, units=self._units)
+        return self._like(self._rows, schema)
 
     def where(self, predicate: Predicate) -> PrivateTable:
         """The rows for which the predicate is true."""
@@ -146,8 +134,7 @@ class PrivateTable(Sealed):
             value, missing = partial(self._value, rows=rows), lambda name: is_missing(rows[self._columns[name]])
             return rows.filter(to_ibis(plain, value, missing))
 
-        units = None if self._units is None else self._units.where(kept)
-        return PrivateTable(kept(self._rows), self._schema, self._columns, self._texts, units=units)
+        return self._like(kept(self._rows), units=None if self._units is None else self._units.where(kept))
 
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
         """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""
@@ -155,19 +142,21 @@ class PrivateTable(Sealed):
         *names, _ = schema.names
         columns = {name: f"c{index}" for index, name in enumerate(schema.names)}
         projected = self._rows.select(**{columns[name]: self._value(name) for name in names})
-        keys_of = {columns[name]: same_bytes(projected[columns[name]], self._tries()) for name in names}
-        texts = {key: projected[key].arbitrary() for key, text in keys_of.items() if text is not projected[key]}
+        keys_of = {columns[name]: self._engine.same_bytes(projected[columns[name]]) for name in names}
+        texts = {key: projected[key].arbitrary() for key, own in keys_of.items() if not own.equals(projected[key])}
         grouped = projected.group_by(**{f"key_{key}": value for key, value in keys_of.items()})
         rows = grouped.aggregate(**{columns[count_name]: projected.count().cast("int64")}, **texts)
         plain = {key: rows[f"key_{key}"] for key in keys_of if key not in texts}
-        return PrivateTable(rows.mutate(**plain).select(*columns.values()), schema, columns)
+        rows = rows.mutate(**plain).select(*columns.values())
+        return PrivateTable(rows, schema, columns, engine=self._engine)
 
     def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> PrivateTable:
         """One row per unit that has rows here, with their number: before they were cut, or what was left of them."""
         assert self._units is not None
         schema = self._schema.per_unit(count_name, max_count)
         rows = self._units.sizes(self._rows if cut else self._units.rows)
-        return PrivateTable(rows, schema, dict(zip(schema.names, rows.columns, strict=True)))
+        columns = dict(zip(schema.names, rows.columns, strict=True))
+        return PrivateTable(rows, schema, columns, engine=self._engine)
 
     def split(self, attribute: str, partition: Partition) -> list[PrivateTable]:
         """Tables with disjoint rows: table g has the rows whose cell of the attribute is in group g."""
@@ -176,33 +165,36 @@ class PrivateTable(Sealed):
             raise SchemaError(f"{attribute!r} has {schema.cells} cells, given a partition of {partition.cells}.")
         unit = [] if self._units is None else [UNIT]
         carried = list(dict.fromkeys([*self._columns.values(), *self._texts.values(), *unit]))
-        rows = cell_table(self._rows, schema, self._columns, tries=self._tries(), carry=carried)
-        children = [rows.filter(_among(rows["cell"], part.tolist())).select(*carried) for part in partition.parts()]
-        return [PrivateTable(child, self._schema, self._columns, self._texts, units=self._units) for child in children]
+        rows = cell_table(self._rows, schema, self._columns, engine=self._engine, carry=carried)
+        children = (rows.filter(among(rows["cell"], part.tolist())).select(*carried) for part in partition.parts())
+        return [self._like(child) for child in children]
 
     def count(self) -> int:
         """The number of rows."""
         number = self._rows.aggregate(rows=self._rows.count())
-        return int(self._run(lambda backend: fetched(backend, number))["rows"][0])
+        return int(self._fetched(number)["rows"][0])
 
     def vectorize(self) -> Integers:
         """The number of rows in every cell of the domain: counted in the engine, in one pass over the rows."""
         check_domain(self._schema)
         shape, cells = self._schema.shape, self._schema.cells
-        rows = cell_table(self._rows, self._schema, self._columns, tries=self._tries())
+        found = counted_by_values(self._engine, self._rows, self._schema, self._columns)
+        if found is not None:
+            return vector_of(cells, found).reshape(shape)
+        rows = cell_table(self._rows, self._schema, self._columns, engine=self._engine)
         return self._counted(rows, cells)[0].reshape(shape)
 
     def power_sums(self, attribute: str, by: Sequence[str], degree: int) -> list[IntegerArray]:
         """Σ k^p for p = 0 … degree over the rows of every group, k the steps of their values: in one pass."""
         shape = self._schema.select(by).shape if by else ()
-        rows = step_table(self._rows, self._schema, self._columns, attribute, by, tries=self._tries())
-        sums = sums_by_cell(rows, squares=degree > 1)
-        found = power_sums(self._run(lambda backend: fetched(backend, sums)), math.prod(shape), squares=degree > 1)
+        rows = step_table(self._rows, self._schema, self._columns, attribute, by, engine=self._engine)
+        sums = sums_by_cell(rows, degree > 1, self._engine)
+        found = power_sums(self._fetched(sums), math.prod(shape), squares=degree > 1)
         return [one.reshape(shape) for one in found]
 
     def in_leaves(self, tree: RowTree, names: Sequence[str]) -> Integers:
         """The number of rows in every leaf of a tree and cell of these attributes."""
-        rows, shape = leaf_cells(self._rows, self._schema, self._columns, tree, names, tries=self._tries())
+        rows, shape = leaf_cells(self._rows, self._schema, self._columns, tree, names, engine=self._engine)
         return self._counted(rows, math.prod(shape))[0].reshape(shape)
 
     def split_tables(self, tree: RowTree, names: Sequence[str], label: str) -> list[Integers]:
@@ -217,66 +209,33 @@ class PrivateTable(Sealed):
 
         Groups of few cells are counted in one pass over the rows, each other one in a pass of its own.
         """
-        few = [names for names in groups if math.prod(size + 1 for size in self._sizes(names)) <= KEYS_TOGETHER]
+        sizes = {name: self._schema.attributes[name].size + 1 for group in groups for name in group}
+        few = [names for names in groups if math.prod(sizes[name] for name in names) <= KEYS_TOGETHER]
         found = {tuple(names): counts for names, counts in zip(few, self._tables(few), strict=True)}
         return [
             found[tuple(names)] if tuple(names) in found else self.select(list(names)).vectorize() for names in groups
         ]
 
     def _tables(self, groups: Sequence[Sequence[str]], tree: RowTree | None = None) -> list[Integers]:
-        """For each group how many rows lie in every cell, in one pass; in each leaf of a tree, if there is one."""
-        if not groups:
-            return []
-        names, head = list(dict.fromkeys(name for group in groups for name in group)), ["leaf"] if tree else []
-        tree = tree or RowTree.stump(names)
-        rows, codes = leaf_table(self._rows, self._schema, self._columns, tree, names, tries=self._tries())
-        columns = coded_columns(self._schema, codes)
-        columns["leaf"] = Column(len(tree.leaves), len(tree.leaves))
-        wanted = [[*head, *(codes[name] for name in group)] for group in groups]
-        packs, where = packed(columns, wanted)
-        if self._tries() and len(packs) > _FEW_PACKS and all(pack.keys <= MOST_KEYS for pack in packs):
-            packs, where = packed(columns, wanted, KEYS_IN_CACHE)
-            counts = self._run(lambda backend: counted_in_passing(backend, rows, columns, packs))
-        else:
-            keys = {f"key_{place}": pack.key(rows, tries=self._tries()) for place, pack in enumerate(packs)}
-            counts = self._counted(rows.select(**keys), *(pack.keys for pack in packs))
-        return [packs[one].table(counts[one], group, columns) for one, group in zip(where, wanted, strict=True)]
-
-    def _sizes(self, names: Sequence[str]) -> list[int]:
-        return [self._schema.attributes[name].size for name in names]
+        many = ManyTables.of(self._rows, self._schema, self._columns, groups, tree, self._engine)
+        return [] if many is None else many.counted(self._engine, self._counted)
 
     def misfits(self, misfits: Sequence[Misfit]) -> Integers:
         """How many rows fit, and how many do not for each of these reasons; every row is counted once."""
-        rows = misfit_table(self._rows, self._schema, self._columns, self._texts, misfits, tries=self._tries())
+        rows = misfit_table(self._rows, self._schema, self._columns, self._texts, misfits, engine=self._engine)
         return self._counted(rows, len(misfits) + 1)[0]
 
     def _counted(self, rows: Any, *cells: int) -> list[Integers]:
         """For each column the number of rows with each value below so many, in one pass."""
-        vectors = [np.zeros(length, dtype=np.int64) for length in cells]
-        for vector, (values, counts) in zip(vectors, self._run(lambda backend: counted(backend, rows)), strict=True):
-            vector[values] = counts
-        return vectors
+        found = self._engine.run(lambda: self._engine.counted(rows, cells))
+        return [vector_of(length, one) for length, one in zip(cells, found, strict=True)]
 
     def _value(self, name: str, rows: Any = None) -> Any:
         rows = self._rows if rows is None else rows
-        return value_of(rows[self._columns[name]], self._schema.attributes[name])
+        return value_of(rows[self._columns[name]], self._schema.attributes[name], self._engine)
 
-    def _backend(self) -> Any:
-        backends, _ = self._rows._find_backends()
-        return backends[0] if backends else connect()
-
-    def _tries(self) -> bool:
-        return bool(self._backend().name == "duckdb")
-
-    def _run(self, fetch: Callable[[Any], Result]) -> Result:
-        """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
-        backend = self._backend()
-        stop = backend.con.interrupt if backend.name == "duckdb" else None
-        with _one_at_a_time:
-            result = interruptible(lambda: fetch(backend), stop)
-        if result is None:
-            raise KernelFailure
-        return result
+    def _fetched(self, expression: Any) -> dict[str, Array]:
+        return self._engine.run(lambda: self._engine.fetched(expression))
 
     def __repr__(self) -> str:
         return f"<private table: {', '.join(self._schema.names)}>"
@@ -286,21 +245,3 @@ class PrivateTable(Sealed):
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError("a private table cannot be changed.")
-
-
-def _among(cell: Any, cells: Sequence[int]) -> Any:
-    """Whether a cell is one of some: by intervals if they are few, by a list if they are many."""
-    import ibis
-
-    runs: list[list[int]] = []
-    for number in cells:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    if len(runs) > _FEW_RUNS:
-        return cell.isin(cells)
-    condition = ibis.literal(False)
-    for first, last in runs:
-        condition = condition | cell.between(first, last)
-    return condition

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adyton.kernel.engines import Engine
 from adyton.kernel.tables.columns import as_text, holds_levels, prepared
 from adyton.kernel.tables.readers import Column
 from adyton.kernel.tables.spellings import spelled
@@ -20,46 +21,46 @@ from adyton.schema.times import Times
 
 
 def read_values(
-    column: Any, attribute: Attribute, translation: Translation | None, source: Column
+    column: Any, attribute: Attribute, translation: Translation | None, source: Column, engine: Engine
 ) -> tuple[Any, Any | None]:
     """The values in one of the few types that the kernel computes with; and the texts of numbers and times, if any."""
     if isinstance(attribute, Times | Duration):
-        return _moments(column, attribute, translation, source)
+        return _moments(column, attribute, translation, source, engine)
     if translation is None:
         text = column if column.type().is_string() and unread_as(attribute) is not None else None
-        value = prepared(column, attribute)
+        value = prepared(column, attribute, engine)
         return spelled(value, attribute) if source.inferred else value, text
     if isinstance(attribute, Identifier):
-        return translated(_any_text(column, attribute), translation), None
+        return translated(_any_text(column, attribute, engine), translation), None
     if holds_levels(attribute, str):
-        return translated(prepared(column, attribute), translation), None
+        return translated(prepared(column, attribute, engine), translation), None
     if attribute.reading.lookup is not None or attribute.reading.first is not None:
-        column = _any_text(column, attribute)
+        column = _any_text(column, attribute, engine)
     if column.type().is_string():
         column = translated(column, translation)
     text = column if column.type().is_string() and unread_as(attribute) is not None else None
-    return _without(prepared(column, attribute), attribute, text)
+    return _without(prepared(column, attribute, engine), attribute, text)
 
 
 def _moments(
-    column: Any, attribute: Times | Duration, translation: Translation | None, source: Column
+    column: Any, attribute: Times | Duration, translation: Translation | None, source: Column, engine: Engine
 ) -> tuple[Any, Any | None]:
     """Dates, times and durations, without the words that mean missing."""
     if translation is not None and column.type().is_string():
         column = translated(column, translation)
     text = column if column.type().is_string() else None
     if isinstance(attribute, Duration):
-        return read_durations(column, attribute), text
-    return read_times(column, attribute, written_by_us=bool(source.type.is_temporal())), text
+        return read_durations(column, attribute, engine), text
+    return read_times(column, attribute, engine, written_by_us=bool(source.type.is_temporal())), text
 
 
-def _any_text(column: Any, attribute: Attribute) -> Any:
+def _any_text(column: Any, attribute: Attribute, engine: Engine) -> Any:
     """The text of any value that can be opened."""
     kind = column.type()
     if kind.is_decimal() or (kind.is_floating() and not kind.is_float64()):
         column = column.cast("float64")
     if kind.is_integer() or kind.is_floating() or kind.is_decimal() or kind.is_boolean() or kind.is_string():
-        return as_text(column, attribute)
+        return as_text(column, attribute, engine)
     return column.cast("string")
 
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from adyton.errors import SchemaError
-from adyton.kernel.tables.engine import take
+from adyton.kernel.engines import Engine
+from adyton.kernel.engines.duckdb import DuckDb
+from adyton.kernel.engines.own import take
 from adyton.messages import listing, shorten, suggestion
 
 
@@ -56,8 +58,10 @@ class Reader(ABC):
     """Whether all values are texts that were written by anybody, as those of a CSV file are."""
     doubtful: bool = False
     """Whether the names of the columns look like values: then they are not shown."""
-    tries: bool = True
-    """Whether the engine has conversions that never fail."""
+    engine: type[Engine] = DuckDb
+    """What will hold the rows."""
+    ours: ClassVar[bool] = True
+    """Whether that is an engine of our own, and not one that the caller works with."""
 
     @abstractmethod
     def read(self, wanted: Sequence[int]) -> Any:

@@ -15,10 +15,10 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
+from adyton.kernel.engines import Engine
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.cell_codes import CellCode, base_code, with_policies
 from adyton.kernel.tables.columns import holds_booleans, is_missing, trimmed
-from adyton.kernel.tables.engine import connect
 from adyton.kernel.tables.opened_rows import opened_rows
 from adyton.schema import Categorical, Schema
 from adyton.schema.attributes import CelledAttribute, Level
@@ -41,19 +41,18 @@ def rows_beside_codes(
     """The same and, if *keep*, the rows themselves as Arrow tables; first the names of all columns."""
     opened = opened_rows(data, schema, keep=keep)
     codes = {
-        f"a{place}": _code(opened.rows[opened.columns[name]], attribute, opened.tries)
+        f"a{place}": _code(opened.rows[opened.columns[name]], attribute, opened.engine)
         for place, (name, attribute) in enumerate(schema.attributes.items())
     }
     kept = {f"k{place}": opened.rows[f"k{place}"] for place in range(len(opened.kept))}
-    return opened.kept, _batches(opened.rows.select(**codes, **kept), len(codes), opened.kept)
+    rows = opened.rows.select(**codes, **kept)
+    return opened.kept, _batches(rows, len(codes), opened.kept, opened.engine)
 
 
-def _batches(rows: Any, width: int, kept: tuple[str, ...]) -> Iterator[tuple[Integers, Any]]:
+def _batches(rows: Any, width: int, kept: tuple[str, ...], engine: Engine) -> Iterator[tuple[Integers, Any]]:
     import pyarrow
 
-    backends, _ = rows._find_backends()
-    backend = backends[0] if backends else connect()
-    batches, end = quietly(lambda: _fetched(backend, rows)), object()
+    batches, end = quietly(lambda: engine.batches(rows, ROWS_AT_A_TIME)), object()
     while batches is not None:
         batch: Any = quietly(lambda: next(batches, end))
         if batch is None:
@@ -67,24 +66,16 @@ def _batches(rows: Any, width: int, kept: tuple[str, ...]) -> Iterator[tuple[Int
     raise BadInput("the new rows cannot be read to their end. Check that the table is complete.")
 
 
-def _fetched(backend: Any, rows: Any) -> Iterator[Any]:
-    """Arrow's batches, in the order of the rows; from DuckDB as they come, from other engines all at once."""
-    relation = getattr(backend, "_to_duckdb_relation", None)
-    if relation is not None:
-        return iter(relation(rows).to_arrow_reader(ROWS_AT_A_TIME))
-    return iter(backend.to_pyarrow(rows).to_batches())
-
-
-def _code(column: Any, attribute: Any, tries: bool) -> Any:
+def _code(column: Any, attribute: Any, engine: Engine) -> Any:
     """The code of a value, −1 for one without a cell."""
     import ibis
 
     assert isinstance(attribute, CelledAttribute)
-    if isinstance(attribute, Categorical) and not holds_booleans(attribute) and tries:
+    if isinstance(attribute, Categorical) and not holds_booleans(attribute) and engine.calls:
         cell = _numbered(trimmed(column, attribute), attribute.levels)
         base = CellCode(cell, attribute.size, (cell >= 0).fill_null(False))
     else:
-        base = base_code(column, attribute, tries)
+        base = base_code(column, attribute, engine)
     code = with_policies(attribute, base, is_missing(column))
     number = code.code.cast("int32")
     kept = number if code.keep is None else ibis.ifelse(code.keep, number, -1)

@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Array
+from adyton.kernel.engines import Engine
+from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.cell_codes import base_code
 from adyton.kernel.tables.cells import cell_table
-from adyton.kernel.tables.columns import engine_function, is_missing
+from adyton.kernel.tables.columns import is_missing
 from adyton.schema import Integer, Numeric, Schema
 from adyton.schema.fixed_point import FixedPoint
 from adyton.whole import IntegerArray, whole_array
@@ -29,20 +31,20 @@ _BITS = 27
 
 
 def step_table(
-    table: Any, schema: Schema, columns: Mapping[str, str], attribute: str, by: Sequence[str], *, tries: bool
+    table: Any, schema: Schema, columns: Mapping[str, str], attribute: str, by: Sequence[str], *, engine: Engine
 ) -> Any:
     """The rows that have a group and a number, with the columns ``cell``, the number of the group, and ``steps``."""
     import ibis
 
     column = columns[attribute]
     if by:
-        table = cell_table(table, schema.select(by), columns, tries=tries, carry=[column])
+        table = cell_table(table, schema.select(by), columns, engine=engine, carry=[column])
     else:
         table = table.select(table[column], cell=ibis.literal(0, "int64"))
     declared = schema.attributes[attribute]
     assert isinstance(declared, Integer | Numeric)
     value = table[column]
-    inside = base_code(value, declared, tries).keep
+    inside = base_code(value, declared, engine).keep
     kept = ~is_missing(value) if declared.outside == "clamp" else inside & ~is_missing(value)
     return table.filter(kept).select("cell", steps=_steps(value, declared))
 
@@ -68,13 +70,13 @@ def _steps(column: Any, attribute: Integer | Numeric) -> Any:
     return ibis.greatest(ibis.least(floor(scaled + 0.5).cast("int64"), grid.span), 0)
 
 
-def sums_by_cell(rows: Any, squares: bool) -> Any:
+def sums_by_cell(rows: Any, squares: bool, engine: Engine) -> Any:
     """For each group the number of rows and the sums, as texts: no engine's integer is long enough for all of them."""
     steps = rows["steps"]
-    sums = {"steps": steps.sum()}
+    sums = {"steps": engine.total(steps)}
     if squares:
         square = steps * steps
-        sums |= {"high": (square >> _BITS).sum(), "low": (square & ((1 << _BITS) - 1)).sum()}
+        sums |= {"high": engine.total(square >> _BITS), "low": engine.total(square & ((1 << _BITS) - 1))}
     return rows.group_by("cell").aggregate(
         rows=rows.count().cast("string"), **{name: total.cast("string") for name, total in sums.items()}
     )

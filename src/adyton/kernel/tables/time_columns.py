@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Integers
-from adyton.kernel.tables.columns import number_text, short_text
+from adyton.kernel.engines import Engine
+from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.tables.columns import short_text
 from adyton.kernel.tables.iso_times import NO_TIME, iso_seconds
 from adyton.kernel.tables.zones import on_clock
 from adyton.schema.calendar import DAY, EARLIEST, LATEST, PARTS
@@ -26,7 +28,7 @@ from adyton.schema.reading_times import duration_in, moment_in
 from adyton.schema.times import Date, Times
 
 
-def read_times(column: Any, attribute: Times, *, written_by_us: bool) -> Any:
+def read_times(column: Any, attribute: Times, engine: Engine, *, written_by_us: bool) -> Any:
     """The seconds on the attribute's clock, or the number of the part; null where there is none.
 
     *written_by_us* says that texts are those of a column of times, whatever the attribute's formats are.
@@ -37,26 +39,28 @@ def read_times(column: Any, attribute: Times, *, written_by_us: bool) -> Any:
     if kind.is_date():
         first, last = ibis.date(1, 1, 1), ibis.date(9999, 12, 31)
         near = ibis.greatest(ibis.least(column, last), first)
-        known = ibis.ifelse(column.between(first, last), _engine("epoch_us", kind)(near), ibis.null("int64"))
+        known = ibis.ifelse(
+            column.between(first, last), engine_function("epoch_us", kind, "int64")(near), ibis.null("int64")
+        )
         return _of_numbers(attribute, 10**6, universal=False)(known).nullif(NO_TIME)
     if kind.is_timestamp():
         fine = kind.scale == 9
-        number = _engine("epoch_ns" if fine else "epoch_us", kind)(column)
+        number = engine_function("epoch_ns" if fine else "epoch_us", kind, "int64")(column)
         universal = kind.timezone is not None
         return _of_numbers(attribute, 10**9 if fine else 10**6, universal=universal)(number).nullif(NO_TIME)
-    text = number_text(column.cast("float64")) if _is_number(column) else column
+    text = engine.number_text(column.cast("float64")) if _is_number(column) else column
     if not text.type().is_string():
         return ibis.null("int64")
     return _of_texts(attribute, written_by_us)(short_text(text.cast("string"))).nullif(NO_TIME)
 
 
-def read_durations(column: Any, attribute: Duration) -> Any:
+def read_durations(column: Any, attribute: Duration, engine: Engine) -> Any:
     """A number of the attribute's units, as a double; null where there is none."""
     import ibis
 
     kind = column.type()
     if kind.is_interval():
-        return _engine("epoch", kind, gives="float64")(column) / attribute.seconds
+        return engine.length(column) / attribute.seconds
     if _is_number(column):
         return column.cast("float64")
     return (
@@ -155,15 +159,3 @@ def _function(read: Callable[[Any], Any], what: str, takes: str, gives: str) -> 
 
     name = f"time_{hashlib.sha256(f'{takes} {what}'.encode()).hexdigest()[:16]}"
     return ibis.udf.scalar.pyarrow(of_vectors, name=name, signature=((takes,), gives))
-
-
-@cache
-def _engine(name: str, takes: Any, gives: str = "int64") -> Any:
-    """A function that the engine has under this name."""
-    import ibis
-
-    return ibis.udf.scalar.builtin(_never_called, name=name, signature=((takes,), gives))
-
-
-def _never_called(value: Any) -> Any:
-    raise AssertionError(value)  # the name stands for the engine's own function

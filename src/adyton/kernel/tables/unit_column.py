@@ -42,9 +42,4 @@ def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schem
             f"the unit {name!r} has the type {column.engine_type}, which cannot tell units apart. It takes texts or "
             "whole numbers; convert the column."
         )
-    if not reader.tries:
-        raise SchemaError(
-            "units are told apart in CSV and Parquet files, frames and DuckDB, not on other engines yet. Write the "
-            "table to a Parquet file, and open that."
-        )
     return schema, present.index(name)

@@ -3,8 +3,8 @@
 Claim.  Of each unit at most ``rows_per_unit`` rows are kept, and which ones depends on that unit's rows alone. So two
 tables that differ by one unit differ by at most so many rows, whatever is done to the rows afterwards, one by one.
 Proof.  Every row has one unit, which is a function of that row; rows without one are left out, or are together one unit
-like any other. The rows of a unit are put in an order: by a digest of the unit and the row's values, rows of the same
-digest by their content. The first ``rows_per_unit`` stay. Nothing in the order depends on another unit's rows, on
+like any other. The rows of a unit are put in an order: by a digest of the unit and the row's content, rows of the same
+digest by the content itself. The first ``rows_per_unit`` stay. Nothing in the order depends on another unit's rows, on
 where a row stands, in which file or block it came, or how many threads there are. Rows with the same content cannot be
 told apart by anything that follows, so that it does not matter which of them stay.  ∎
 
@@ -16,18 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from adyton.kernel.tables.columns import (
-    LONGEST_TEXT,
-    engine_function,
-    holds_booleans,
-    holds_levels,
-    is_missing,
-    number_text,
-    trimmed,
-    value_of,
-)
+from adyton.kernel.engines import Engine
+from adyton.kernel.tables.columns import LONGEST_TEXT, holds_booleans, holds_levels, is_missing, trimmed, value_of
 from adyton.kernel.tables.opened_rows import OpenedRows
 from adyton.schema import Attribute, Categorical
 from adyton.schema.units import DROP
@@ -48,23 +40,23 @@ class Units:
     """What rows of the same digest are put in order by."""
     limit: int
     ours: bool
+    engine: Engine
 
     @classmethod
     def of(cls, opened: OpenedRows) -> Units:
         """The rows of an opened table; what has no unit is left out, or is one unit, as the schema says."""
-        import ibis
-
-        name = _bytes(_name(opened.rows[opened.unit], opened.inferred))
-        values = {"unit": name} | {f"v{place}": one.quick for place, one in enumerate(_told(opened, opened.rows))}
-        rows = opened.rows.mutate(**{UNIT: name, DIGEST: ibis.struct(values).hash()}).drop(opened.unit)
+        engine = opened.engine
+        name = _name(opened.rows[opened.unit], opened.inferred, engine)
+        digest = engine.digest(_joined([name, *(text for text, _ in _told(opened, opened.rows))]))
+        rows = opened.rows.mutate(**{UNIT: engine.same_bytes(name), DIGEST: digest}).drop(opened.unit)
         rows = rows.filter(rows[UNIT].notnull()) if opened.schema.no_unit == DROP else rows
 
         def content(rows: Any) -> list[Any]:
             told = list(_told(opened, rows))
-            exact = [one.exact for one in told if one.exact is not None]
-            return [_bytes(_joined(texts)) for texts in ([one.text for one in told], exact) if texts]
+            exact = [one for _, one in told if one is not None]
+            return [engine.same_bytes(_joined(texts)) for texts in ([text for text, _ in told], exact) if texts]
 
-        return cls(_short(rows, "told", opened.ours), content, opened.schema.rows_per_unit, opened.ours)
+        return cls(_short(rows, "told", opened.ours), content, opened.schema.rows_per_unit, opened.ours, engine)
 
     def cut(self) -> Any:
         """The rows that stay.
@@ -74,10 +66,9 @@ class Units:
         """
         import ibis
 
-        rows, dropped = self.rows, ["before", "upto", "place"]
+        rows, dropped = self.rows, ["before", "alike", "place"]
         before = ibis.rank().over(group_by=rows[UNIT], order_by=rows[DIGEST])
-        upto = rows.count().over(ibis.range_window(following=0, group_by=rows[UNIT], order_by=rows[DIGEST]))
-        placed = rows.mutate(before=before, upto=upto)
+        placed = rows.mutate(before=before, alike=rows.count().over(group_by=[rows[UNIT], rows[DIGEST]]))
         near = placed.filter(placed["before"] < self.limit)
         place = ibis.row_number().over(group_by=near[UNIT], order_by=self.order(near))
         kept = near.mutate(place=place)
@@ -88,7 +79,7 @@ class Units:
         """What a unit's rows are put in order by: their digest; then, where that does not decide, their content."""
         import ibis
 
-        undecided = rows["upto"] > self.limit
+        undecided = rows["before"] + rows["alike"] > self.limit
         return [rows[DIGEST], *(ibis.ifelse(undecided, text, None) for text in self.content(rows))]
 
     def where(self, kept: Callable[[Any], Any]) -> Units:
@@ -102,7 +93,7 @@ class Units:
 
 
 def _short(rows: Any, name: str, ours: bool) -> Any:
-    """The same rows as a view, where the engine is our own: then not every query has to spell out what they are."""
+    """The same rows as a view, if the engine is our own: then not every query has to spell out what they are."""
     if not ours:
         return rows
     (backend,), _ = rows._find_backends()
@@ -111,76 +102,62 @@ def _short(rows: Any, name: str, ours: bool) -> Any:
     return backend.table(name)
 
 
-def _name(column: Any, inferred: bool) -> Any:
+def _name(column: Any, inferred: bool, engine: Engine) -> Any:
     """The text of a unit; null for what is missing or blank. Spaces around it do not count."""
     if not column.type().is_string():
-        return _text(column)
+        return _text(column, engine)
     text = column.strip().nullif("")
-    return _reread(text) if inferred else text
+    return _reread(text, engine) if inferred else text
 
 
-def _reread(text: Any) -> Any:
+def _reread(text: Any, engine: Engine) -> Any:
     """A text as the number that it can be read as would be written; as it is, if there is none up to 2^53."""
     import ibis
 
-    number = text.try_cast("float64")
-    return ibis.ifelse(number.between(-_EXACT, _EXACT).fill_null(False), number_text(number), text)
+    number = engine.number(text)
+    return ibis.ifelse(number.between(-_EXACT, _EXACT).fill_null(False), engine.number_text(number), text)
 
 
-def _text(column: Any) -> Any:
+def _text(column: Any, engine: Engine) -> Any:
     kind = column.type()
-    return number_text(column) if kind.is_floating() else column if kind.is_string() else column.cast("string")
+    if kind.is_string():
+        return _bounded(column, engine)
+    return engine.number_text(column) if kind.is_floating() else column.cast("string")
 
 
-class _Told(NamedTuple):
-    """What one value of a row is read as."""
-
-    quick: Any
-    """For the digest."""
-    text: Any
-    exact: Any | None = None
-    """One more text, where the first leaves something open."""
-
-
-def _told(opened: OpenedRows, rows: Any) -> Iterator[_Told]:
-    """For each value of a row what it is read as."""
-    names = {column: name for name, column in opened.columns.items()}
+def _told(opened: OpenedRows, rows: Any) -> Iterator[tuple[Any, Any | None]]:
+    """For each value of a row the text that says what it is read as, and one more where that leaves something open."""
+    names, engine = {column: name for name, column in opened.columns.items()}, opened.engine
     for column in opened.rows.columns:
-        value = rows[column] if column != opened.unit else None
         if column in names:
-            told = _content(value, opened.schema.attributes[names[column]], opened.inferred)
+            text, exact = _content(rows[column], opened.schema.attributes[names[column]], opened)
             if names[column] in opened.texts:  # what could not be read is told from what is missing
                 unread = rows[opened.texts[names[column]]].strip().nullif("")
-                told = told._replace(text=told.text.fill_null("!" + _bounded(unread)))
-            yield told
-        elif value is not None and column not in opened.texts.values():
-            text = _bounded(_text(value))
-            yield _Told(text, text)
+                text = text.fill_null("!" + _bounded(unread, engine))
+            yield text, exact
+        elif column != opened.unit and column not in opened.texts.values():
+            yield _text(rows[column], engine), None
 
 
-def _content(column: Any, attribute: Attribute, inferred: bool) -> _Told:
+def _content(column: Any, attribute: Attribute, opened: OpenedRows) -> tuple[Any, Any | None]:
     import ibis
 
+    engine = opened.engine
     if holds_booleans(attribute):
-        value = value_of(column, attribute)
-        text = ibis.cases((value, "t"), (~value, "f"), (~is_missing(column), "?"), else_=ibis.null("string"))
-        return _Told(text, text)
+        value = value_of(column, attribute, engine)
+        return ibis.cases((value, "t"), (~value, "f"), (~is_missing(column), "?"), else_=ibis.null("string")), None
     kind = column.type()
-    if kind.is_integer() or kind.is_floating():
-        number = column.cast("float64")
-        quick = ibis.ifelse(is_missing(number), ibis.null("float64"), number + 0)
-        exact = column.cast("string") if inferred and kind.is_integer() else None
-        return _Told(quick, number_text(number) if exact is not None else _text(column), exact)
-    text = _bounded(_text(column))
-    if not inferred or not kind.is_string():
-        return _Told(text, text)
-    if isinstance(attribute, Categorical) and holds_levels(attribute, str):
+    if not opened.inferred:
+        return _text(column, engine), None
+    if kind.is_string() and isinstance(attribute, Categorical) and holds_levels(attribute, str):
         value = trimmed(column, attribute)
         known = ibis.ifelse(value.isin([str(level) for level in attribute.levels]), value, "?")
-        text = ibis.ifelse(column.isnull(), ibis.null("string"), known)
-    else:
-        text = _bounded(_reread(column))
-    return _Told(text, text, _bounded(column))
+        return ibis.ifelse(column.isnull(), ibis.null("string"), known), _bounded(column, engine)
+    if kind.is_string():
+        return _bounded(_reread(column, engine), engine), _bounded(column, engine)
+    if kind.is_integer():
+        return engine.number_text(column.cast("float64")), column.cast("string")
+    return _text(column, engine), None
 
 
 def _joined(texts: list[Any]) -> Any:
@@ -191,13 +168,8 @@ def _joined(texts: list[Any]) -> Any:
     return ibis.literal("").join(parts)
 
 
-def _bounded(text: Any) -> Any:
+def _bounded(text: Any, engine: Engine) -> Any:
     """A text, or the digest of a very long one, so that the texts of a row fit into one whatever they are."""
     import ibis
 
-    size, digest = engine_function("strlen", str, int), engine_function("sha256", str, str)
-    return ibis.ifelse(size(text) > LONGEST_TEXT, "sha256 " + digest(text), text)
-
-
-def _bytes(text: Any) -> Any:
-    return engine_function("encode", str, bytes)(text)
+    return ibis.ifelse(text.length() > LONGEST_TEXT, "digest " + engine.digest(text), text)

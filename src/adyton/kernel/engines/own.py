@@ -9,6 +9,9 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.kernel.sealed import quietly
 
+OURS = "opened_by_adyton"
+"""Marks an engine of our own."""
+
 
 def connect() -> Any:
     """A fresh engine in memory that writes nothing to disk, installs nothing and looks at none of our variables."""
@@ -22,6 +25,7 @@ def connect() -> Any:
         allow_community_extensions=False,
         python_enable_replacements=False,
     )
+    setattr(connection, OURS, True)
     connection.con.execute("set enable_progress_bar = false")
     connection.con.execute("set perfect_ht_threshold = 18")  # keys of 16 bits, or null: an array, no hash table
     return connection

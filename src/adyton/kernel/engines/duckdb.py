@@ -1,0 +1,165 @@
+"""DuckDB: our own engine for files and frames, and one that others work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adyton.arrays import Array, Integers
+from adyton.errors import SchemaError
+from adyton.kernel.engines.arrow_columns import arrow_column, arrow_memtable
+from adyton.kernel.engines.engine import Counted, Engine, Result, sets_of
+from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.own import OURS, sql_text
+from adyton.kernel.sealed import quietly
+from adyton.messages import listing
+
+_EXACT = float(1 << 53)
+_MOST_CELLS = 1 << 22
+_ROWS_AT_A_TIME = 1 << 20
+_MEMORY = 1 << 30
+_ARROW = {"string": "binary", "int64": "int64", "float64": "float64", "int32": "int32"}
+"""The types of small tables: texts are compared by their bytes."""
+
+
+class DuckDb(Engine):
+    """A connection to DuckDB."""
+
+    name = "duckdb"
+    title = "DuckDB"
+    tries = calls = passes = True
+
+    def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
+        """Views are refused, because their text is not ours to judge, and so are columns that are computed."""
+        check_stored(self.backend.con, name, catalog, database)
+
+    def number(self, text: Any) -> Any:
+        """By the engine's own conversion."""
+        return text.try_cast("float64")
+
+    def truth(self, text: Any) -> Any:
+        """By the engine's own conversion."""
+        return text.try_cast("boolean")
+
+    def number_text(self, number: Any) -> Any:
+        """By way of the whole number, where there is one."""
+        import ibis
+
+        whole = number.try_cast("int64")
+        is_whole = (whole.cast("float64") == number) & number.between(-_EXACT, _EXACT)
+        return ibis.cases((is_whole, whole.cast("string")), (number.notnull() & ~number.isnan(), number.cast("string")))
+
+    def same_bytes(self, column: Any) -> Any:
+        """Under a collation, texts that differ can be equal."""
+        return engine_function("encode", str, bytes)(column) if column.type().is_string() else column
+
+    def small(self, number: Any, largest: int) -> Any:
+        """In few bits, for which it has fast ways."""
+        return number.try_cast("uint16" if largest < 1 << 16 else "int32")
+
+    def seconds(self, column: Any) -> Any:
+        """Not asked for: times are read by functions of ours."""
+        raise NotImplementedError
+
+    def length(self, column: Any) -> Any:
+        """The engine's epoch."""
+        return engine_function("epoch", column.type(), "float64")(column)
+
+    def lookup(self, columns: Mapping[str, Sequence[Any] | Array], kinds: Mapping[str, str]) -> Any:
+        """An Arrow table in memory."""
+        import pyarrow
+
+        return arrow_memtable(
+            pyarrow.table({name: arrow_column(values, _ARROW[kinds[name]]) for name, values in columns.items()})
+        )
+
+    def fetched(self, expression: Any) -> dict[str, Array]:
+        """Directly, because Ibis and Arrow would load pandas on the way."""
+        relation = self.backend._to_duckdb_relation(expression)
+        return {name: np.asarray(column) for name, column in relation.fetchnumpy().items()}
+
+    @property
+    def groups_first(self) -> bool:  # type: ignore[override]
+        """On an engine of our own, whose memory is ours to bound, and which has no collations."""
+        return getattr(self.backend, OURS, False)
+
+    def bounded(self, work: Callable[[], Result]) -> Result | None:
+        """Nothing goes to the disk: what takes too much memory is given up."""
+        execute = self.backend.con.execute
+        (before,) = execute("select current_setting('memory_limit')").fetchone()
+        execute(f"set memory_limit = '{_MEMORY}B'")
+        try:
+            return quietly(work)
+        finally:
+            execute(f"set memory_limit = '{before}'")
+
+    def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
+        """One column as it comes, several by grouping sets, of which Ibis has none."""
+        if len(rows.columns) == 1 and sizes[0] <= _MOST_CELLS:
+            counts = self._counted_as_they_come(rows, sizes[0])
+            return [(np.arange(counts.size), counts)]
+        if len(rows.columns) == 1:
+            cells = rows.select(cell=rows[rows.columns[0]])
+            found = self.fetched(cells.group_by("cell").aggregate(rows=cells.count()))
+            return [(found["cell"], found["rows"])]
+        self.backend._run_pre_execute_hooks(rows)  # makes the small tables known that it is joined with
+        query = sets_of(rows.columns, self.backend.compile(rows))
+        *columns, counts = self.backend.con.sql(query).fetchnumpy().values()
+        lines = [~np.ma.getmaskarray(column) for column in columns]
+        return [
+            (np.asarray(column)[here], np.asarray(counts)[here]) for column, here in zip(columns, lines, strict=True)
+        ]
+
+    def _counted_as_they_come(self, rows: Any, size: int) -> Integers:
+        """The engine computes the cells; adding them up here takes less time than a hash table in the engine."""
+        cells = rows.select(cell=rows[rows.columns[0]].cast("int32"))
+        counts = np.zeros(size, dtype=np.int64)
+        for batch in self.batches(cells, max(_ROWS_AT_A_TIME, size)):
+            counts += np.bincount(batch.column(0).to_numpy(zero_copy_only=False), minlength=size)
+        return counts
+
+    def batches(self, rows: Any, rows_at_a_time: int) -> Iterator[Any]:
+        """As they come."""
+        return iter(self.backend._to_duckdb_relation(rows).to_arrow_reader(rows_at_a_time))
+
+    def stopping(self) -> Callable[[], None]:
+        """Its own way to be interrupted."""
+        stop: Callable[[], None] = self.backend.con.interrupt
+        return stop
+
+
+def check_stored(connection: Any, name: str, catalog: str | None, database: str | None) -> None:
+    """An error unless a name of a DuckDB stands for a stored table, all of whose columns are stored."""
+
+    def found(columns: str, source: str, place: str) -> list[Any] | None:
+        where = [f"lower({place}) = {sql_text(name.lower())}"]
+        where += [f"{part} = {sql_text(given)}" for part, given in parts[source] if given]
+        return quietly(
+            lambda: list(connection.execute(f"select {columns} from {source} where {' and '.join(where)}").fetchall())
+        )
+
+    in_duckdb = [("database_name", catalog), ("schema_name", database)]
+    in_standard = [("table_catalog", catalog), ("table_schema", database), ("is_generated", "ALWAYS")]
+    parts = {"duckdb_tables()": in_duckdb, "duckdb_views()": in_duckdb, "information_schema.columns": in_standard}
+    parts["duckdb_tables() join duckdb_databases() using (database_name)"] = in_duckdb
+    stored = found("1", "duckdb_tables()", "table_name")
+    viewed = found("1", "duckdb_views()", "view_name")
+    kinds = found("type", "duckdb_tables() join duckdb_databases() using (database_name)", "table_name")
+    if kinds is None or any(kind != "duckdb" for (kind,) in kinds):
+        raise SchemaError(
+            f"{name!r} is kept by another engine that DuckDB has attached, where it may be a view. Store a copy in "
+            "DuckDB with create table … as select."
+        )
+    if not stored or viewed or viewed is None:
+        raise SchemaError(
+            f"{name!r} is a view, not a stored table: its text could do anything to the rows. Store what it shows with "
+            "create table … as select; or, if it stands for a file or a frame, open that."
+        )
+    computed = found("column_name", "information_schema.columns", "table_name")
+    if computed or computed is None:
+        raise SchemaError(
+            f"{name!r} has columns that are computed whenever they are read "
+            f"({listing(row[0] for row in computed or [])}). Store the table again with create table … as select."
+        )

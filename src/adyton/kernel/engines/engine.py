@@ -1,0 +1,193 @@
+"""What is asked of an engine: to turn values into plain ones without ever failing, to count, and to be stopped.
+
+An engine is one connection. Whatever it computes of a row is a total function of that row: no value of any type makes
+it fail, and equal rows get equal numbers on every engine. Only numbers of rows, and sums, come back from it. How a
+value finds its cell is written once for all engines, in :mod:`adyton.kernel.tables`, with what differs asked for here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from adyton.arrays import Array, Integers
+from adyton.errors import KernelFailure
+from adyton.kernel.engines import locks
+from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.sealed import interruptible
+
+Counted = tuple[Integers, Integers]
+"""The values of a column, and how many rows have each."""
+Result = TypeVar("Result")
+_TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
+_EXACT = float(1 << 53)
+_STEP = re.compile(r"\bstep_[0-9a-f]{16}\b")
+
+
+class Engine(ABC):
+    """A connection to an engine, and what it does in its own way."""
+
+    name: ClassVar[str]
+    """Ibis's name of it."""
+    title: ClassVar[str]
+    """What people call it."""
+    tries: ClassVar[bool] = False
+    """Whether it has conversions of its own that yield null instead of failing."""
+    calls: ClassVar[bool] = False
+    """Whether columns can pass through functions of ours inside its pass over the rows."""
+    passes: ClassVar[bool] = False
+    """Whether coded rows can be counted as they come from it, faster than it counts them."""
+    groups_first: ClassVar[bool] = False
+    """Whether texts are counted before they are looked up."""
+    few_levels: ClassVar[int] = 0
+    """So many levels are compared one by one; more of them are joined."""
+
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
+
+    # ---- opening ----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
+        """An error unless a name stands for a stored table."""
+
+    def plain(self, table: Any) -> Any:
+        """The table with its columns in types of which every value can be computed with."""
+        return table
+
+    def fenced(self, table: Any) -> Any:
+        """The same table, of which every expression is computed once."""
+        return table
+
+    # ---- values -----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def number(self, text: Any) -> Any:
+        """A text without blanks around it read as a double; null if it is none."""
+
+    def truth(self, text: Any) -> Any:
+        """A text without blanks around it read as a boolean; null if it is none."""
+        import ibis
+
+        word = text.lower()
+        return ibis.cases((word.isin(_TRUE), True), (word.isin(_FALSE), False), else_=ibis.null("boolean"))
+
+    def number_text(self, number: Any) -> Any:
+        """The text of a double: digits alone for a whole number; null for not-a-number."""
+        import ibis
+
+        infinite = (number == float("inf"), "inf"), (number == -float("inf"), "-inf")
+        inside = number.between(-_EXACT, _EXACT)
+        whole = ibis.greatest(ibis.least(number, _EXACT), -_EXACT).cast("int64")
+        is_whole = inside & (whole.cast("float64") == number)
+        return ibis.cases(
+            (is_whole, whole.cast("string")),
+            *infinite,
+            (number.notnull() & ~number.isnan(), self.fraction_text(number)),
+        )
+
+    def fraction_text(self, number: Any) -> Any:
+        """The shortest text that is read as this double again."""
+        return number.cast("string")
+
+    def same_bytes(self, column: Any) -> Any:
+        """What is equal, and comes first, as the bytes of texts do; a column of anything else as it is."""
+        return column
+
+    def digest(self, text: Any) -> Any:
+        """A text's digest, in digits that sort the same everywhere."""
+        return engine_function("md5", str, str)(text)
+
+    def small(self, number: Any, largest: int) -> Any:
+        """A whole number, or a double, that may be anything: null, or any number, if it is not from 0 to *largest*."""
+        return number.cast("int64")
+
+    def bin_of(self, value: Any, edges: Sequence[float]) -> Any | None:
+        """How many of the inner edges lie at or below a value, by a search of the engine's own; None if it has none."""
+        return None
+
+    @abstractmethod
+    def seconds(self, column: Any) -> Any:
+        """The whole seconds since 1970 of a date or a time from the year 1 to 9999; null for every other."""
+
+    @abstractmethod
+    def length(self, column: Any) -> Any:
+        """The seconds of a duration, as a double."""
+
+    def total(self, column: Any) -> Any:
+        """The sum of whole numbers, in a type that is long enough."""
+        return column.sum()
+
+    # ---- counting ---------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def lookup(self, columns: Mapping[str, Sequence[Any] | Array], kinds: Mapping[str, str]) -> Any:
+        """A small public table, to be joined with; *kinds* are Ibis's types."""
+
+    @abstractmethod
+    def fetched(self, expression: Any) -> dict[str, Array]:
+        """The columns of a result."""
+
+    @abstractmethod
+    def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
+        """How many rows have each value, for every column of a table without nulls: in one pass over the rows.
+
+        *sizes* are bounds of the values of each column, which are whole numbers from 0 on.
+        """
+
+    @abstractmethod
+    def batches(self, rows: Any, rows_at_a_time: int) -> Iterator[Any]:
+        """Rows as Arrow's batches, in their order."""
+
+    def bounded(self, work: Callable[[], Result]) -> Result | None:
+        """What *work* finds in bounded memory; None where it would take more."""
+        return work()
+
+    def stopping(self) -> Callable[[], None] | None:
+        """What ends the query that this thread is about to run, from another thread."""
+        return None
+
+    def run(self, work: Callable[[], Result]) -> Result:
+        """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
+        with locks.one_at_a_time:
+            result = interruptible(work, self.stopping())
+        if result is None:
+            raise KernelFailure
+        return result
+
+
+class Steps:
+    """Queries that others are built on, by name: each is written once, however many are built on it."""
+
+    def __init__(self) -> None:
+        self._queries: dict[str, str] = {}
+
+    def add(self, query: str) -> str:
+        """The name of a query."""
+        name = f"step_{hashlib.sha256(query.encode()).hexdigest()[:16]}"
+        self._queries[name] = query
+        return name
+
+    def before(self, query: str) -> str:
+        """A query with those before it that it is built on."""
+        needed: dict[str, str] = {}
+
+        def need(text: str) -> None:
+            for name in _STEP.findall(text):
+                if name in self._queries and name not in needed:
+                    need(self._queries[name])
+                    needed[name] = self._queries[name]
+
+        need(query)
+        steps = ", ".join(f"{name} as ({own})" for name, own in needed.items())
+        return f"with {steps} select * from ({query}) as whole_query" if needed else query
+
+
+def sets_of(names: Sequence[str], query: str, quote: str = '"') -> str:
+    """A query for the counts of every column by itself: in each line of the result all columns but one are null."""
+    quoted = [f"{quote}{name}{quote}" for name in names]
+    groups = quoted[0] if len(quoted) == 1 else f"grouping sets ({', '.join(f'({name})' for name in quoted)})"
+    return f"select {', '.join(quoted)}, count(*) from ({query}) as counted_rows group by {groups}"

@@ -1,0 +1,225 @@
+"""PostgreSQL: rows stay in the server, which has no conversions that never fail; what it is given is guarded.
+
+Claim.  No value of a column makes the server fail.
+Proof.  Texts are brought to the collation of their bytes, in which all are ordered. A text becomes a number only if it
+has the shape of one and at most so many signs, by way of exact decimals, which reach further than any such text. A
+decimal becomes a double only within the range of doubles. Times are brought between the years 1 and 9999 before their
+parts are taken. The server evaluates a branch of a CASE only where its condition holds, and no guarded value is a
+constant or an aggregate, which alone it would look at before.  ∎
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adyton.arrays import Array
+from adyton.errors import SchemaError
+from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
+from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.own import sql_text
+from adyton.kernel.engines.written import FAR, LONGEST, MODERATE, PLAIN, is_number, is_special, special
+from adyton.kernel.sealed import quietly
+
+_LARGEST, _SMALLEST = "1.7976931348623157e308", "2.4703282292062329e-324"
+"""Decimals beyond the first are infinite as doubles; those below the second are zero."""
+_TYPES = {"string": "text", "int64": "bigint", "float64": "double precision", "int32": "integer"}
+_MEMORY = 64 << 20
+"""A hash table of a hundred thousand cells should not go to the disk; what the server allows beyond that stays."""
+_SETTINGS = (
+    "select set_config('enable_mergejoin', 'off', true), set_config('enable_nestloop', 'off', true), "
+    f"set_config('work_mem', greatest(pg_size_bytes(current_setting('work_mem')), {_MEMORY}) / 1024 || 'kB', true)"
+)
+"""For one query: the server cannot know how small our tables are, and would sort all rows to join them."""
+_STORED = ("r", "p", "m")
+_WHAT = {"v": "a view", "f": "a foreign table"}
+
+
+class Postgres(Engine):
+    """A connection to PostgreSQL."""
+
+    name = "postgres"
+    title = "PostgreSQL"
+    groups_first = True
+    few_levels = 4
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self._steps = Steps()
+
+    def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
+        """Views, foreign tables and tables under row security are refused: what they show is not ours to judge."""
+        quoted = ".".join(identifier(part) for part in (database, name) if part)
+        found = quietly(
+            lambda: self._rows(
+                "select c.relkind::text, row_security_active(c.oid), current_setting('server_encoding'), "
+                "exists (select from pg_partition_tree(c.oid) p join pg_class l on l.oid = p.relid where l.relkind = "
+                "'f'), exists (select from pg_attribute a where a.attrelid = c.oid and a.attgenerated = 'v') "
+                f"from pg_class c where c.oid = to_regclass({sql_text(quoted)})"
+            )[1]
+        )
+        if not found:
+            raise SchemaError(f"the table {name!r} cannot be found. Check its name, and that you may read it.")
+        kind, secured, encoding, foreign, computed = found[0]
+        problem = ""
+        if kind not in _STORED or foreign:
+            problem = f"is {_WHAT.get('f' if foreign else kind, 'no table')}, not a stored table"
+        elif secured:
+            problem = "has row security, which shows some rows to you and others to others"
+        elif computed:
+            problem = "has columns that are computed whenever they are read"
+        elif encoding != "UTF8":
+            problem = f"is in a database with the encoding {encoding}; UTF8 is needed"
+        if problem:
+            raise SchemaError(f"{name!r} {problem}. Store what it shows with create table … as select, and open that.")
+
+    def plain(self, table: Any) -> Any:
+        """Texts by their bytes, decimals as doubles."""
+        import ibis
+
+        columns, kinds = [], {}
+        for name, kind in table.schema().items():
+            column = identifier(name)
+            kinds[name] = kind
+            if kind.is_string() or kind.is_uuid():
+                column, kinds[name] = f'({column}::text collate "C")', "string"
+            elif kind.is_decimal():
+                column, kinds[name] = _double(column), "float64"
+            elif kind.is_floating():
+                column, kinds[name] = f"{column}::double precision", "float64"
+            columns.append(f"{column} as {identifier(name)}")
+        query = f"select {', '.join(columns)} from ({self.backend.compile(table)}) as given"
+        return self.backend.sql(query, schema=ibis.schema(kinds))
+
+    def fenced(self, table: Any) -> Any:
+        """Behind an offset, which the server does not look through."""
+        name = self._steps.add(f"select * from ({self.backend.compile(table)}) as fenced offset 0")
+        return self.backend.sql(f"select * from {name}", schema=table.schema())
+
+    def number(self, text: Any) -> Any:
+        """Digits directly, others as decimals; with more digits in the exponent, infinite or zero."""
+        import ibis
+
+        fits = is_number(text)
+        clean = text.replace("_", "").replace("+", "")
+        short = fits & clean.re_search(PLAIN)
+        moderate = fits & clean.re_search(MODERATE)
+        digits = ibis.ifelse(short, clean, "0").cast("float64")
+        decimal = ibis.ifelse(moderate, clean, "0").cast("decimal")
+        double = ibis.cases(
+            (decimal > ibis.literal(float(_LARGEST)), float("inf")),
+            (decimal < ibis.literal(-float(_LARGEST)), -float("inf")),
+            (decimal.abs() < ibis.literal(5e-324), 0.0),
+            else_=decimal.cast("float64"),
+        )
+        far = fits & (clean.length() <= LONGEST)
+        zero = clean.re_search(FAR) | ~clean.re_search("^[^eE]*[1-9]")
+        infinite = ibis.ifelse(clean.startswith("-"), -float("inf"), float("inf"))
+        return ibis.cases(
+            (short, digits),
+            (moderate, double),
+            (is_special(text), special(text)),
+            (far, ibis.ifelse(zero, 0.0, infinite)),
+            else_=ibis.null("float64"),
+        )
+
+    def bin_of(self, value: Any, edges: Sequence[float]) -> Any:
+        """By the server's binary search."""
+        import ibis
+
+        search = engine_function("width_bucket", ("float64", "array<float64>"), "int32")
+        return search(value, ibis.literal(list(edges), "array<float64>").cast("array<float64>"))
+
+    def seconds(self, column: Any) -> Any:
+        """Infinite times have infinite seconds; days beyond the calendar would have none, and are clamped before."""
+        import ibis
+
+        kind, inside = column.type(), ibis.literal(True)
+        if kind.is_date():
+            first, last = ibis.date(1, 1, 1), ibis.date(9999, 12, 31)
+            inside, column = column.between(first, last), ibis.greatest(ibis.least(column, last), first)
+        else:
+            column = engine_function("date_trunc", ("string", kind), kind)("second", column)
+        number = engine_function("date_part", ("string", kind), "float64")("epoch", column)
+        clamped = ibis.greatest(ibis.least(number, 1e15), -1e15).cast("int64")
+        return ibis.ifelse(inside & column.notnull(), clamped, ibis.null("int64"))
+
+    def length(self, column: Any) -> Any:
+        """The server's epoch."""
+        return engine_function("date_part", ("string", "interval"), "float64")("epoch", column)
+
+    def lookup(self, columns: Mapping[str, Sequence[Any] | Array], kinds: Mapping[str, str]) -> Any:
+        """Arrays in the query's text, side by side: nothing is written into the database."""
+        import ibis
+
+        parts = [f"unnest({_array(values)}::{_TYPES[kinds[name]]}[]) as {name}" for name, values in columns.items()]
+        return self.backend.sql(f"select {', '.join(parts)}", schema=ibis.schema(dict(kinds)))
+
+    def fetched(self, expression: Any) -> dict[str, Array]:
+        """Row by row: there are at most as many as cells."""
+        names, rows = self._rows(self.backend.compile(expression))
+        return {name: np.array(column) for name, column in zip(names, _columns(names, rows), strict=True)}
+
+    def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
+        """By grouping sets, of which Ibis has none."""
+        names, found = self._rows(sets_of(rows.columns, self.backend.compile(rows)))
+        *columns, counts = _columns(names, found)
+        lines = [[place for place, value in enumerate(column) if value is not None] for column in columns]
+        return [
+            (np.array([column[place] for place in here], np.int64), np.array(counts, np.int64)[here])
+            for column, here in zip(columns, lines, strict=True)
+        ]
+
+    def batches(self, rows: Any, rows_at_a_time: int) -> Iterator[Any]:
+        """All at once."""
+        import pyarrow
+
+        names, found = self._rows(self.backend.compile(rows))
+        return iter(pyarrow.table(dict(zip(names, _columns(names, found), strict=True))).to_batches(rows_at_a_time))
+
+    def stopping(self) -> Callable[[], None]:
+        """A request to cancel, on a connection of its own."""
+        stop: Callable[[], None] = self.backend.con.cancel
+        return stop
+
+    def _rows(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The names and rows of a result; inside the caller's transaction, if one is open."""
+        if self.backend.con.closed and getattr(self.backend, "_can_reconnect", True):
+            self.backend.reconnect()
+        connection = self.backend.con
+        with connection.transaction(), connection.cursor(binary=True) as cursor:
+            cursor.execute(_SETTINGS)
+            cursor.execute(self._steps.before(query))
+            return [column.name for column in cursor.description], cursor.fetchall()
+
+
+def identifier(name: str) -> str:
+    """A name as SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _double(column: str) -> str:
+    """A decimal as a double: infinite or zero where it is beyond the range of doubles."""
+    return (
+        f"(case when {column} = 'NaN'::numeric then 'NaN'::double precision "
+        f"when {column} > {_LARGEST} then 'Infinity'::double precision "
+        f"when {column} < -{_LARGEST} then '-Infinity'::double precision "
+        f"when abs({column}) < {_SMALLEST} then 0::double precision else {column}::double precision end)"
+    )
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[Sequence[Any]]:
+    return list(zip(*rows, strict=True)) if rows else [() for _ in names]
+
+
+def _array(values: Sequence[Any] | Array) -> str:
+    """Values as the literal of an array. No text of the server has a NUL: one that has is null here."""
+    return sql_text("{" + ",".join(map(_element, values)) + "}")
+
+
+def _element(value: Any) -> str:
+    if not isinstance(value, str):
+        return repr(value.item() if isinstance(value, np.generic) else value)
+    return "null" if "\0" in value else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

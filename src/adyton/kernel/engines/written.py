@@ -1,0 +1,35 @@
+"""What a number looks like where a text is read as one: the same on every engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_DIGITS = "[0-9]+(_[0-9]+)*"
+_NUMBER = f"^[+]?-?({_DIGITS}([.]({_DIGITS})?)?|[.]{_DIGITS})([eE][+-]?{_DIGITS})?$"
+_SPECIAL = "^[+]?-?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])$"
+LONGEST = 1000
+"""Longer texts are no numbers where the engine must be guarded."""
+PLAIN = "^-?[0-9.]{1,250}$"
+"""Digits that no double is too small or too large for."""
+MODERATE = "^-?[0-9.]{1,250}([0-9.]{0,250}[0-9.]{0,250}[0-9.]{0,200})([eE]-?0*[0-9]{1,4})?$"
+"""What fits into a decimal."""
+FAR = "[eE]-"
+"""An exponent that makes it small."""
+
+
+def is_number(text: Any) -> Any:
+    """Whether a text without blanks around it is a number of digits."""
+    return text.re_search(_NUMBER)
+
+
+def is_special(text: Any) -> Any:
+    """Whether it is a word for infinity or not-a-number."""
+    return text.re_search(_SPECIAL)
+
+
+def special(text: Any) -> Any:
+    """What such a word stands for."""
+    import ibis
+
+    infinite = ibis.ifelse(text.contains("-"), -float("inf"), float("inf"))
+    return ibis.ifelse(text.lower().contains("nan"), float("nan"), infinite)

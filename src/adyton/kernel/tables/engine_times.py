@@ -1,0 +1,219 @@
+"""How dates and times are read where rows stay in an engine that cannot call functions of ours: in its own arithmetic.
+
+Claim.  The value of a row is that of :mod:`adyton.kernel.tables.time_columns`, a total function of the row's own field.
+Proof.  A text is taken apart only if it has the shape of a time, else another one is taken apart in its place; its
+parts are digits, and what follows is arithmetic of whole numbers below 10¹⁵. Seconds that an engine tells are between
+bounds. A clock is a table of the moments at which it changes, which is searched by comparisons.  ∎
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adyton.kernel.engines import Engine
+from adyton.kernel.tables.zones import clock_changes
+from adyton.schema.calendar import DAY, EARLIEST, LATEST, PARTS
+from adyton.schema.times import Date, Times
+
+_SHAPE = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?"
+    "( ?([Zz]|[+-][0-9]{2}(:?[0-5][0-9])?))?)?$"
+)
+_BEFORE_ZONE = "^.{10}([T ].{5}(:[0-9]{2}([.,][0-9]+)?)? ?)?"
+_LONGEST = 100
+_NONE = "0000-01-01"
+"""Has the shape of a time, and is none."""
+_TO_MARCH = 719_468
+"""Days from the first of March of the year 0 to 1970: years that begin in March have their leap day at the end."""
+
+
+def with_times(table: Any, times: Mapping[str, tuple[str, Times]], engine: Engine) -> Any:
+    """The table with columns of times more, each made from another: whole numbers, null where there is no time.
+
+    Step by step for all of them, so that every step is computed once.
+    """
+    if not times:
+        return table
+    steps = [_Step(name, column, attribute, engine) for name, (column, attribute) in times.items()]
+    kept = table.columns
+    for work in (_Step.shaped, _Step.parted, _Step.counted, _Step.on_clock, _Step.finished):
+        found = {name: column for step in steps for name, column in work(step, table).items()}
+        table = engine.fenced(table.select(*kept, **found))
+    return table
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One column of times on its way: what each step makes of what the one before it made."""
+
+    name: str
+    column: str
+    attribute: Times
+    engine: Engine
+
+    def shaped(self, table: Any) -> dict[str, Any]:
+        """The text, if it has the shape of a time; and the number of a part that it names."""
+        import ibis
+
+        column, nothing = table[self.column], ibis.null("int64")
+        kind = column.type()
+        if kind.is_date() or kind.is_timestamp():
+            return {self.name: _within(self.engine.seconds(column)), f"{self.name} named": nothing}
+        if not kind.is_string():
+            hours = nothing if self.attribute.by != "hour of day" else _hour(column)
+            return {self.name: nothing, f"{self.name} named": hours}
+        text = column.strip()
+        fits = text.re_search(_SHAPE) & (text.length() <= _LONGEST)
+        return {self.name: ibis.ifelse(fits, text, _NONE), f"{self.name} named": _named(text, self.attribute)}
+
+    def parted(self, table: Any) -> dict[str, Any]:
+        """The numbers in the text."""
+        parts = _parts(table[self.name]) if table[self.name].type().is_string() else {"": table[self.name]}
+        found = {f"{self.name} {part}" if part else self.name: value for part, value in parts.items()}
+        return found | self._named(table)
+
+    def counted(self, table: Any) -> dict[str, Any]:
+        """The seconds, and whether they are in universal time."""
+        import ibis
+
+        if self.name in table.columns:
+            kind = table[self.column].type()
+            universal = ibis.literal(bool(kind.is_timestamp() and kind.timezone is not None))
+            return {self.name: table[self.name], f"{self.name} universal": universal} | self._named(table)
+        parts = {part: table[f"{self.name} {part}"] for part in (*_PLACES, "zone")}
+        seconds = ibis.ifelse(_exists(parts), _seconds(parts), ibis.null("int64"))
+        universal = parts["zone"] != ""
+        return {self.name: _within(seconds), f"{self.name} universal": universal} | self._named(table)
+
+    def on_clock(self, table: Any) -> dict[str, Any]:
+        """What the attribute's clock shows."""
+        shown = _on_clock(table[self.name], table[f"{self.name} universal"], self.attribute)
+        return {self.name: shown} | self._named(table)
+
+    def finished(self, table: Any) -> dict[str, Any]:
+        """The value of the attribute."""
+        return {self.name: _finished(table[self.name], table[f"{self.name} named"], self.attribute)}
+
+    def _named(self, table: Any) -> dict[str, Any]:
+        return {f"{self.name} named": table[f"{self.name} named"]}
+
+
+_PLACES = {"year": (0, 4), "month": (5, 2), "day": (8, 2), "hour": (11, 2), "minute": (14, 2), "second": (17, 2)}
+
+
+def _parts(shaped: Any) -> dict[str, Any]:
+    """The numbers in a text that has the shape of a time, and what it says about the zone."""
+    import ibis
+
+    lengths = {"hour": shaped.length() >= 16, "minute": shaped.length() >= 16, "second": shaped.substr(16, 1) == ":"}
+    numbers = {
+        name: ibis.ifelse(lengths.get(name, ibis.literal(True)), shaped.substr(first, length), "0").cast("int64")
+        for name, (first, length) in _PLACES.items()
+    }
+    zone = shaped.re_replace(_BEFORE_ZONE, "").replace(":", "")
+    return {**numbers, "zone": zone}
+
+
+def _exists(rows: Mapping[str, Any]) -> Any:
+    """Whether the calendar has the day, and the day the time."""
+    import ibis
+
+    year, month, day = rows["year"], rows["month"], rows["day"]
+    leap = ((year % 4 == 0) & (year % 100 != 0)) | (year % 400 == 0)
+    february = ibis.ifelse(leap, 29, 28)
+    length = ibis.cases((month == 2, february), (month.isin([4, 6, 9, 11]), 30), else_=31)
+    clock = (rows["hour"] <= 23) & (rows["minute"] <= 59) & (rows["second"] <= 59)
+    return (year >= 1) & month.between(1, 12) & day.between(1, length) & clock & (_ahead(rows["zone"], 1) <= 23)
+
+
+def _seconds(rows: Mapping[str, Any]) -> Any:
+    """The seconds since 1970."""
+    import ibis
+
+    hours = ibis.ifelse(rows["zone"].startswith("-"), -1, 1) * _ahead(rows["zone"], 1)
+    minutes = ibis.ifelse(rows["zone"].startswith("-"), -1, 1) * _ahead(rows["zone"], 3)
+    march = (rows["month"] + 9) % 12
+    year = rows["year"] - ibis.ifelse(rows["month"] <= 2, 1, 0)
+    day = (153 * march + 2) // 5 + rows["day"] - 1
+    days = year * 365 + year // 4 - year // 100 + year // 400 + day - _TO_MARCH
+    return days * DAY + (rows["hour"] - hours) * 3600 + (rows["minute"] - minutes) * 60 + rows["second"]
+
+
+def _ahead(zone: Any, place: int) -> Any:
+    """Hours or minutes of a zone such as +0130, 0 if there are none."""
+    import ibis
+
+    return ibis.ifelse(zone.length() >= place + 2, zone.substr(place, 2), "0").cast("int64")
+
+
+def _within(seconds: Any) -> Any:
+    import ibis
+
+    return ibis.ifelse(seconds.between(EARLIEST, LATEST), seconds, ibis.null("int64"))
+
+
+def _on_clock(seconds: Any, universal: Any, attribute: Times) -> Any:
+    """What the clock of the attribute's zone shows."""
+    import ibis
+
+    if attribute.zone == "UTC":
+        return seconds
+    moments, offsets = clock_changes(attribute.zone)
+    if not attribute.is_part:  # what lies outside is outside on every clock
+        first, last = attribute.span
+        start, end = np.searchsorted(moments, [first - 2 * DAY, last + 2 * DAY])
+        moments, offsets = moments[start:end], offsets[start : end + 1]
+
+    def ahead(start: int, end: int) -> Any:
+        if start == end:
+            return ibis.literal(int(offsets[start]), "int64")
+        middle = (start + end) // 2
+        return ibis.ifelse(seconds < int(moments[middle]), ahead(start, middle), ahead(middle + 1, end))
+
+    return _within(ibis.ifelse(universal, seconds + ahead(0, len(moments)), seconds))
+
+
+def _finished(seconds: Any, named: Any, attribute: Times) -> Any:
+    """The value of the attribute."""
+    positive = seconds - EARLIEST  # the year 1 began on a Monday
+    match attribute.by:
+        case "hour of day":
+            value = (positive % DAY) // 3600
+        case "weekday":
+            value = (positive // DAY) % 7
+        case "month of year":
+            value = _month(positive // DAY + EARLIEST // DAY + _TO_MARCH)
+        case _:
+            value = positive - positive % DAY + EARLIEST if isinstance(attribute, Date) else seconds
+    return value.cast("int64").fill_null(named)
+
+
+def _month(days: Any) -> Any:
+    """The month, 0 for January, from the days since the first of March of the year 0."""
+    in_era = days % 146_097
+    year = (in_era - in_era // 1460 + in_era // 36_524 - in_era // 146_096) // 365
+    in_year = in_era - (365 * year + year // 4 - year // 100)
+    return ((5 * in_year + 2) // 153 + 2) % 12
+
+
+def _named(text: Any, attribute: Times) -> Any:
+    """The number of a part that is written by its name."""
+    import ibis
+
+    names = {str(name).lower(): place for place, name in enumerate(PARTS.get(attribute.by, ()))}
+    names |= {f"{hour:02}": hour for hour in range(10)} if "23" in names else {}
+    word = text.lower()
+    known = [(word == name, ibis.literal(place, "int64")) for name, place in names.items()]
+    return ibis.cases(*known, else_=ibis.null("int64")) if known else ibis.null("int64")
+
+
+def _hour(number: Any) -> Any:
+    """A number that is an hour."""
+    import ibis
+
+    hour = ibis.greatest(ibis.least(number, 23), 0).cast("int64")
+    return ibis.ifelse(hour == number, hour, ibis.null("int64"))

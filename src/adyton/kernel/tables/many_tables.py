@@ -1,0 +1,57 @@
+"""Many tables of counts in one pass over the rows, in each leaf of a public tree, if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.arrays import Integers
+from adyton.kernel.engines import Engine
+from adyton.kernel.tables.leaves import coded_columns, leaf_table
+from adyton.kernel.tables.packs import Column, packed
+from adyton.kernel.tables.passing_rows import KEYS_IN_CACHE, MOST_KEYS, counted_in_passing
+from adyton.schema import RowTree, Schema
+
+_FEW_PACKS = 8
+"""So many are counted by group-bys; loading the compiled loop would take longer."""
+
+
+@dataclass(frozen=True)
+class ManyTables:
+    """Rows whose columns are codes, and the groups of columns to count."""
+
+    rows: Any
+    columns: Mapping[str, Column]
+    groups: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Any,
+        schema: Schema,
+        columns: Mapping[str, str],
+        groups: Sequence[Sequence[str]],
+        tree: RowTree | None,
+        engine: Engine,
+    ) -> ManyTables | None:
+        """For groups of attributes; None if there are no groups. *columns* names the column of every attribute."""
+        if not groups:
+            return None
+        names, head = list(dict.fromkeys(name for group in groups for name in group)), ["leaf"] if tree else []
+        tree = tree or RowTree.stump(names)
+        coded, codes = leaf_table(rows, schema, columns, tree, names, engine=engine)
+        found = coded_columns(schema, codes) | {"leaf": Column(len(tree.leaves), len(tree.leaves))}
+        return cls(coded, found, [[*head, *(codes[name] for name in group)] for group in groups])
+
+    def counted(self, engine: Engine, by_keys: Callable[..., list[Integers]]) -> list[Integers]:
+        """For each group how many rows lie in every cell. *by_keys* counts the values of columns in the engine."""
+        packs, where = packed(self.columns, self.groups)
+        if engine.passes and len(packs) > _FEW_PACKS and all(pack.keys <= MOST_KEYS for pack in packs):
+            packs, where = packed(self.columns, self.groups, KEYS_IN_CACHE)
+            counts = engine.run(lambda: counted_in_passing(engine, self.rows, self.columns, packs))
+        else:
+            keys = {f"key_{place}": pack.key(self.rows, engine) for place, pack in enumerate(packs)}
+            counts = by_keys(self.rows.select(**keys), *(pack.keys for pack in packs))
+        pairs = zip(where, self.groups, strict=True)
+        return [packs[one].table(counts[one], group, self.columns) for one, group in pairs]

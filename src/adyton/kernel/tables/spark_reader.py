@@ -1,0 +1,60 @@
+"""Frames of Spark, of a classic session or of Connect, counted where they are."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from adyton.errors import SchemaError
+from adyton.kernel.engines.own import take
+from adyton.kernel.engines.spark import Spark, identifier, read_as
+from adyton.kernel.engines.spark_plans import check_frame
+from adyton.kernel.sealed import quietly
+from adyton.kernel.tables.readers import Column, Reader
+
+
+def is_spark_frame(data: Any) -> bool:
+    """Whether it is a frame of Spark, told without importing Spark."""
+    return type(data).__name__ == "DataFrame" and type(data).__module__.startswith("pyspark.sql.")
+
+
+class SparkReader(Reader):
+    """A frame of Spark. It gets a name for the time of its session; nothing is set or written otherwise."""
+
+    engine = Spark
+    ours = False
+
+    def __init__(self, frame: Any) -> None:
+        from ibis.expr import datatypes
+
+        check_frame(frame)
+        self._schema: Any = quietly(lambda: frame.schema)
+        if self._schema is None:
+            raise SchemaError("Spark cannot tell the columns of the frame. Check that its table still exists.")
+        self.columns = [
+            Column(field.name, field.dataType.simpleString(), datatypes.dtype(read_as(field.dataType) or "unknown"))
+            for field in self._schema.fields
+        ]
+        self._own = Spark(backend_of(frame.sparkSession))
+        self._view = f"adyton_{uuid.uuid4().hex}"
+        frame.createOrReplaceTempView(self._view)
+
+    def read(self, wanted: Sequence[int]) -> Any:
+        """A projection, in plain types."""
+        names = [self.columns[index].name for index in wanted]
+        once = dict.fromkeys(names)
+        query = f"select {', '.join(map(identifier, once))} from {self._view}"
+        schema = type(self._schema)([field for field in self._schema.fields if field.name in once])
+        return take(self._own.plain_query(query, schema), names)
+
+
+def backend_of(session: Any) -> Any:
+    """Ibis's way to a session of Spark, which changes none of its settings."""
+    import ibis
+    from ibis.backends.pyspark import Backend
+
+    _ = ibis.pyspark  # makes its options known
+    backend = Backend()
+    backend._session, backend._mode = session, "batch"
+    return backend

@@ -1,0 +1,110 @@
+"""Real servers for tests: a PostgreSQL and a local Spark, each in a folder of its own, ended when the tests end."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+
+def skip(what, how):
+    pytest.skip(f"{what} is not installed: {how}")
+
+
+def postgres_binaries():
+    """The folder of the newest PostgreSQL, as Debian lays it out, or the one in the path."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    found += [Path(path) for path in [shutil.which("initdb")] if path]
+    return found[-1].parent if found else None
+
+
+def as_somebody():
+    """PostgreSQL refuses to run for root: then it runs for nobody."""
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+@contextmanager
+def running_postgres():
+    """The folder of the socket and the port of a server that asks everybody but ``adyton`` for a password."""
+    binaries = postgres_binaries()
+    if binaries is None:
+        skip("PostgreSQL", "apt-get install postgresql")
+    with TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        yield from served(Path(place), binaries)
+
+
+def served(folder, binaries):
+    folder.chmod(0o777)  # the server runs for somebody else
+    data, port = folder / "data", free_port()
+    settings = ["-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"]
+    made = [*as_somebody(), str(binaries / "initdb"), "-D", str(data), "-U", "adyton", *settings]
+    subprocess.run(made, check=True, capture_output=True, cwd="/")
+    (data / "pg_hba.conf").write_text("local all adyton trust\nlocal all all scram-sha-256\n")
+    options = {"unix_socket_directories": folder, "port": port, "listen_addresses": "", "fsync": "off"}
+    options |= {"shared_buffers": "16MB", "autovacuum": "off", "jit": "off"}
+    started = [*as_somebody(), str(binaries / "postgres"), "-D", str(data)]
+    started += [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen(started, stdout=log, stderr=log, cwd="/")
+        try:
+            wait_for(folder / f".s.PGSQL.{port}", server)
+            yield folder, port
+        finally:
+            server.send_signal(2)  # a fast shutdown
+            server.wait(20)
+
+
+def wait_for(path, server):
+    end = time.monotonic() + 60
+    while not path.exists():
+        assert server.poll() is None, "the server ended"
+        assert time.monotonic() < end, "the server does not start"
+        time.sleep(0.05)
+    time.sleep(0.1)
+
+
+@contextmanager
+def running_spark(folder):
+    """A local session, and the port of its Connect server."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        skip("Spark", "pip install 'adyton[spark]'")
+    if shutil.which("java") is None:
+        skip("Java", "apt-get install openjdk-17-jre-headless")
+    port = free_port()
+    java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder}"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.driver.memory": "600m",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": java,
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "local"),
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "America/New_York",
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.port": str(port),
+    }
+    builder = SparkSession.builder.master("local[1]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    try:
+        yield session, port
+    finally:
+        session.stop()
