@@ -135,7 +135,18 @@ def test_several_files_are_one_table(folder, tmp_path):
 
 
 def test_options_of_tables(folder):
-    words = ("--table", "sex,year", "--table", "home", "--with-ranges", "year", "--with-any", "sex", "--cells", "5")
+    words = (
+        "--marginal",
+        "sex,year",
+        "--marginal",
+        "home",
+        "--with-ranges",
+        "year",
+        "--with-any",
+        "sex",
+        "--cells",
+        "5",
+    )
     done = run("release", folder, *words, "--epsilon", "1", "--json", "--no-misfits", "--algorithm", "all-tables")
     assert done.exit_code == 0, done.output
     plain = json.loads(done.stdout)
@@ -144,11 +155,11 @@ def test_options_of_tables(folder):
     assert [len(table["counts"]) for table in plain["answers"]] == [2, 4]
     assert run("plan", folder, *words, "--epsilon", "1", "--algorithm", "all-tables").exit_code == 0
     for wrong, message in (
-        (("--with-ranges", "year"), "--with-ranges belongs to --marginals or --table"),
-        (("--table", "sex", "--attributes", "sex"), "a --table names its own"),
-        (("--table", "sex", "--marginals", "1"), "one thing at a time"),
-        (("--table", "home", "--table", "home_longitude,home_latitude"), "two sets name the same attributes"),
-        (("--table", "home,home_latitude"), "given twice"),
+        (("--with-ranges", "year"), "--with-ranges belongs to --marginals or --marginal"),
+        (("--marginal", "sex", "--attributes", "sex"), "a --marginal names its own"),
+        (("--marginal", "sex", "--marginals", "1"), "one thing at a time"),
+        (("--marginal", "home", "--marginal", "home_longitude,home_latitude"), "two sets name the same attributes"),
+        (("--marginal", "home,home_latitude"), "given twice"),
     ):
         refused = run("release", folder, *wrong, "--epsilon", "1")
         assert (refused.exit_code, message in refused.stderr) == (2, True), refused.output

@@ -48,7 +48,7 @@ Misfits = Annotated[
     ),
 ]
 
-TASKS = "--histogram, --ranges, --cdf, --marginals, --table, --rows-per-unit or --queries"
+TASKS = "--histogram, --ranges, --cdf, --marginals, --marginal, --rows-per-unit or --queries"
 
 
 def task_of(

@@ -16,7 +16,7 @@ Way = Annotated[int | None, typer.Option("--marginals", metavar="K", help="All t
 Attributes = Annotated[str | None, typer.Option(metavar="A,B…", help="For --marginals: out of these attributes.")]
 Tables = Annotated[
     list[str] | None,
-    typer.Option("--table", metavar="A,B…", help="The table of these attributes; can be given again for others."),
+    typer.Option("--marginal", metavar="A,B…", help="The table of these attributes; can be given again for others."),
 ]
 WithRanges = Annotated[
     str | None,
@@ -51,13 +51,13 @@ def marginals_of(
         beside |= {"--with-prefixes": with_prefixes, "--with-any": with_any}
         for option in (option for option, value in beside.items() if value is not None):
             raise BadInput(
-                f"{option} belongs to --marginals or --table. Name attributes in the option of what you ask for."
+                f"{option} belongs to --marginals or --marginal. Name attributes in the option of what you ask for."
             )
         return None
     if tables and attributes is not None:
-        raise BadInput("--attributes belongs to --marginals: a --table names its own. Leave it out.")
+        raise BadInput("--attributes belongs to --marginals: a --marginal names its own. Leave it out.")
     if tables and way is not None:
-        raise BadInput("ask for one thing at a time: --marginals K for all tables, or --table for some.")
+        raise BadInput("ask for one thing at a time: --marginals K for all tables, or --marginal for some.")
     return tasks.Marginals(
         way=way,
         attrs=None if attributes is None else names_of(attributes),
