@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.options import Table, SchemaFile, Tables, table_of
+from adyton.cli.options import SchemaFile, Table, Tables, table_of
 from adyton.errors import BadInput
 
 if TYPE_CHECKING:

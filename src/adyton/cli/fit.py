@@ -15,11 +15,11 @@ from adyton.cli.folders import check_folder
 from adyton.cli.model_delivery import deliver
 from adyton.cli.options import (
     Accept,
-    Table,
     Dataset,
     LedgerFile,
     Quiet,
     SchemaFile,
+    Table,
     Tables,
     Total,
     Where,

@@ -21,11 +21,11 @@ from adyton.cli.folders import check_folder
 from adyton.cli.numbers_delivery import deliver_numbers
 from adyton.cli.options import (
     Accept,
-    Table,
     Dataset,
     LedgerFile,
     Quiet,
     SchemaFile,
+    Table,
     Tables,
     Total,
     Where,
@@ -143,7 +143,13 @@ def command(
     folder = staged(out_folder, replaces=replaces if overwrite else (), ours=ours) if out_folder else nullcontext()
     with termination_interrupts(), folder as place:
         session = Session(
-            table_of(data), table=table, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=accept or ()
+            table_of(data),
+            table=table,
+            schema=declared,
+            epsilon=allowed,
+            ledger=ledger,
+            dataset=dataset,
+            accept=accept or (),
         )
         if task is None:
             print_count(session, amount, where, ledger, units=units, as_json=as_json, quiet=quiet)

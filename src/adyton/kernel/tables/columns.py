@@ -23,6 +23,7 @@ LONGEST_TEXT = 1 << 16
 """In characters, for what the engine hands to functions: it does so for some thousand rows at a time, in vectors of at
 most two gigabytes."""
 
+
 def is_missing(column: Any) -> Any:
     """Null or not-a-number."""
     return column.isnull() | column.isnan() if column.type().is_floating() else column.isnull()
