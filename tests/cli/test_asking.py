@@ -168,7 +168,7 @@ def test_options_of_tables(folder):
 def test_combined_releases_are_one(folder, tmp_path):
     parts = [str(tmp_path / name) for name in ("a", "b")]
     for part in parts:
-        words = ("--histogram", "sex", "--epsilon", "0.5", "--algorithm", "identity", "--no-misfits", "--quiet")
+        words = ("--histogram", "year", "--epsilon", "0.5", "--algorithm", "identity", "--no-misfits", "--quiet")
         assert run("release", folder, *words, "--out", part).exit_code == 0
     done = CliRunner().invoke(app, ["combine", *parts, "--out", str(tmp_path / "both")])
     assert (done.exit_code, "Put together from 2 releases" in done.stdout) == (0, True)
