@@ -174,6 +174,7 @@ def test_values_that_only_postgres_has(postgres):
     assert found[4:] == [[2, 1, 1, 1], [2, 2, 1]]
 
 
+@pytest.mark.full
 def test_frames_of_spark_are_stored_rows(spark, parquet):
     session = spark[0]
     files = session.read.parquet(str(parquet))
@@ -194,6 +195,7 @@ def test_frames_of_spark_are_stored_rows(spark, parquet):
         assert words in str(caught.value), words
 
 
+@pytest.mark.full
 def test_a_spark_session_by_its_address(spark, parquet, tmp_path):
     session, address = spark
     session.sql(f"create table if not exists visits using parquet as select * from parquet.`{parquet}`")
@@ -206,7 +208,8 @@ def test_a_spark_session_by_its_address(spark, parquet, tmp_path):
         ad.Session(address, table="visits", schema=SCHEMA, epsilon=1)
 
 
-@pytest.mark.parametrize("ansi", ["false", pytest.param("true", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("ansi", ["true", "false"])
 def test_spark_counts_alike_with_and_without_errors(spark, parquet, ansi):
     session = spark[0]
     session.conf.set("spark.sql.ansi.enabled", ansi)

@@ -28,11 +28,14 @@ _LARGEST, _SMALLEST = "1.7976931348623157e308", "2.4703282292062329e-324"
 _TYPES = {"string": "text", "int64": "bigint", "float64": "double precision", "int32": "integer"}
 _MEMORY = 64 << 20
 """A hash table of a hundred thousand cells should not go to the disk; what the server allows beyond that stays."""
+_FEW_KEYS = 1 << 22
 _SETTINGS = (
     "select set_config('enable_mergejoin', 'off', true), set_config('enable_nestloop', 'off', true), "
     f"set_config('work_mem', greatest(pg_size_bytes(current_setting('work_mem')), {_MEMORY}) / 1024 || 'kB', true)"
 )
 """For one query: the server cannot know how small our tables are, and would sort all rows to join them."""
+_HASHED = "select set_config('enable_sort', 'off', true), set_config('hash_mem_multiplier', '1000', true)"
+"""For many tables in one pass: it takes their keys for many more than there can be, and would sort rows for each."""
 _STORED = ("r", "p", "m")
 _WHAT = {"v": "a view", "f": "a foreign table"}
 
@@ -164,7 +167,8 @@ class Postgres(Engine):
 
     def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
         """By grouping sets, of which Ibis has none."""
-        names, found = self._rows(sets_of(rows.columns, self.backend.compile(rows)))
+        hashed = (_HASHED,) if len(sizes) > 1 and sum(sizes) <= _FEW_KEYS else ()
+        names, found = self._rows(sets_of(rows.columns, self.backend.compile(rows)), *hashed)
         *columns, counts = _columns(names, found)
         lines = [[place for place, value in enumerate(column) if value is not None] for column in columns]
         return [
@@ -184,13 +188,14 @@ class Postgres(Engine):
         stop: Callable[[], None] = self.backend.con.cancel
         return stop
 
-    def _rows(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The names and rows of a result; inside the caller's transaction, if one is open."""
+    def _rows(self, query: str, *settings: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The names and rows of a result; inside the caller's transaction, if one is open, with settings for it."""
         if self.backend.con.closed and getattr(self.backend, "_can_reconnect", True):
             self.backend.reconnect()
         connection = self.backend.con
         with connection.transaction(), connection.cursor(binary=True) as cursor:
-            cursor.execute(_SETTINGS)
+            for setting in (_SETTINGS, *settings):
+                cursor.execute(setting)
             cursor.execute(self._steps.before(query))
             return [column.name for column in cursor.description], cursor.fetchall()
 

@@ -52,6 +52,7 @@ class Spark(Engine):
 
     name = "pyspark"
     title = "Spark"
+    groups_first = True
     few_levels = 4
 
     def __init__(self, backend: Any) -> None:

@@ -42,7 +42,7 @@ class ManyTables:
         tree = tree or RowTree.stump(names)
         coded, codes = leaf_table(rows, schema, columns, tree, names, engine=engine)
         found = coded_columns(schema, codes) | {"leaf": Column(len(tree.leaves), len(tree.leaves))}
-        return cls(coded, found, [[*head, *(codes[name] for name in group)] for group in groups])
+        return cls(engine.fenced(coded), found, [[*head, *(codes[name] for name in group)] for group in groups])
 
     def counted(self, engine: Engine, by_keys: Callable[..., list[Integers]]) -> list[Integers]:
         """For each group how many rows lie in every cell. *by_keys* counts the values of columns in the engine."""
