@@ -27,7 +27,12 @@ SIDES = (1024, 2048, 4096)
 _SIDE = 32
 _ROWS = "select cast((i * 7919 + i % 8191 * 31) % {levels} as integer) as value from range({rows}) made(i)"
 _PAIRED = "select {columns} from range({rows}) made(i)"
-_MAKE = "import sys, duckdb; duckdb.connect(sys.argv[1]).execute(f'create table made as {sys.argv[2]}').close()"
+_MAKE = """
+import sys, duckdb
+with duckdb.connect(sys.argv[1]) as connection:
+    connection.execute("set enable_progress_bar = false")
+    connection.execute(f"create table made as {sys.argv[2]}")
+"""
 _EPSILON = "0.1"
 _NEIGHBOURS = 64
 _WARM = 1 << 17
