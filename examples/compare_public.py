@@ -12,8 +12,8 @@ import numpy as np
 import adyton as ad
 from adyton.lab.corpus import made_up_corpus
 
-ALGORITHMS = ("identity", "hb", "optimal-hierarchy", "dawa", "change-points", "staged-hierarchy", "pythia")
-CELLS, EPSILON, TRIALS = 256, "0.1", 3
+ALGORITHMS = ("identity", "hb", "optimal-hierarchy", "dawa", "staged-hierarchy", "pythia")
+CELLS, EPSILON, TRIALS = 128, "0.1", 2
 
 
 def main(rows: int) -> None:

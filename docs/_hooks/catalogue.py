@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from generated import filled
 from wording import examples, one_line
 
 import adyton as ad
@@ -19,7 +20,7 @@ from adyton.exact import display
 from adyton.plans import Plan, plan_type
 from adyton.queries import Queries
 
-MARK = "<!-- catalogue -->"
+NAME = "catalogue"
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _SIDES = {1: (8,), 2: (4, 4), 3: (2, 2, 2)}
 _RANGES = 4
@@ -28,7 +29,7 @@ _COMMON = [field.name for field in dataclasses.fields(Plan)]
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put the catalogue where a page asks for it."""
-    return markdown.replace(MARK, catalogue()) if MARK in markdown else markdown
+    return filled(markdown, NAME, catalogue)
 
 
 @cache
@@ -60,7 +61,8 @@ def _section(plan: type[Plan]) -> list[str]:
     facts = f"Dimensions: {_dimensions(plan)}. Error known before anything is spent: {known}."
     paragraphs = [*_description(plan), *source, *examples(inspect.cleandoc(plan.__doc__ or "")), facts]
     text = [line for paragraph in paragraphs for line in (paragraph, "")]
-    return [f"## `{plan.name}` {{ #{_anchor(plan)} }}", "", *text, *options, ""]
+    anchor = "" if _anchor(plan) == plan.name else f" {{ #{_anchor(plan)} }}"
+    return [f"## `{plan.name}`{anchor}", "", *text, *options, ""]
 
 
 def _options(plan: Any, names: list[str]) -> list[str]:

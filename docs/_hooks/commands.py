@@ -5,17 +5,18 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from generated import filled
 from typer.main import get_command
 from wording import one_line
 
 from adyton.cli.main import COMMANDS, app
 
-MARK = "<!-- commands -->"
+NAME = "commands"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put the commands where a page asks for them."""
-    return markdown.replace(MARK, commands()) if MARK in markdown else markdown
+    return filled(markdown, NAME, commands)
 
 
 def commands() -> str:

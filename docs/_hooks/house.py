@@ -9,7 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-MARK = "<!-- house -->"
+from generated import filled
+
+NAME = "house"
 SOURCE = Path(__file__).parents[2] / "src" / "adyton"
 GROUND = "ground"
 """All modules that lie directly in the package."""
@@ -17,13 +19,28 @@ GROUND = "ground"
 UPWARD = {"release": {"report"}, "learning": {"report"}, "marginals": {"report"}, "statistics": {"report"}}
 """A release, or a model, shows itself when it is asked to, with what stands above it; nothing else calls upwards."""
 
+_STYLE = (
+    "<style>path{fill:none;stroke:#8a9a98}rect{fill:#e6f2f0;stroke:#4c7f78}"
+    "text{font:14px sans-serif;text-anchor:middle;fill:#1c2b29}</style>"
+)
 _WIDTH, _STEP, _BOX = 960, 92, (132, 42)
 """The picture's width, a floor's height, a room's width and height."""
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put the picture and the list of rooms where a page asks for them."""
-    return markdown.replace(MARK, f"{picture()}\n\n{reading_list()}") if MARK in markdown else markdown
+    return filled(markdown, NAME, lambda: f"{picture()}\n\n{reading_list()}")
+
+
+def for_the_repository() -> str:
+    """The same, with the picture in a file of its own."""
+    return f"![The rooms of the package, each above what it rests on](assets/house.svg)\n\n{reading_list()}"
+
+
+def standing_alone() -> str:
+    """The picture with its colours, as a file."""
+    head, rest = picture().split(">", 1)
+    return f'{head} xmlns="http://www.w3.org/2000/svg">{_STYLE}{rest}\n'
 
 
 @cache
@@ -34,8 +51,14 @@ def imports() -> dict[str, frozenset[str]]:
         place = file.relative_to(SOURCE)
         room = place.parts[0] if len(place.parts) > 1 else GROUND
         if place.name not in ("__init__.py", "__main__.py", "workloads.py") or room != GROUND:  # those are the face
-            found.setdefault(room, set()).update(map(_room, _imported(ast.parse(file.read_text(encoding="utf-8")))))
+            found.setdefault(room, set()).update(map(_room, _imported(parsed(file))))
     return {room: frozenset(used - {room} - UPWARD.get(room, set())) for room, used in found.items()}
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    """A file of the package, read once."""
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
@@ -113,5 +136,5 @@ def reading_list() -> str:
 def _purpose(room: str) -> str:
     if room == GROUND:
         return "Modules that lie in no folder: exact numbers, words of messages, types of arrays, lazy compilation."
-    text = ast.get_docstring(ast.parse((SOURCE / room / "__init__.py").read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(parsed(SOURCE / room / "__init__.py")) or ""
     return " ".join(text.split("\n\n")[0].split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from generated import filled
 from wording import one_line
 
 from adyton.kernel.counted_tables import CountedTables
@@ -12,12 +13,12 @@ from adyton.kernel.guessed_tables import GuessedTables
 from adyton.kernel.mechanisms import MECHANISMS, Mechanism, Selection
 from adyton.kernel.mechanisms.base import section
 
-MARK = "<!-- proofs -->"
+NAME = "proofs"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put the claims and proofs where a page asks for them."""
-    return markdown.replace(MARK, proofs()) if MARK in markdown else markdown
+    return filled(markdown, NAME, proofs)
 
 
 LEMMAS = {

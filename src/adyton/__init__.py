@@ -25,6 +25,7 @@ _ROOMS = {
     "LookUp": "adyton.schema",
     "Point": "adyton.schema",
     "Reading": "adyton.schema",
+    "ReportWords": "adyton.schema",
     "Schema": "adyton.schema",
     "Classifier": "adyton.learning",
     "FittedClassifier": "adyton.learning",
@@ -102,6 +103,7 @@ __all__ = [
     "Ranges",
     "Reading",
     "Release",
+    "ReportWords",
     "RowsPerUnit",
     "Schema",
     "Selector",
@@ -170,6 +172,7 @@ if TYPE_CHECKING:
     from adyton.schema import Numeric as Numeric
     from adyton.schema import Point as Point
     from adyton.schema import Reading as Reading
+    from adyton.schema import ReportWords as ReportWords
     from adyton.schema import Schema as Schema
     from adyton.selection.pythia import Pythia as Pythia
     from adyton.selection.selector import Selector as Selector

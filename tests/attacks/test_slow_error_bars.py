@@ -52,7 +52,7 @@ def a_release(algorithm):
 
 @pytest.mark.parametrize(
     ("algorithm", "seconds", "confidence"),
-    [("dawa", 0.3, 0.95), ("dawa", 1.0, 0.9), ("dawa", 30.0, None), ("hb", 0.1, 0.95), ("hb", 0.2, 0.9),
+    [("dawa", 0.3, 0.95), ("dawa", 4.0, 0.92), ("dawa", 30.0, None), ("hb", 0.1, 0.95), ("hb", 0.2, 0.9),
      ("hb", 5.0, None)],
 )  # fmt: skip
 def test_intervals_tell_what_the_runs_tell(monkeypatch, algorithm, seconds, confidence):
@@ -71,8 +71,8 @@ def test_intervals_tell_what_the_runs_tell(monkeypatch, algorithm, seconds, conf
 
 
 def test_a_frame_with_less_than_was_asked_for_warns(monkeypatch):
-    SlowClock(monkeypatch, 1.0)
-    with pytest.warns(UserWarning, match="which tell 90% and not 95%"):
+    SlowClock(monkeypatch, 4.0)
+    with pytest.warns(UserWarning, match="which tell 92% and not 95%"):
         frame = a_release("dawa").to_frame(confidence=0.95, integer=True)
     assert ((frame["lower"] <= frame["count"]) & (frame["count"] <= frame["upper"])).all()
 
@@ -89,7 +89,7 @@ def test_a_run_that_was_too_slow_a_moment_ago_is_not_tried_again_for_nothing(mon
     assert clock.runs == 3
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(1.0, "90% interval"), (100.0, "No bounds")])
+@pytest.mark.parametrize(("seconds", "said"), [(4.0, "92% interval"), (100.0, "No bounds")])
 def test_a_slow_release_is_written_and_says_what_it_lacks(monkeypatch, table, seconds, said):
     SlowClock(monkeypatch, seconds)
     done = ask(table, "--out", str(table / "out"))
@@ -100,11 +100,11 @@ def test_a_slow_release_is_written_and_says_what_it_lacks(monkeypatch, table, se
     written = pd.read_csv(table / "out" / "estimate.csv")
     assert np.allclose(written["count"], release.estimate)
     assert "slow" in written["note"][0]
-    assert ("lower" in written) == (seconds == 1.0)
+    assert ("lower" in written) == (seconds == 4.0)
     page = (table / "out" / "report.html").read_text(encoding="utf-8")
     assert "slow here" in page
     explained = CliRunner().invoke(app, ["explain", str(table / "out")]).stdout
-    assert ("runs only" in explained) == (seconds == 100.0)  # twenty runs were made otherwise
+    assert "runs only" in explained
 
 
 @pytest.mark.parametrize("words", [(), ("--json",)])

@@ -30,7 +30,10 @@ class Block:
 
 
 def blocks(page: str) -> list[Block]:
-    text = (ROOT / page).read_text(encoding="utf-8")
+    return blocks_in((ROOT / page).read_text(encoding="utf-8"))
+
+
+def blocks_in(text: str) -> list[Block]:
     return [Block(found["language"], found["code"], found["reason"]) for found in _BLOCK.finditer(text)]
 
 

@@ -4,6 +4,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -350,3 +351,13 @@ def test_a_point_is_a_map():
     assert counts.tolist() == [[1, 1], [0, 0], [0, 0], [0, 1]]
     assert ad.Schema.from_toml(schema.to_toml()) == schema
     assert ad.Histogram("at").select(schema).shape == (4, 2)
+
+
+def test_the_longest_intervals_of_an_engine_are_outside(tmp_path):
+    """No interval that DuckDB can hold makes it fail, and one of ninety minutes has its cell."""
+    far = ["interval '178956970 years'", "interval '-178956970 years'", "to_days(-2147483648)"]
+    far += ["to_microseconds(9223372036854775807)", "null::interval", "interval '90 minutes'"]
+    with duckdb.connect(str(tmp_path / "calls.duckdb")) as connection:
+        connection.execute(f"create table calls as select unnest([{', '.join(far)}]) as lasted")
+    minutes = ad.Schema({"lasted": ad.Duration(0, 120, bins=4, unit="minutes")})
+    assert open_table(tmp_path / "calls.duckdb", minutes).vectorize().tolist() == [0, 0, 0, 1]

@@ -18,7 +18,7 @@ from adyton.kernel.tables.csv_bytes import as_utf8
 from adyton.kernel.tables.predicate_parser import parse_predicate
 from adyton.kernel.tables.translating import translation_of
 from adyton.kernel.tables.written_numbers import pattern
-from adyton.schema import Boolean, Categorical, FileFormat, Identifier, Integer, Numeric, Reading, Schema
+from adyton.schema import Boolean, Categorical, Date, FileFormat, Identifier, Integer, Numeric, Reading, Schema
 from adyton.schema.file_format import ENCODINGS
 from adyton.schema.misfits import misfits_of
 
@@ -94,6 +94,41 @@ def test_the_same_texts_in_parquet_and_in_memory(tmp_path, rows, reading):
     pyarrow.parquet.write_table(frame, tmp_path / "t.parquet")
     for data in (frame, tmp_path / "t.parquet"):
         assert (open_table(data, schema(reading)).vectorize() == EXPECTED).all()
+
+
+DATES = [
+    "31.12.2023 ",
+    "12/31/2023",
+    " 2023-12-31",
+    "01/02/2024",
+    "1.1.2024",
+    "2.1.2024",
+    "soon",
+    "13/13/2023",
+    "",
+    "2024-01-03",
+]
+DAYS = [3, 1, 2, 1, 3]
+"""The last day of a year, two days after, another one, and what is no date or none."""
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "memory"])
+def test_three_ways_to_write_a_date(tmp_path, kind):
+    declared = Schema(
+        {
+            "day": Date(
+                "2023-12-31", "2024-01-02", by="day", format=["%d.%m.%Y", "%m/%d/%Y", "%Y-%m-%d"],
+                column="Tag", nulls="level", outside="other",
+            )
+        }
+    )  # fmt: skip
+    frame, path = pyarrow.table({"Tag": [text or None for text in DATES]}), tmp_path / f"t.{kind}"
+    if kind == "parquet":
+        pyarrow.parquet.write_table(frame, path)
+    elif kind != "memory":
+        raw = "".join(f"{text};1 \r" for text in ["Tag;x", *DATES]).replace("Tag;x;1 ", "Tag;x").encode("utf-8-sig")
+        path.write_bytes(gzip.compress(raw) if kind == "csv.gz" else raw)
+    assert open_table(frame if kind == "memory" else path, declared).vectorize().tolist() == DAYS
 
 
 def test_numbers_that_are_typed_already_need_no_signs(tmp_path):

@@ -1,5 +1,6 @@
 """The limit on rows per unit: at the root, by the unit's own rows, whatever the table is stored in."""
 
+from dataclasses import replace
 from fractions import Fraction as F
 
 import ibis
@@ -10,6 +11,7 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.tables.row_codes import row_codes
+from adyton.kernel.tables.units import Units
 from adyton.workloads import Identity
 
 SHARP = 300
@@ -145,3 +147,21 @@ def _arrow(frame):
     import pyarrow
 
     return pyarrow.Table.from_pandas(frame)
+
+
+def test_rows_of_the_same_digest_are_put_in_order_by_their_content(visits, monkeypatch):
+    """As if every digest collided: the limit falls among rows that it does not tell apart."""
+    honest = Units.cut
+    same = ibis.literal(0, "int64")
+    monkeypatch.setattr(Units, "cut", lambda self: honest(replace(self, rows=self.rows.mutate(digest=same))))
+    first = counts(visits, schema())
+    assert first.sum() == 3 + 3 + 3 + 1
+    assert (counts(visits.iloc[::-1], schema()) == first).all()
+
+
+@pytest.mark.full
+def test_the_longest_texts_are_no_trouble(visits):
+    """Neither as a unit, nor as a value."""
+    long = "x" * 300_000
+    odd = pandas.DataFrame({"person": [long] * 9, "age": 1, "sex": [f"{long}{place}" for place in range(9)]})
+    assert counts(pandas.concat([visits, odd]), schema()).sum() == counts(visits, schema()).sum()

@@ -1,6 +1,8 @@
 """What follows from a release for nothing: right without noise, at the promised rate with it, or refused."""
 
+import pickle
 from dataclasses import replace
+from datetime import date, datetime, timedelta
 from fractions import Fraction as F
 
 import numpy as np
@@ -12,7 +14,7 @@ from adyton.errors import AdytonError, BadInput
 from adyton.plans import plan_named, simulate
 from adyton.queries import AllRange, Identity
 from adyton.release import figures
-from adyton.release.cell_numbers import CellNumbers
+from adyton.release.cell_numbers import CellNumbers, numbered
 from adyton.release.figure import Figure
 from adyton.release.interval import Interval
 from adyton.release.intervals import NoiseModel
@@ -143,6 +145,40 @@ def test_no_rows_have_no_mean():
         assert np.isnan(figure)
         assert figure.interval == (0, 39)
         assert figures.NO_ROWS in figure.meaning
+
+
+TIMES = ad.Schema(
+    {
+        "day": ad.Date("2024-02-26", "2024-03-10", by="week"),
+        "at": ad.Datetime("2024-02-26", "2024-02-27", by="hour"),
+        "wait": ad.Duration(0, 90, bins=3, unit="minutes"),
+        "hour": ad.Datetime(by="hour of day"),
+    }
+)
+
+
+def test_a_mean_of_dates_is_a_date_and_of_durations_a_duration():
+    def mean_of(name, counts):
+        return figures.mean_of(np.array(counts) * 1.0, CellNumbers.of(TIMES.attributes[name]), no_noise(counts))
+
+    day, at, wait = mean_of("day", [10, 10]), mean_of("at", [1] * 48), mean_of("wait", [0, 5, 0])
+    assert (day.value, day.bounds) == (date(2024, 3, 4), (date(2024, 2, 29), date(2024, 3, 7)))
+    assert str(day) == "2024-03-04 (2024-02-29 to 2024-03-07, 95% exact)"
+    assert at.value == datetime(2024, 2, 27)
+    assert abs(at.bounds[0] - datetime(2024, 2, 26, 23, 30)) <= timedelta(seconds=1)
+    assert (wait.value, wait.form.text(wait)) == (timedelta(minutes=45), "45 minutes")
+    again = pickle.loads(pickle.dumps(day))
+    assert (again.value, again.interval) == (day.value, day.interval)
+    assert mean_of("day", [0, 0]).value is None
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "words"),
+    [("day", "sum", "day has dates or times, which have no sum"), ("hour", "mean", "hour has no numbers")],
+)
+def test_what_dates_do_not_have(name, what, words):
+    with pytest.raises(BadInput, match=words):
+        numbered(TIMES, name, what)
 
 
 @pytest.mark.parametrize(

@@ -90,12 +90,12 @@ def test_colours_tell_above_from_below_zero_and_darken():
 
 
 def test_map_is_laid_out_as_it_is_read():
-    values = np.zeros((2, 3))
-    ticks = ([(0.5, "left"), (1.5, "right")], [(0.5, "first"), (2.5, "last")])
-    for upwards in (True, False):
-        drawing = heat_map(values, names=("x", "y"), ticks=ticks, upwards=upwards, **WORDS)
-        first, last = (float(re.search(rf'y="([\d.]+)"[^>]*>{word}<', drawing)[1]) for word in ("first", "last"))
+    across = display_axis("x", ad.Categorical(["left", "right"]), 64)
+    for up, upwards in ((ad.Integer(7, 9), True), (ad.Categorical(["7", "8", "9"]), False)):
+        drawing = heat_map(np.full((2, 3), 100.0), across, display_axis("y", up, 64), **WORDS)
+        first, last = (float(re.search(rf'y="([\d.]+)"[^>]*>{word}<', drawing)[1]) for word in ("7", "9"))
         assert (first > last) == upwards
+        assert drawing.count(">100<") == 6 + 1  # in every square, and in the legend
 
 
 def test_cells_are_joined_and_none_is_lost(releases, summaries):
@@ -123,8 +123,8 @@ def test_bounds_are_those_of_the_release(releases, summaries, kind):
     told = set(zip(answered.estimate.round(6).tolist(), answered.lower.tolist(), answered.upper.tolist(), strict=True))
     for panel in summary.panels:
         if panel.kind != "map":
-            bounds = panel.lower.tolist(), panel.upper.tolist()
-            assert set(zip(panel.values.round(6).tolist(), *bounds, strict=True)) <= told
+            three = (part.ravel().tolist() for part in (panel.values.round(6), panel.lower, panel.upper))
+            assert set(zip(*three, strict=True)) <= told
         assert panel.title in draw(panel, 358)
         assert "values from" in describe(panel)
 
@@ -134,13 +134,15 @@ def test_panels_suit_the_task(releases, summaries):
     assert kinds["line"] == ["line"]
     assert kinds["bars"] == ["bars"]
     assert kinds["map"] == ["map", "line", "line"]
-    assert kinds["marginals"] == ["map", "map", "map"]
+    assert kinds["marginals"] == ["map", "pyramid", "multiples"]
+    assert kinds["mixed map"] == ["pyramid", "bars", "line"]
     assert kinds["cdf"] == ["line", "line"]
     assert kinds["queries"] == ["bars"]
     cumulative = summaries["cdf"].panels[0]
     assert np.allclose(cumulative.values, np.cumsum(releases["cdf"].estimate))
     for panel, others in zip(summaries["marginals"].panels, (2, 1, 0), strict=True):
-        assert np.allclose(panel.values, releases["marginals"].estimate.sum(axis=others))
+        sums = releases["marginals"].estimate.sum(axis=others)
+        assert np.allclose(panel.values, sums if panel.kind == "map" else sums.T)  # what is ordered comes first
     answers = summaries["queries"]
     assert np.allclose(answers.panels[0].values, releases["queries"].answer(list(releases["queries"].task.queries)))
     assert answers.panels[0].labels == ("age 20 to 29, sex F", "age from 65", "sex F or (null)")

@@ -8,7 +8,7 @@ import pytest
 from adyton.errors import BadInput
 from adyton.report.notebook import to_html
 from adyton.report.plot import plot
-from adyton.report.scales import number
+from adyton.report.scales import people
 from adyton.report.summary import summarise
 
 
@@ -22,7 +22,7 @@ def test_notebook_shows_a_picture_a_few_lines_and_the_budget(releases, kind):
     assert "<style" not in shown
     assert "<script" not in shown
     if kind == "line":
-        assert f">{number(float(release.estimate[0]))}</td>" in shown
+        assert f">{people(float(release.estimate[0]))}</td>" in shown
     assert "Spent ε" in shown
 
 

@@ -17,7 +17,7 @@ from adyton.choice.bought import Bought
 from adyton.errors import BadInput
 from adyton.release import Release
 from adyton.report.page import _more_tables, render
-from adyton.report.scales import number
+from adyton.report.scales import people
 from browser import Browser, find_chromium
 
 KINDS = ("line", "bars", "map", "mixed map", "marginals", "cdf", "queries", "hostile", "joined")
@@ -87,7 +87,7 @@ def test_page_fetches_and_runs_nothing(pages, kind):
         assert forbidden not in page.lower()
     for _, attributes in Outline(page).tags:
         assert not [name for name in attributes if name.startswith("on")]
-        assert attributes.get("href", "data:image/png").startswith("data:image/png")
+        assert attributes.get("href", "data:image/png").startswith(("data:image/png", "mailto:"))
     assert "default-src 'none'" in page
 
 
@@ -107,12 +107,12 @@ def test_table_holds_the_estimate_and_its_interval(pages, releases, summaries, k
     lines = [cells[start : start + width] for start in range(0, len(cells), width)]
     assert len(lines) == min(200, release.estimate.size)
     flat = release.estimate.reshape(-1)
-    assert [line[-3] for line in lines] == [number(value) for value in flat[: len(lines)]]
+    assert [line[-3] for line in lines] == [people(value) for value in flat[: len(lines)]]
     labels = [np.array(list(release.axes.values())[axis]) for axis in range(release.estimate.ndim)]
     for place in (0, len(lines) // 2, len(lines) - 1):
         where = np.unravel_index(place, release.estimate.shape)
         assert lines[place][:-3] == [str(labels[axis][one]) for axis, one in enumerate(where)]
-    bounds = {(number(low), number(high)) for low, high in zip(answered.lower, answered.upper, strict=True)}
+    bounds = {(people(low), people(high)) for low, high in zip(answered.lower, answered.upper, strict=True)}
     assert all((line[-2], line[-1]) in bounds for line in lines)
 
 
@@ -120,13 +120,15 @@ def test_table_holds_what_was_asked_for(pages, releases):
     """Cumulative counts, and the first lines of every marginal."""
     table = pages["cdf"].split("The values as a table")[1].split("</details>")[0]
     assert "rows up to here" in table
-    cumulative = [number(value) for value in np.cumsum(releases["cdf"].estimate)]
+    cumulative = [people(value) for value in np.cumsum(releases["cdf"].estimate)]
     assert Outline(table[table.index("<tbody>") : table.index("</tbody>") + 8]).cells[1::4] == cumulative
-    cells = Outline(pages["marginals"]).cells
-    pairs = ("sex × department", "sex × age", "department × age")
-    assert all(cells.count(pair) >= 24 for pair in pairs)
     sums = releases["marginals"].estimate.sum(axis=2)
-    assert cells[cells.index("F × emergency") + 1] == number(sums[0, 0])
+    for pair in ("sex × department", "sex × age", "department × age"):
+        table = pages["marginals"].split(f"{pair} as a table")[1].split("</details>")[0]
+        cells = Outline(table[table.index("<tbody>") : table.index("</tbody>") + 8]).cells
+        assert len(cells) % 5 == 0
+        if pair == "sex × department":
+            assert cells[:3] == ["F", "emergency", people(sums[0, 0])]
 
 
 def test_it_says_what_was_chosen_and_why(releases, pages):

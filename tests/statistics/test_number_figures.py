@@ -56,9 +56,9 @@ def test_bounds_of_means_hold_at_their_rate(rows, epsilon):
 
 def test_quantiles_by_choice_hold_theirs_mostly():
     """Groups are trials; the expected rank error is told within a fifth, and approximate bounds hold in 90 of 100."""
-    groups, rows, epsilon = 150, 1000, F(1, 2)
-    schema = ad.Schema({"g": ad.Integer(0, groups - 1), "x": ad.Integer(0, 9999)})
-    values = np.clip(np.random.default_rng(8).gamma(2, 1000, rows).astype(int), 0, 9999)
+    groups, rows, epsilon = 100, 1000, F(1, 2)
+    schema = ad.Schema({"g": ad.Integer(0, groups - 1), "x": ad.Integer(0, 4999)})
+    values = np.clip(np.random.default_rng(8).gamma(2, 1000, rows).astype(int), 0, 4999)
     codes = np.column_stack([np.repeat(np.arange(groups), rows), np.tile(values, groups)])
     kernel = ad.Kernel.simulated_table(codes, schema, epsilon=1, seed=5)
     asked = Asked.of(ad.Quantiles("x", "median", by="g"), schema)
@@ -107,3 +107,25 @@ def test_every_way_to_quantiles(algorithm):
         assert (one.lower <= one.estimate).all()
         assert (one.estimate <= one.upper).all()
     assert kernel.spent == 50
+
+
+def test_bounds_of_a_quantile_that_all_rows_share():
+    """Counts say that nothing lies on either side: the bounds are the cell, not the range."""
+    schema = ad.Schema({"x": ad.Integer(0, 999)})
+    kernel = ad.Kernel.simulated_table(np.full((5000, 1), 700), schema, epsilon=1, seed=5)
+    asked = Asked.of(ad.Quantiles("x"), schema)
+    parts = [step() for step in PROGRAMS["choice"].steps(kernel.root, asked, F(1))]
+    for one in told(asked, parts, 0.95):
+        assert (one.lower[0], one.estimate[0], one.upper[0]) == (700, 700, 700)
+
+
+def test_what_is_told_of_small_groups():
+    """A mean of hardly any rows is not off by more than the range; of many rows the error is the noise's."""
+
+    def off(rows):
+        asked = Asked.of(ad.Mean("x", rows=rows), SCHEMA)
+        return PROGRAMS["shares"].errors(asked, F(1))["mean"] / rows
+
+    assert off(1) < 500
+    assert off(10**6) == pytest.approx(1000 * 1.189 / 10**6, rel=0.01)
+    assert off(10) > off(20) > off(100)

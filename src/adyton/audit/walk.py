@@ -8,12 +8,12 @@ Random sequences of operators are played to a real kernel and, beside it, to two
 * *the loss*: every source keeps the dense matrix that leads to it from the cells of the root. One row more in cell i
   moves the answers to Q by column i of Q·T, so the transcript's loss is max_i Σ |(Q·T)_qi| / b_q over everything that
   was measured, b_q the noise scales that the kernel really asked its noise source for. It must never exceed what was
-  spent.
+  spent; nor may the loss of any one request exceed its own budget times the stabilities that lead to its source, which
+  another request with noise to spare would hide.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -24,10 +24,11 @@ import numpy as np
 from adyton.arrays import Array
 from adyton.audit.recording import RecordingNoise
 from adyton.audit.walk_nodes import CELLS, HUGE, NONSENSE, VALUES, DisagreementError, Node
+from adyton.audit.walk_sums import SumsMoves
 from adyton.audit.walk_tables import TablesMoves
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.sources import TableSource
+from adyton.kernel.sources import Source, TableSource
 from adyton.kernel.tables_source import TablesSource
 from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
 from adyton.schema import Integer, Schema
@@ -47,11 +48,13 @@ class Walk:
         self.noise = RecordingNoise(seed)
         counts = self.rng.integers(0, 9, CELLS)
         self.kernel = {"vector": self._on_vector, "table": self._on_table, "codes": self._on_codes}[held](counts)
-        self.held, self.many = held, TablesMoves(self)
+        self.held, self.many, self.added = held, TablesMoves(self), SumsMoves(self)
         self.root = Node(self.kernel.root, np.eye(CELLS, dtype=object))
         self.nodes = [self.root]
         self.losses = np.array([Fraction(0)] * CELLS)
         self.answered = self.refused = 0
+        if held == "codes":
+            self.many.derive(self.root)
 
     def _on_vector(self, counts: Array) -> Kernel[Any]:
         return Kernel.on_vector(counts, epsilon=self.total, rows_per_unit=self.rows_per_unit, noise=self.noise)
@@ -75,15 +78,23 @@ class Walk:
         """Take that many steps, comparing with the oracles after each."""
         on_vectors: Moves = (self.reduce, self.split, self.map, self.measure, self.measure, self.measure, self.nonsense)
         on_rows: Moves = (self.split_table, self.many.derive, self.vectorize, self.vectorize, self.count, self.nonsense)
-        on_rows += (self.sums, self.shares)
+        on_rows += (self.added.sums, self.added.shares)
         if self.held == "table":
             on_rows += (self.where, self.group_by, self.misfits)
         for _ in range(steps):
-            node = self.nodes[self.rng.integers(len(self.nodes))]
+            node = self._node()
             moves = on_rows if isinstance(node.handle, TableSource) else on_vectors
             moves = self.many.all if isinstance(node.handle, TablesSource) else moves
             moves[self.rng.integers(len(moves))](node)
             self.compare()
+
+    def _node(self) -> Node:
+        """Any source; on rows that were read before as often one of rows, and one of many tables."""
+        if self.held != "codes":
+            return self.nodes[self.rng.integers(len(self.nodes))]
+        kind = (Source, TableSource, TablesSource)[self.rng.integers(3)]
+        among = [node for node in self.nodes if isinstance(node.handle, kind)]
+        return among[self.rng.integers(len(among))]
 
     def compare(self) -> None:
         """Spent must equal the formula, cover the loss and fit the total."""
@@ -109,7 +120,7 @@ class Walk:
         labels = np.unique(self._partition(node).labels, return_inverse=True)[1]
         partition = Partition(labels)
         parts = [
-            Node(handle, node.matrix[partition.labels == g], linear=node.linear)
+            Node(handle, node.matrix[partition.labels == g], linear=node.linear, path=node.path)
             for g, handle in enumerate(node.handle.split(partition))
         ]
         node.splits.append(parts)
@@ -124,16 +135,16 @@ class Walk:
 
     def where(self, node: Node) -> None:
         """Keep some of the rows."""
-        name = self._attribute(node)
+        name = self.attribute(node)
         bound = int(self.rng.integers(0, 3))
         kept = (VALUES[name] >= bound).astype(object)
         self.derive(node, node.handle.where(f"{name} >= {bound}"), node.matrix * kept, 1)
 
     def split_table(self, node: Node) -> None:
         """One table per value of an attribute."""
-        name = self._attribute(node)
+        name = self.attribute(node)
         parts = [
-            Node(handle, node.matrix * (VALUES[name] == value).astype(object), linear=node.linear)
+            Node(handle, node.matrix * (VALUES[name] == value).astype(object), linear=node.linear, path=node.path)
             for value, handle in enumerate(node.handle.split(name))
         ]
         node.splits.append(parts)
@@ -142,12 +153,12 @@ class Walk:
     def group_by(self, node: Node) -> None:
         """Rows of groups: no linear function of the cells, so only the formula watches what follows."""
         if "size" not in node.handle.schema.names:
-            grouped = node.handle.group_by(self._attribute(node), count="size", max_count=3)
+            grouped = node.handle.group_by(self.attribute(node), count="size", max_count=3)
             self.derive(node, grouped, node.matrix, 2, linear=False)
 
     def vectorize(self, node: Node) -> None:
         """Count by one attribute."""
-        name = self._attribute(node)
+        name = self.attribute(node)
         sums = np.array(
             [(VALUES[name] == value).astype(object) @ node.matrix for value in range(max(VALUES[name]) + 1)]
         )
@@ -155,26 +166,9 @@ class Walk:
         child = self.derive(node, selected, node.matrix, 1)
         self.derive(child, selected.vectorize(), sums, 1)
 
-    def sums(self, node: Node) -> None:
-        """Add up one attribute; the matrix says what one row more adds."""
-        name = self._attribute(node)
-        matrix = (VALUES[name].astype(object) * node.matrix.sum(axis=0)).reshape(1, -1)
-        self.derive(node, node.handle.sums(name), matrix, int(max(VALUES[name])))
-
-    def shares(self, node: Node) -> None:
-        """Share out rows between the bounds of one attribute, by the other one if it is there."""
-        name = self._attribute(node)
-        others = [one for one in node.handle.schema.names if one in VALUES and one != name]
-        groups = [VALUES[one] == value for one in others[:1] for value in range(max(VALUES[one]) + 1)]
-        degree, last, k = int(self.rng.integers(1, 3)), int(max(VALUES[name])), VALUES[name].astype(object)
-        points = [math.comb(degree, j) * k**j * (last - k) ** (degree - j) for j in range(degree + 1)]
-        rows = node.matrix.sum(axis=0)
-        matrix = np.array([rows * group * point for group in groups or [np.ones(CELLS, dtype=int)] for point in points])
-        self.derive(node, node.handle.shares(name, others[:1], degree=degree), matrix, last**degree)
-
     def misfits(self, node: Node) -> None:
         """Count those that fit, which here are all, and those that do not."""
-        counts = node.handle.misfits([self._attribute(node)])
+        counts = node.handle.misfits([self.attribute(node)])
         matrix = np.zeros((counts.cells, CELLS), dtype=object)
         matrix[0] = node.matrix.sum(axis=0)
         self.derive(node, counts, matrix, 1)
@@ -216,7 +210,10 @@ class Walk:
             raise DisagreementError(f"a request of {epsilon} was accepted although it exceeds the total")
         self.answered += 1
         if node.linear:
-            self.losses = self.losses + loss()
+            lost = loss()
+            if max(lost) > node.path * node.requests[-1]:
+                raise DisagreementError(f"one request of {epsilon} gives away {float(max(lost)):.6g} by itself")
+            self.losses = self.losses + lost
 
     def nonsense(self, node: Node) -> None:
         """A budget that is no budget must be refused as bad input."""
@@ -232,7 +229,8 @@ class Walk:
             pass  # it was taken for a budget, only too large a one
         raise DisagreementError(f"a budget of {epsilon!r} was accepted")
 
-    def _attribute(self, node: Node) -> str:
+    def attribute(self, node: Node) -> str:
+        """One of those that the cells are made of."""
         names = [name for name in node.handle.schema.names if name in VALUES]
         return str(self.rng.choice(names))
 
@@ -244,7 +242,7 @@ class Walk:
 
     def derive(self, node: Node, handle: Any, matrix: Array, stability: int, linear: bool = True) -> Node:
         """Note a source that was derived from another."""
-        child = Node(handle, matrix, stability, linear and node.linear)
+        child = Node(handle, matrix, stability, linear and node.linear, node.path * stability)
         node.children.append(child)
         self.nodes.append(child)
         return child

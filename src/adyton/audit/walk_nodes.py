@@ -32,6 +32,8 @@ class Node:
     matrix: Array
     stability: int = 1
     linear: bool = True
+    path: int = 1
+    """All stabilities from the root to here, multiplied."""
     requests: list[Fraction] = field(default_factory=list)
     children: list[Node] = field(default_factory=list)
     splits: list[list[Node]] = field(default_factory=list)

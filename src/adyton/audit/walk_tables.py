@@ -91,9 +91,9 @@ class TablesMoves:
         self._walk.request(node, partial(node.handle.mean_distance, mean), loss)
 
     def vectors(self, node: Node) -> None:
-        """Each table by itself. They share rows."""
+        """Each table by itself, and a measurement of each. They share rows."""
         for place, handle in enumerate(node.handle.vectors()):
-            self._walk.derive(node, handle, self._cells(node, place), 1)
+            self._walk.measure(self._walk.derive(node, handle, self._cells(node, place), 1))
 
     def nonsense(self, node: Node) -> None:
         """Shares of more than everything, a table twice, a budget that is none: all bad input."""

@@ -12,6 +12,7 @@ from adyton.kernel.tables.csv_bytes import compression_of
 from adyton.kernel.tables.csv_reader import CsvReader
 from adyton.kernel.tables.origins import reader_for
 from adyton.kernel.tables.readers import Reader, wanted_columns
+from adyton.kernel.tables.unit_column import unit_column
 from adyton.messages import listing
 from adyton.schema import Attribute, Categorical, Schema
 from adyton.schema.accepting import accepts
@@ -42,6 +43,8 @@ class Check:
     """What concerns the table as a whole."""
     undeclared: tuple[str, ...] = ()
     """Columns that no attribute reads."""
+    unit: str | None = None
+    """Whose rows are protected together, in words; None if no column says it."""
 
     @property
     def all_problems(self) -> tuple[str, ...]:
@@ -76,8 +79,22 @@ def check_table(data: Any, schema: Schema) -> Check:
         _checked(name, one, column, reader, [*found, column], told=hidden)
         for (name, one), column in zip(schema.attributes.items(), names, strict=True)
     )
-    undeclared = () if hidden or reader.doubtful else tuple(name for name in present if name not in names)
-    return Check(_facts(reader), attributes, () if whole is None else (whole,), undeclared)
+    undeclared = (
+        () if hidden or reader.doubtful else tuple(name for name in present if name not in (*names, schema.unit))
+    )
+    unit = None if hidden else _problem(lambda: unit_column(reader, schema, None))
+    problems = tuple(problem for problem in (whole, unit) if problem is not None)
+    return Check(_facts(reader), attributes, problems, undeclared, _unit(schema) if unit is None else None)
+
+
+def _unit(schema: Schema) -> str | None:
+    """What a unit is, and how many of its rows count."""
+    if schema.unit is None:
+        return None
+    rows = f"{schema.rows_per_unit:,} of its rows count" if schema.rows_per_unit > 1 else "one of its rows counts"
+    return (
+        f"each value of the column {schema.unit!r} is one unit: at most {rows}, and all of them are protected together"
+    )
 
 
 def _checked(

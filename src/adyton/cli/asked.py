@@ -12,13 +12,11 @@ from adyton.errors import BadInput
 from adyton.messages import shorten
 
 if TYPE_CHECKING:
-    from adyton.tasks import Task
+    from adyton.tasks import Marginals, Task
 
 Histogram = Annotated[str | None, typer.Option(metavar="A[,B…]", help="Count the rows of every cell.")]
 Ranges = Annotated[str | None, typer.Option(metavar="A[,B…]", help="Counts between any two bounds.")]
 Cdf = Annotated[str | None, typer.Option(metavar="A", help="Counts up to every value.")]
-Marginals = Annotated[int | None, typer.Option(metavar="K", help="All tables of K attributes.")]
-Attributes = Annotated[str | None, typer.Option(metavar="A,B…", help="For --marginals: out of these attributes.")]
 RowsPerUnit = Annotated[
     int | None,
     typer.Option("--rows-per-unit", metavar="M", help="Units by their number of rows, up to M: what a limit cuts off."),
@@ -50,15 +48,14 @@ Misfits = Annotated[
     ),
 ]
 
-TASKS = "--histogram, --ranges, --cdf, --marginals, --rows-per-unit or --queries"
+TASKS = "--histogram, --ranges, --cdf, --marginals, --marginal, --rows-per-unit or --queries"
 
 
 def task_of(
     histogram: str | None,
     ranges: str | None,
     cdf: str | None,
-    marginals: int | None,
-    attributes: str | None,
+    marginals: Marginals | None,
     queries: Path | None,
     rows_per_unit: int | None = None,
 ) -> Task | None:
@@ -68,8 +65,6 @@ def task_of(
     given = [one for one in (histogram, ranges, cdf, marginals, queries, rows_per_unit) if one is not None]
     if len(given) > 1:
         raise BadInput(f"ask for one thing at a time: {TASKS}.")
-    if attributes is not None and marginals is None:
-        raise BadInput("--attributes belongs to --marginals. Name the attributes in the option itself.")
     if histogram is not None:
         return tasks.Histogram(*names_of(histogram))
     if ranges is not None:
@@ -77,7 +72,7 @@ def task_of(
     if cdf is not None:
         return tasks.Cdf(cdf.strip())
     if marginals is not None:
-        return tasks.Marginals(way=marginals, attrs=None if attributes is None else names_of(attributes))
+        return marginals
     if rows_per_unit is not None:
         return tasks.RowsPerUnit(rows_per_unit)
     return None if queries is None else tasks.QueryList(_read(queries))

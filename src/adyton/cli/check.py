@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli.options import Data, SchemaFile
+from adyton.cli.options import SchemaFile, Tables, table_of
 from adyton.errors import BadInput
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    data: Data,
+    data: Tables,
     schema: SchemaFile,
     public: Annotated[
         bool,
@@ -33,9 +33,9 @@ def command(
     from adyton.schema import Schema
 
     declared = Schema.from_toml(schema)
-    found = check_table(data, declared)
+    found = check_table(table := table_of(data), declared)
     problems = found.all_problems
-    fits = look_at_public_rows(data, declared) if public and not problems else None
+    fits = look_at_public_rows(table, declared) if public and not problems else None
     if as_json:
         print_json({**found.to_dict(), "rows": None if fits is None else [fit.to_dict() for fit in fits]})
     else:
@@ -54,6 +54,8 @@ def _print(found: Check, fits: tuple[Fit, ...] | None) -> None:
 
     if found.file:
         say("; ".join(f"{key} {_shown(value)}" for key, value in found.file.items()) + ".")
+    if found.unit:
+        say(f"{found.unit}.")
     by_name = {fit.attribute: fit for fit in fits or ()}
     for one in found.attributes:
         column = "" if one.column == one.attribute else f", column {one.column!r}"

@@ -12,9 +12,8 @@ from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from adyton.cli.console import InterruptedRelease, notes, print_json, printable, progress
-from adyton.errors import AdytonError
-from adyton.exact import display
+from adyton.cli.console import notes, print_json, printable, progress
+from adyton.cli.paid import Paid
 from adyton.interrupts import deferred
 
 if TYPE_CHECKING:
@@ -39,8 +38,11 @@ def deliver(
     interrupt: KeyboardInterrupt | None = None,
 ) -> None:
     """Write and print a release; after an interrupt, only its counts."""
+    from adyton.release.files import to_dict
+
     print_anything()
-    saved, asked = _put_down(release, place, look)
+    paid = Paid("the release", "The counts are", release.epsilon, place, lambda: to_dict(release, None))
+    saved, asked = paid.put_down(lambda: _saved(release, place, look))
     try:
         if interrupt is not None:
             raise interrupt
@@ -51,37 +53,22 @@ def deliver(
     except KeyboardInterrupt as came:
         if as_json or place is None:
             _print(release, asked, place, as_json=as_json, known=False)
-        raise InterruptedRelease(_interrupted(release, place), came) from None
+        raise paid.interrupted(came) from None
     try:
         _print(release, found, place, as_json=as_json, known=True)
     except KeyboardInterrupt as came:
-        raise InterruptedRelease(_interrupted(release, place), came) from None
+        raise paid.interrupted(came) from None
     _remark(release, found, place, quiet=quiet or as_json)
     for problem in problems:
         notes().print(printable(problem), soft_wrap=True)
 
 
-def _put_down(release: Release, place: Place | None, look: Look) -> tuple[Saved | None, TableSet]:
-    """Have the counts where nothing can happen to them: in the folder, or else on standard output."""
+def _saved(release: Release, place: Place | None, look: Look) -> tuple[Saved | None, TableSet]:
     from adyton.release.saving import save
     from adyton.release.tables import asked_tables
 
-    try:
-        saved = None if place is None else save(release, place, look)
-        return saved, asked_tables(release, look) if saved is None else saved.sets[0]
-    except KeyboardInterrupt as interrupt:  # it may hide that the folder could not be written
-        if place is None or not place.settled:
-            _print_estimate(release)
-        raise InterruptedRelease(_interrupted(release, place), interrupt) from None
-    except Exception as error:
-        if place is not None and place.settled:  # all of it is on the disk, and the message says where
-            raise
-        _print_estimate(release)
-        reason = str(error) if isinstance(error, AdytonError) else getattr(error, "strerror", None)
-        raise AdytonError(
-            f"the release could not be written ({reason or type(error).__name__}). It is paid for, so that all of it "
-            "was printed instead: keep that."
-        ) from None
+    saved = None if place is None else save(release, place, look)
+    return saved, asked_tables(release, look) if saved is None else saved.sets[0]
 
 
 def _complete(release: Release, saved: Saved | None, asked: TableSet) -> tuple[TableSet, list[str]]:
@@ -93,13 +80,6 @@ def _complete(release: Release, saved: Saved | None, asked: TableSet) -> tuple[T
     problems: list[str] = []
     bounded = attempt("The bounds of the counts", problems, lambda: asked.bounded(release, CONFIDENCE))
     return bounded or asked, problems
-
-
-def _interrupted(release: Release, place: Place | None) -> str:
-    where = "printed"
-    if place is not None and place.settled:
-        where = f"in {place.given if place.folder == place.goal else place.folder}"
-    return f"interrupted. The counts are {where}; ε = {display(release.epsilon)} was charged for them and stays spent."
 
 
 def print_anything() -> None:
@@ -126,13 +106,6 @@ def _print(release: Release, found: TableSet, place: Place | None, *, as_json: b
         hidden = sum(len(table.counts) for table in found.tables) - _ROWS_SHOWN
         if place is not None and hidden > 0:
             sys.stdout.write(f"… and {hidden:,} more lines: {printable(str(place.given))} has them all.\n")
-
-
-def _print_estimate(release: Release) -> None:
-    from adyton.release.files import to_dict
-
-    with deferred():
-        print_json(to_dict(release, None))
 
 
 def _lines(table: ReleasedTable, rows: int, confidence: float | None) -> Iterator[str]:

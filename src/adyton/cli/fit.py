@@ -13,7 +13,19 @@ from adyton.cli import asked
 from adyton.cli.charges import allowed_total, answered, check_words
 from adyton.cli.folders import check_folder
 from adyton.cli.model_delivery import deliver
-from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Total, Where, Yes
+from adyton.cli.options import (
+    Accept,
+    Dataset,
+    LedgerFile,
+    Quiet,
+    SchemaFile,
+    Tables,
+    Total,
+    Where,
+    Yes,
+    files_of,
+    table_of,
+)
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
@@ -45,7 +57,7 @@ _AsJson = Annotated[bool, typer.Option("--json", help="Print the model as JSON."
 
 
 def command(
-    data: Data,
+    data: Tables,
     schema: SchemaFile,
     label: _Label,
     epsilon: _Epsilon,
@@ -77,7 +89,7 @@ def command(
     classifier.target(declared)
     check_words(accept or ())
     amount = budget(epsilon, "--epsilon")
-    check_folder(out_folder, (data, data.rpartition("#")[0], schema, ledger), overwrite=overwrite)
+    check_folder(out_folder, (*files_of(data), schema, ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet, what="a model")
     folder: AbstractContextManager[Place | None] = nullcontext()
     if out_folder is not None:
@@ -85,7 +97,9 @@ def command(
         folder = staged(out_folder, replaces=replaces, ours=classifier_file.KIND.says_so)
     with termination_interrupts(), folder as place:
         words = accept or ()
-        session = Session(data, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words)
+        session = Session(
+            table_of(data), schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words
+        )
         ask = partial(session.fit, classifier, amount, where=where)
         fitted, interrupt = answered(session, ask, FittedClassifier, "learning", quiet=quiet or as_json)
         deliver(fitted, place, as_json=as_json, quiet=quiet, interrupt=interrupt)

@@ -6,10 +6,11 @@ Only the command does this. In another program's process these libraries are its
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +26,40 @@ def load_less() -> None:
     """From now on, load what is needed only."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+        _take_texts()
+
+
+def _take_texts() -> None:
+    """Have Typer take texts and paths as they are given: to check them it would load a library."""
+    from typer import core
+
+    kind: Any = getattr(core, "_TyperParameter", None)
+    usual = getattr(kind, "get_runtime_param", None)
+    if usual is not None:
+        kind.get_runtime_param = lambda option: _AsGiven(usual.__get__(option))
+
+
+class _AsGiven:
+    """What Typer makes of the words on the command line, where there is nothing to make of them."""
+
+    def __init__(self, usual: Callable[[], Any]) -> None:
+        self.usual = usual
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        known = param.type_descriptor
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if known.annotation == list[str] and known.parameter_info.parser is None and isinstance(value, list | tuple):
+            if all(isinstance(one, str) for one in value):
+                return list(value)
+        elif known.parameter_info.parser is None and isinstance(value, str):
+            if known.annotation is str:
+                return value
+            if known.annotation is Path and not known.parameter_info.path_type:
+                from typer._param_types import coerce_cli_path
+
+                return coerce_cli_path(Path(value), known.parameter_info, path_type=Path, param=param, ctx=ctx)
+        return self.usual().coerce(value, param=param, ctx=ctx)
 
 
 class _Finder(MetaPathFinder):

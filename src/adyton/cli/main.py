@@ -12,6 +12,8 @@ import sys
 from importlib import import_module
 from typing import Annotated, Any
 
+from adyton.cli.leaving import leave  # isort: split
+
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -36,6 +38,7 @@ COMMANDS = {
     "train": "adyton.cli.train:command",
     "train-classifiers": "adyton.cli.train_classifiers:command",
     "train-pairs": "adyton.cli.train_pairs:command",
+    "combine": "adyton.cli.combine:command",
     "explain": "adyton.cli.explain:command",
     "compare": "adyton.cli.compare:command",
     "reproduce": "adyton.cli.reproduce:command",
@@ -111,4 +114,7 @@ def main() -> None:
     """The entry point of the console script."""
     gc.set_threshold(_NEW_OBJECTS)
     load_less()
-    app(prog_name="adyton")
+    try:
+        app(prog_name="adyton")
+    except SystemExit as end:
+        leave(end.code if isinstance(end.code, int) else 0)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adyton.cli.console import InterruptedRelease, notes, out, print_json, printable, progress
+from adyton.cli.console import notes, out, printable, progress
 from adyton.cli.delivery import print_anything
-from adyton.errors import AdytonError
-from adyton.exact import display
-from adyton.interrupts import deferred
+from adyton.cli.paid import Paid
 
 if TYPE_CHECKING:
     from adyton.learning import FittedClassifier
-    from adyton.learning.classifier_saving import SavedClassifier
     from adyton.release.staging import Place
 
 
@@ -25,11 +22,15 @@ def deliver(
     interrupt: KeyboardInterrupt | None = None,
 ) -> None:
     """Write the model, then its report, then say what was learnt; after an interrupt, only the model."""
+    from adyton.learning.classifier_saving import save
+
     print_anything()
-    saved, problems = _put_down(fitted, place), list[str]()
+    advice = "keep that in a file, and `adyton predict` reads it"
+    paid = Paid("the model", "The model is", fitted.epsilon, place, fitted.to_dict, advice)
+    saved, problems = paid.put_down(lambda: None if place is None else save(fitted, place)), list[str]()
     try:
         if as_json:
-            _print(fitted)
+            paid.print()
         if interrupt is not None:
             raise interrupt
         if saved is not None:
@@ -38,36 +39,9 @@ def deliver(
         if not as_json:
             _show(fitted, place, quiet=quiet)
     except KeyboardInterrupt as came:
-        raise InterruptedRelease(_interrupted(fitted, place), came) from None
+        raise paid.interrupted(came) from None
     for problem in problems:
         notes().print(printable(problem), soft_wrap=True)
-
-
-def _put_down(fitted: FittedClassifier, place: Place | None) -> SavedClassifier | None:
-    """Have the model where nothing can happen to it: in the folder, or else on standard output."""
-    from adyton.learning.classifier_saving import save
-
-    try:
-        return None if place is None else save(fitted, place)
-    except KeyboardInterrupt as interrupt:  # it may hide that the folder could not be written
-        if place is None or not place.settled:
-            _print(fitted)
-        raise InterruptedRelease(_interrupted(fitted, place), interrupt) from None
-    except Exception as error:
-        if place is not None and place.settled:  # all of it is on the disk, and the message says where
-            raise
-        _print(fitted)
-        reason = str(error) if isinstance(error, AdytonError) else getattr(error, "strerror", None)
-        raise AdytonError(
-            f"the model could not be written ({reason or type(error).__name__}). It is paid for, so that all of it was "
-            "printed instead: keep that in a file, and `adyton predict` reads it."
-        ) from None
-
-
-def _print(fitted: FittedClassifier) -> None:
-    """All of it, whatever interrupts come."""
-    with deferred():
-        print_json(fitted.to_dict())
 
 
 def _show(fitted: FittedClassifier, place: Place | None, *, quiet: bool) -> None:
@@ -84,10 +58,3 @@ def _show(fitted: FittedClassifier, place: Place | None, *, quiet: bool) -> None
     whole = (place.folder / REPORT).exists()
     said = f"Everything is in {place.given}; begin with {REPORT}." if whole else f"The model is in {place.given}."
     notes().print(printable(f"{said} `adyton predict {place.given} DATA` asks it, for nothing."), soft_wrap=True)
-
-
-def _interrupted(fitted: FittedClassifier, place: Place | None) -> str:
-    where = "printed"
-    if place is not None and place.settled:
-        where = f"in {place.given if place.folder == place.goal else place.folder}"
-    return f"interrupted. The model is {where}; ε = {display(fitted.epsilon)} was charged for it and stays spent."

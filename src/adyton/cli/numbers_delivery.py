@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton.cli.console import InterruptedRelease, notes, out, plain_table, print_json, printable
+from adyton.cli.console import notes, out, plain_table, print_json, printable
 from adyton.cli.delivery import print_anything
+from adyton.cli.paid import Paid, reason_of
 from adyton.errors import AdytonError
-from adyton.exact import display
 from adyton.interrupts import deferred
 
 if TYPE_CHECKING:
     from adyton.release.staging import Place
     from adyton.statistics.numbers_release import NumbersRelease
-    from adyton.statistics.numbers_saving import SavedNumbers
 
 _SHOWN = 200
 """How many groups are printed of what stands in a folder. Without one, all of them are."""
@@ -29,8 +28,11 @@ def deliver_numbers(
     interrupt: KeyboardInterrupt | None = None,
 ) -> None:
     """Write what was measured, then what follows from it, then print it; after an interrupt, only the first."""
+    from adyton.statistics.numbers_saving import save
+
     print_anything()
-    saved = _put_down(release, place)
+    paid = Paid("the release", "What was measured is", release.epsilon, place, release.to_dict)
+    saved = paid.put_down(lambda: None if place is None else save(release, place))
     try:
         if interrupt is not None:
             raise interrupt
@@ -44,16 +46,16 @@ def deliver_numbers(
         raise
     except (KeyboardInterrupt, Exception) as came:  # whatever it is: what was paid for must not be lost over it
         if place is None:
-            _print_measured(release)
+            paid.print()
         if isinstance(came, KeyboardInterrupt):
-            raise InterruptedRelease(f"interrupted. {_kept(release, place)}", came) from None
-        raise AdytonError(f"not all could be made of it ({type(came).__name__}). {_kept(release, place)}") from None
+            raise paid.interrupted(came) from None
+        raise AdytonError(f"not all could be made of it ({reason_of(came)}). {paid.kept()}") from None
     if not (quiet or as_json):
         _remark(release, place)
     for problem in problems:
         notes().print(printable(problem), soft_wrap=True)
     if release.unfinished is not None:
-        raise AdytonError(f"{release.unfinished} {_kept(release, place)}")
+        raise AdytonError(f"{release.unfinished} {paid.kept()}")
 
 
 def show(release: NumbersRelease, most: int | None = None) -> None:
@@ -94,32 +96,6 @@ def explain_numbers(file: Path, *, as_json: bool) -> None:
     show(release, _SHOWN)
 
 
-def _put_down(release: NumbersRelease, place: Place | None) -> SavedNumbers | None:
-    """Have what was measured where nothing can happen to it: in the folder, or else on standard output."""
-    from adyton.statistics.numbers_saving import save
-
-    try:
-        return None if place is None else save(release, place)
-    except KeyboardInterrupt as interrupt:
-        if place is None or not place.settled:
-            _print_measured(release)
-        raise InterruptedRelease(f"interrupted. {_kept(release, place)}", interrupt) from None
-    except Exception as error:
-        if place is not None and place.settled:  # all of it is on the disk, and the message says where
-            raise
-        _print_measured(release)
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise AdytonError(
-            f"the release could not be written ({reason}). It is paid for, so that all of it was printed instead: keep "
-            "that."
-        ) from None
-
-
-def _print_measured(release: NumbersRelease) -> None:
-    with deferred():
-        print_json(release.to_dict())
-
-
 def _print(release: NumbersRelease) -> None:
     from adyton.statistics.numbers_saving import answers
 
@@ -132,10 +108,3 @@ def _remark(release: NumbersRelease, place: Place | None) -> None:
         notes().print(printable(paragraph), soft_wrap=True, style=loud)
     if place is not None:
         notes().print(printable(f"Everything is in {place.given}."), soft_wrap=True)
-
-
-def _kept(release: NumbersRelease, place: Place | None) -> str:
-    where = "printed"
-    if place is not None and place.settled:
-        where = f"in {place.given if place.folder == place.goal else place.folder}"
-    return f"What was measured is {where}; ε = {display(release.epsilon)} was charged for it and stays spent."

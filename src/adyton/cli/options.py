@@ -19,6 +19,14 @@ Data = Annotated[
         metavar="DATA", help="CSV, Parquet or DuckDB file (file.duckdb#table), or a pattern for several: 'week-*.csv'."
     ),
 ]
+Tables = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA…",
+        help="CSV, Parquet or DuckDB file (file.duckdb#table); several files, or a pattern such as 'week-*.csv', are "
+        "one table.",
+    ),
+]
 Where = Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')]
 LedgerFile = Annotated[Path | None, typer.Option(help="The file that remembers what was spent.")]
 Total = Annotated[str | None, typer.Option(help="The total budget of a new ledger; as EPSILON if not given.")]
@@ -34,3 +42,13 @@ Accept = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Accept a budget above 10.")]
+
+
+def table_of(given: list[str]) -> str | list[str]:
+    """One file, or the list of several."""
+    return given[0] if len(given) == 1 else given
+
+
+def files_of(given: list[str]) -> list[str]:
+    """Where the table lies, also without the name of a table in a database."""
+    return [path for one in given for path in (one, one.rpartition("#")[0])]

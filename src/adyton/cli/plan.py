@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli import asked, asked_numbers
+from adyton.cli import asked, asked_marginals, asked_numbers
+from adyton.cli.asked_marginals import marginals_of
 from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
 from adyton.cli.numbers_plan import show_plan
 from adyton.cli.options import FiguresAsJson, Quiet, SchemaFile
@@ -28,8 +29,13 @@ def command(
     histogram: asked.Histogram = None,
     ranges: asked.Ranges = None,
     cdf: asked.Cdf = None,
-    marginals: asked.Marginals = None,
-    attributes: asked.Attributes = None,
+    marginals: asked_marginals.Way = None,
+    attributes: asked_marginals.Attributes = None,
+    table: asked_marginals.Tables = None,
+    with_ranges: asked_marginals.WithRanges = None,
+    with_prefixes: asked_marginals.WithPrefixes = None,
+    with_any: asked_marginals.WithAny = None,
+    cells: asked_marginals.Cells = None,
     queries: asked.QueryFile = None,
     sum_of: asked_numbers.Sum = None,
     mean: asked_numbers.Mean = None,
@@ -63,7 +69,8 @@ def command(
 
     given = {"sum": sum_of, "mean": mean, "quantiles": quantiles, "variance": variance, "summary": summary}
     numbers = asked_numbers.numbers_of(given, at, by, group_rows)
-    task = asked.one_of(asked.task_of(histogram, ranges, cdf, marginals, attributes, queries, rows_per_unit), numbers)
+    many_tables = marginals_of(marginals, attributes, table, with_ranges, with_prefixes, with_any, cells)
+    task = asked.one_of(asked.task_of(histogram, ranges, cdf, many_tables, queries, rows_per_unit), numbers)
     if task is None:
         raise BadInput(f"say what you would release: {asked.TASKS}; or {asked_numbers.TASKS}.")
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)

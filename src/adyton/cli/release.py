@@ -11,14 +11,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.cli import asked, asked_numbers
+from adyton.cli import asked, asked_marginals, asked_numbers
+from adyton.cli.asked_marginals import marginals_of
 from adyton.cli.charges import allowed_total, answered, check_words
 from adyton.cli.console import notes, printable
 from adyton.cli.counting import print_count, print_cut_off
 from adyton.cli.delivery import deliver
 from adyton.cli.folders import check_folder
 from adyton.cli.numbers_delivery import deliver_numbers
-from adyton.cli.options import Accept, Data, Dataset, LedgerFile, Quiet, SchemaFile, Total, Where, Yes
+from adyton.cli.options import (
+    Accept,
+    Dataset,
+    LedgerFile,
+    Quiet,
+    SchemaFile,
+    Tables,
+    Total,
+    Where,
+    Yes,
+    files_of,
+    table_of,
+)
 from adyton.cli.tables_delivery import deliver_tables, make_rows
 from adyton.errors import BadInput
 from adyton.exact import budget
@@ -52,14 +65,19 @@ _AsJson = Annotated[bool, typer.Option("--json", help="Print the release as JSON
 
 
 def command(
-    data: Data,
+    data: Tables,
     schema: SchemaFile,
     epsilon: _Epsilon,
     histogram: asked.Histogram = None,
     ranges: asked.Ranges = None,
     cdf: asked.Cdf = None,
-    marginals: asked.Marginals = None,
-    attributes: asked.Attributes = None,
+    marginals: asked_marginals.Way = None,
+    attributes: asked_marginals.Attributes = None,
+    table: asked_marginals.Tables = None,
+    with_ranges: asked_marginals.WithRanges = None,
+    with_prefixes: asked_marginals.WithPrefixes = None,
+    with_any: asked_marginals.WithAny = None,
+    cells: asked_marginals.Cells = None,
     queries: asked.QueryFile = None,
     sum_of: asked_numbers.Sum = None,
     mean: asked_numbers.Mean = None,
@@ -102,7 +120,8 @@ def command(
 
     given = {"sum": sum_of, "mean": mean, "quantiles": quantiles, "variance": variance, "summary": summary}
     numbers = asked_numbers.numbers_of(given, at, by, group_rows)
-    task = asked.one_of(asked.task_of(histogram, ranges, cdf, marginals, attributes, queries, rows_per_unit), numbers)
+    many_tables = marginals_of(marginals, attributes, table, with_ranges, with_prefixes, with_any, cells)
+    task = asked.one_of(asked.task_of(histogram, ranges, cdf, many_tables, queries, rows_per_unit), numbers)
     _check_one(task, count=count, units=units)
     options = asked.options_of(option)
     declared = Schema.from_toml(schema)
@@ -116,13 +135,14 @@ def command(
     _check_rows(rows, rows_count, task, declared, integer=integer or nonnegative, many=many)
     check_words(accept or ())
     amount = budget(epsilon, "--epsilon")
-    check_folder(out_folder, (data, data.rpartition("#")[0], schema, queries, ledger), overwrite=overwrite)
+    check_folder(out_folder, (*files_of(data), schema, queries, ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet)
     ours, replaces = _kept_in_folders(task, many=many)
     folder = staged(out_folder, replaces=replaces if overwrite else (), ours=ours) if out_folder else nullcontext()
     with termination_interrupts(), folder as place:
-        words = accept or ()
-        session = Session(data, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words)
+        session = Session(
+            table_of(data), schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=accept or ()
+        )
         if task is None:
             print_count(session, amount, where, ledger, units=units, as_json=as_json, quiet=quiet)
             return

@@ -6,15 +6,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton.cli.console import InterruptedRelease, notes, out, plain_table, print_json, printable, progress
+from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
 from adyton.cli.delivery import print_anything
+from adyton.cli.paid import Paid, reason_of
 from adyton.errors import AdytonError
-from adyton.exact import display
 from adyton.interrupts import deferred
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
-    from adyton.marginals.tables_saving import SavedTables
     from adyton.release.released import Released
     from adyton.release.staging import Place
 
@@ -32,8 +31,12 @@ def deliver_tables(
     interrupt: KeyboardInterrupt | None = None,
 ) -> None:
     """Write what was measured, then what follows from it, then synthetic rows; after an interrupt, only the first."""
+    from adyton.marginals.tables_file import to_dict
+    from adyton.marginals.tables_saving import save
+
     print_anything()
-    saved = _put_down(release, place)
+    paid = Paid("the release", "What was measured is", release.epsilon, place, lambda: to_dict(release, None))
+    saved = paid.put_down(lambda: None if place is None else save(release, place))
     try:
         if interrupt is not None:
             raise interrupt
@@ -49,16 +52,16 @@ def deliver_tables(
         raise
     except (KeyboardInterrupt, Exception) as came:  # whatever it is: what was paid for must not be lost over it
         if place is None:
-            _print_measured(release)
+            paid.print()
         if isinstance(came, KeyboardInterrupt):
-            raise InterruptedRelease(_interrupted(release, place), came) from None
+            raise paid.interrupted(came) from None
         raise AdytonError(
-            f"what follows from the measurements could not all be made ({_reason(came)}). {_kept(release, place)}"
+            f"what follows from the measurements could not all be made ({reason_of(came)}). {paid.kept()}"
         ) from None
     for remark in (*problems, *([] if made is None or quiet or as_json else [made])):
         notes().print(printable(remark), soft_wrap=True)
     if release.unfinished is not None:
-        raise AdytonError(f"{release.unfinished} {_kept(release, place)}")
+        raise AdytonError(f"{release.unfinished} {paid.kept()}")
 
 
 def make_rows(release: Released, total: float, file: Path, count: int | None, *, quiet: bool) -> str:
@@ -67,38 +70,6 @@ def make_rows(release: Released, total: float, file: Path, count: int | None, *,
         made = release.write_rows(file, max(0, round(total)) if count is None else count)
     far = "" if made.distance is None else f" Their pairs are {100 * made.distance:.2g}% from the released ones."
     return f"{made.rows:,} synthetic rows are in {file}.{far}"
-
-
-def _put_down(release: TablesRelease, place: Place | None) -> SavedTables | None:
-    """Have what was measured where nothing can happen to it: in the folder, or else on standard output."""
-    from adyton.marginals.tables_saving import save
-
-    try:
-        return None if place is None else save(release, place)
-    except KeyboardInterrupt as interrupt:
-        if place is None or not place.settled:
-            _print_measured(release)
-        raise InterruptedRelease(_interrupted(release, place), interrupt) from None
-    except Exception as error:
-        if place is not None and place.settled:  # all of it is on the disk, and the message says where
-            raise
-        _print_measured(release)
-        raise AdytonError(
-            f"the release could not be written ({_reason(error)}). It is paid for, so that all of it was printed "
-            "instead: keep that."
-        ) from None
-
-
-def _reason(error: Exception) -> str:
-    reason = str(error).rstrip(".") if isinstance(error, AdytonError) else getattr(error, "strerror", None)
-    return reason or type(error).__name__
-
-
-def _print_measured(release: TablesRelease) -> None:
-    from adyton.marginals.tables_file import to_dict
-
-    with deferred():
-        print_json(to_dict(release, None))
 
 
 def _print(release: TablesRelease) -> None:
@@ -142,14 +113,3 @@ def _print_counts(release: TablesRelease) -> None:
         sys.stdout.write("\n")
         for table, cell, count in zip(*(column.to_pylist() for column in found.columns), strict=True):
             sys.stdout.write(f"{printable(table)}: {printable(cell)}   {count:,.1f}\n")
-
-
-def _interrupted(release: TablesRelease, place: Place | None) -> str:
-    return f"interrupted. {_kept(release, place)}"
-
-
-def _kept(release: TablesRelease, place: Place | None) -> str:
-    where = "printed"
-    if place is not None and place.settled:
-        where = f"in {place.given if place.folder == place.goal else place.folder}"
-    return f"What was measured is {where}; ε = {display(release.epsilon)} was charged for it and stays spent."

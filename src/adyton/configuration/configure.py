@@ -21,7 +21,6 @@ from adyton.kernel.instances.utility import Utility
 from adyton.kernel.instances_source import InstancesSource
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.records import refusal
 from adyton.release.receipt import Receipt
 
 Keep: TypeAlias = Callable[[Configuration], None]
@@ -160,8 +159,5 @@ def _total(ledger: Ledger | str | os.PathLike[str] | None, total: Rational | Non
         held = Ledger.read(ledger)
     if held is None:
         return amount if total is None else budget(total, "total")
-    if amount > held.remaining:
-        raise refusal(
-            amount, held.remaining, held.total, os.fspath(ledger) if not isinstance(ledger, Ledger) and ledger else None
-        )
+    held.afford(amount, os.fspath(ledger) if not isinstance(ledger, Ledger) and ledger else None)
     return held.total if total is None else budget(total, "total")

@@ -222,9 +222,8 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         with self._turn():
             if source.kernel is not self:
                 raise BadInput("an operator needs a source of this kernel. Start from kernel.root.")
-            asked, budget = self._accounts.quote(source.node, amount).at_root, self.budget
-        if asked > budget.remaining:
-            raise refusal(asked, budget.remaining, budget.total, self._ledger.path, stability=source.stability)
+            asked, account = self._accounts.quote(source.node, amount).at_root, self.budget
+        account.afford(asked, self._ledger.path, stability=source.stability)
 
     def receipts(self) -> AbstractContextManager[list[Debit]]:
         """The debits that this thread causes within a block, in a list that grows."""

@@ -11,7 +11,6 @@ from adyton.choice.decision import Decision
 from adyton.exact import Rational, budget
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.ledger.records import refusal
 from adyton.kernel.receipts import Debit
 from adyton.kernel.sources import TableSource
 from adyton.learning.decisions import collected
@@ -51,9 +50,7 @@ def fit(
     spent. *keep* is given what was paid for before any interrupt takes effect.
     """
     amount = budget(epsilon, "epsilon")
-    account = kernel.budget
-    if amount > account.remaining:
-        raise refusal(amount, account.remaining, account.total, kernel.ledger.path)
+    kernel.budget.afford(amount, kernel.ledger.path)
     source = kernel.root if where is None else kernel.root.where(where)
     if attributes is not None:
         source = source.select(*attributes, label)

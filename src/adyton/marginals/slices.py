@@ -39,23 +39,16 @@ def slice_interval(release: TablesRelease, queries: Queries, part: Slice, confid
 
 
 def _moments(release: TablesRelease, queries: Queries, part: Slice) -> Moments:
-    """The variances in closed form. The kurtosis is that of a cell's noise as far as cells count differently, each
-    with noise of its own; and that of the total as far as they count alike."""
-    squares, sides = release.estimated.squares, release.wanted.sides
+    """In closed form."""
+    sides = release.wanted.sides
     others = {name: np.isin(np.arange(sides[name]), cells).astype(float) for name, cells in part.others.items()}
-    side = sides[part.attribute]
-    level = squares.variance_of({part.attribute: np.ones(side), **others})
-    excess = [four / two**2 if two else 0.0 for two, four in map(release.law.of, (part.group, tuple(part.others)))]
-    own, variances, fourths = np.zeros(side), [], []
+    pieces = []
     for rows in queries.rows():
-        for row in rows:
-            own[part.cells] = row
-            two = squares.variance_of({part.attribute: own, **others})
-            alike, apart = own.mean() ** 2 * level, np.square(own - own.mean())
-            few = np.square(apart).sum() / max(float(apart.sum()) ** 2, 1e-300)
-            variances.append(two)
-            fourths.append(excess[0] * few * max(0.0, two - alike) ** 2 + excess[1] * min(two, alike) ** 2)
-    return Moments(np.array(variances), np.array(fourths))
+        weights = np.zeros((len(rows), sides[part.attribute]))
+        weights[:, part.cells] = rows
+        pieces.append(release.law.of_sums(part.attribute, weights, others))
+    two, four = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
+    return Moments(two, four)
 
 
 def _kind(release: TablesRelease) -> Kind:

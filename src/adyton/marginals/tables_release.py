@@ -45,6 +45,7 @@ from adyton.tasks import Marginals
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,6 +218,12 @@ class TablesRelease(Released):
     def explain(self) -> Explanation:
         """What was measured and why, how far off the tables are, and what was spent, in words."""
         return explanation(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, attributes: Sequence[str] = ()) -> Figure:
+        """The pictures of the first tables that were asked for, or of one or two *attributes*."""
+        from adyton.report.plot import plot_tables
+
+        return plot_tables(self, attributes, path)
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write ``tables.json`` (complete), ``report.html``, ``errors.csv`` and the tables, into a new folder.

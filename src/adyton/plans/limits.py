@@ -20,6 +20,8 @@ MOST_LONG_CELLS = 1 << 24
 """How many cells a plan can have that looks at them block by block."""
 MOST_PLAIN_CELLS = 1 << 25
 """How many cells a plan can have that only adds noise and solves for the cells."""
+MOST_STRIPES = 1 << 12
+"""How many stripes are measured one after the other: each takes some hundredths of a second."""
 LARGEST_COEFFICIENT = 1 << 40
 STEPS_INSIDE = 24
 """How many transformations, one after the other, a plan may make."""

@@ -23,7 +23,7 @@ from adyton.plans.base import Plan, Tasks
 from adyton.plans.dawa import Dawa
 from adyton.plans.denoised import ChangePoints
 from adyton.plans.fixed_strategies import HB
-from adyton.plans.limits import MOST_PLAIN_CELLS, check_cells
+from adyton.plans.limits import MOST_PLAIN_CELLS, MOST_STRIPES, check_cells
 from adyton.plans.merging import Merging
 from adyton.plans.options import Within, whole_number
 from adyton.plans.registry import SEVERAL, algorithms, plan_named, plan_type
@@ -31,9 +31,6 @@ from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Kronecker, Queries
 from adyton.queries.stripes import along_axis, stripe_workload, stripes_of, whole_of
 from adyton.strategies.base import Strategy
-
-MOST_STRIPES = 1 << 12
-"""How many stripes are measured one after the other: each takes some hundredths of a second."""
 
 
 @dataclass(frozen=True, kw_only=True)

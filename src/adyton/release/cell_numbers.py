@@ -9,8 +9,11 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import listing
-from adyton.schema import Integer, Numeric, Schema
+from adyton.release.forms import Form
+from adyton.schema import Date, Duration, Integer, Numeric, Schema
 from adyton.schema.attributes import Attribute
+from adyton.schema.calendar import DAY
+from adyton.schema.times import Times
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +29,28 @@ class CellNumbers:
     greatest: Reals
     whole: bool
     """Whether they are whole numbers."""
+    form: Form | None = None
+    """What they stand for, if it is something else."""
 
     @classmethod
-    def of(cls, attribute: Integer | Numeric) -> CellNumbers:
-        """Of whole numbers, or of numbers in bins."""
+    def of(cls, attribute: Integer | Numeric | Times) -> CellNumbers:
+        """Of whole numbers, of numbers in bins, of dates as days since 1970, or of times as seconds since then.
+
+        >>> CellNumbers.of(Date("2024-02-28", "2024-03-02", by="month")).greatest - 19_781
+        array([1., 3.])
+        """
+        if isinstance(attribute, Times):
+            starts, ends = attribute.starts, np.append(attribute.starts[1:], attribute.span.last + 1)
+            if isinstance(attribute, Date):
+                return cls((starts // DAY).astype(float), ((ends - 1) // DAY).astype(float), True, Form("date"))
+            return cls(starts.astype(float), ends.astype(float), False, Form("datetime"))
         if isinstance(attribute, Integer):
             least = np.arange(attribute.min, attribute.max + 1, attribute.step, dtype=np.float64)
             return cls(least, np.minimum(least + attribute.step - 1, attribute.max), True)
         edges = np.linspace(attribute.min, attribute.max, attribute.bins + 1)
         edges = np.array(attribute.edges, dtype=np.float64) if attribute.edges else edges
-        return cls(edges[:-1], edges[1:], False)
+        form = Form("duration", attribute.unit) if isinstance(attribute, Duration) else None
+        return cls(edges[:-1], edges[1:], False, form)
 
     @property
     def middle(self) -> Reals:
@@ -49,7 +64,7 @@ class CellNumbers:
 
     def some(self, cells: slice) -> CellNumbers:
         """Those of some cells."""
-        return CellNumbers(self.least[cells], self.greatest[cells], self.whole)
+        return CellNumbers(self.least[cells], self.greatest[cells], self.whole, self.form)
 
     def inside(self, cell: int, part: float) -> float:
         """The number in a cell below which this part of its rows lie, if they are spread evenly.
@@ -69,9 +84,11 @@ def numbered(schema: Schema, asked: str | None, what: str) -> str:
     >>> numbered(Schema({"age": Integer(0, 99)}), None, "mean")
     'age'
     """
-    having = [name for name, attribute in schema.attributes.items() if has_numbers(attribute)]
+    having = [name for name, attribute in schema.attributes.items() if has_numbers(attribute, summed=what == "sum")]
     if asked is not None:
         (name,) = schema.check_names(asked)
+        if what == "sum" and isinstance(schema.attributes[name], Times):
+            raise BadInput(f"{name} has dates or times, which have no sum. Ask for its mean or its median.")
         if name not in having:
             raise BadInput(f"{name} has no numbers, so that it has no {what}. {_instead(having)}")
         return name
@@ -81,8 +98,10 @@ def numbered(schema: Schema, asked: str | None, what: str) -> str:
     return having[0]
 
 
-def has_numbers(attribute: Attribute) -> bool:
-    """Whether its cells stand for numbers."""
+def has_numbers(attribute: Attribute, *, summed: bool = False) -> bool:
+    """Whether its cells stand for numbers: dates and times do, too, unless they are *summed* or come round again."""
+    if isinstance(attribute, Times):
+        return not (summed or attribute.is_part)
     return isinstance(attribute, Integer | Numeric)
 
 

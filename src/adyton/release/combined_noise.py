@@ -73,7 +73,8 @@ class CombinedNoise(NoiseModel):
             return None
         pairs = list(zip(self.weights, known, strict=True))
         variances = sum((weight**2 * one.variances for weight, one in pairs), np.zeros(1))
-        return Moments(variances, sum((weight**4 * one.fourths for weight, one in pairs), np.zeros(1)))
+        fourths = sum((weight**4 * one.fourths for weight, one in pairs), np.zeros(1))
+        return Moments(np.asarray(variances), np.asarray(fourths), any(one.at_most for one in known))
 
     def variances(self, queries: Queries) -> Reals:
         """Σ weight²·variance."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from adyton.release.forms import Form, Value
 from adyton.release.interval import Interval, Kind
 
 
@@ -17,7 +18,7 @@ class Figure(float):
     (38.5 (37.9 to 39.2, 95% exact), 39.5, (37.9, 39.2))
     """
 
-    __slots__ = ("confidence", "kind", "lower", "note", "upper", "what")
+    __slots__ = ("confidence", "form", "kind", "lower", "note", "upper", "what")
     lower: float
     upper: float
     what: str
@@ -27,26 +28,54 @@ class Figure(float):
     kind: Kind
     note: str
     """What has to be said about the bounds, if anything; or why there are none."""
+    form: Form | None
+    """How the number is read where it stands for a date, a time or a duration."""
 
     def __new__(  # noqa: D102
-        cls, value: float, lower: float, upper: float, *, what: str, confidence: float, kind: Kind, note: str = ""
+        cls,
+        value: float,
+        lower: float,
+        upper: float,
+        *,
+        what: str,
+        confidence: float,
+        kind: Kind,
+        note: str = "",
+        form: Form | None = None,
     ) -> Figure:
         made = super().__new__(cls, value)
         made.lower, made.upper = min(lower, value), max(upper, value)  # no number lies outside of its bounds
-        made.what, made.confidence, made.kind, made.note = what, confidence, kind, note
+        made.what, made.confidence, made.kind, made.note, made.form = what, confidence, kind, note, form
         return made
 
     @classmethod
-    def within(cls, value: float, lower: float, upper: float, found: Interval, what: str) -> Figure:
+    def within(
+        cls, value: float, lower: float, upper: float, found: Interval, what: str, form: Form | None = None
+    ) -> Figure:
         """With these bounds, which were made of *found*; without any where that has none that may be shown."""
         if missing := found.missing:
             lower, upper = -math.inf, math.inf
         note = missing or found.note
-        return cls(value, lower, upper, what=what, confidence=found.confidence, kind=found.kind, note=note)
+        return cls(value, lower, upper, what=what, confidence=found.confidence, kind=found.kind, note=note, form=form)
+
+    @property
+    def value(self) -> Value:
+        """What it stands for: a number, or a date, a time or a length of time, as the attribute has them.
+
+        A date that lies between two days is the nearer of them; None where there are no rows.
+        """
+        return float(self) if self.form is None else self.form.value(self)
+
+    @property
+    def bounds(self) -> tuple[Value, Value]:
+        """The interval in the same form; None for an end that has none."""
+        if self.form is None:
+            return self.interval
+        return self.form.value(self.lower, -1), self.form.value(self.upper, 1)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The bounds."""
+        """The bounds, as numbers."""
         return self.lower, self.upper
 
     @property
@@ -71,12 +100,17 @@ class Figure(float):
         return f"{said} {self.note}".rstrip()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        named = {name: getattr(self, name) for name in ("what", "confidence", "kind", "note")}
+        named = {name: getattr(self, name) for name in ("what", "confidence", "kind", "note", "form")}
         return _again, (float(self), self.lower, self.upper, named)
 
     def __repr__(self) -> str:
-        bounds = f"{self.lower:.6g} to {self.upper:.6g}, {100 * self.confidence:g}% {self.kind}"
-        return f"{float(self):.6g} ({bounds if self.bounded else 'no bounds'})"
+        told, low, high = (
+            (f"{float(self):.6g}", f"{self.lower:.6g}", f"{self.upper:.6g}")
+            if self.form is None
+            else (self.form.text(self), self.form.text(self.lower, -1), self.form.text(self.upper, 1))
+        )
+        bounds = f"{low} to {high}, {100 * self.confidence:g}% {self.kind}"
+        return f"{told} ({bounds if self.bounded else 'no bounds'})"
 
     __str__ = __repr__
 

@@ -43,7 +43,7 @@ def sum_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
     found = bounds(queries)
     lower, upper = float(found.lower[0]) * step, float(found.upper[1]) * step
     lower = max(lower, 0.0) if numbers.least[0] >= 0 else lower
-    return Figure.within(float(numbers.middle @ counts), lower, upper, found, "sum")
+    return Figure.within(float(numbers.middle @ counts), lower, upper, found, "sum", numbers.form)
 
 
 def mean_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
@@ -99,8 +99,8 @@ def cumulated(counts: Reals) -> Reals:
 def _told(value: float, numbers: CellNumbers, ends: tuple[float, float], found: Interval, what: str) -> Figure:
     """A figure between these ends; anywhere in the schema's bounds where there are no rows to be seen."""
     if not math.isnan(value):
-        return Figure.within(value, *ends, found, what)
-    made = Figure.within(value, float(numbers.least[0]), float(numbers.greatest[-1]), found, what)
+        return Figure.within(value, *ends, found, what, numbers.form)
+    made = Figure.within(value, float(numbers.least[0]), float(numbers.greatest[-1]), found, what, numbers.form)
     made.note = f"{NO_ROWS} {made.note}".rstrip()
     return made
 

@@ -24,6 +24,7 @@ from adyton.plans.expected_error import ExpectedError
 from adyton.queries import Queries
 from adyton.release.interval import Interval, Kind
 from adyton.release.noise_bounds import radius
+from adyton.release.pooled_bounds import pooled_radius
 from adyton.release.simulated_runs import SimulatedRuns
 from adyton.remembered import cached_property
 from adyton.solving.noise_moments import Moments
@@ -32,15 +33,15 @@ MOST_QUERIES = 1 << 17
 NO_BOUNDS = "No bounds: they are found by running the algorithm again, and that was too slow here."
 _KEPT = 1 << 26
 """How many simulated answers are held in all."""
-_WORK = {True: 1 << 27, False: 1 << 19}
-_MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 40}
+_WORK = {True: 1 << 27, False: 1 << 16}
+_MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 16}
 """How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
-_BEYOND = {True: 10, False: 2}
-"""How many runs must lie beyond the bounds for these to be told at all."""
-_MANY = 1 << 10
-"""Of so many answers no single one is looked at closely."""
+_BEYOND, _POOLED = {True: 10.0, False: 2.0}, 0.4
+"""How many runs must lie beyond the bounds for these to be told at all; where answers of like size are looked at as one
+sample, there need not be one."""
 _RESAMPLED = 20
 """In how many runs the expected error is found where there is no closed form."""
+_LEAST_RUNS, _FEWEST_TOGETHER = 5, 40
 _LEAST_CONFIDENCE = 0.8
 """Where slow runs tell no more than this, no bounds are given."""
 
@@ -122,33 +123,39 @@ class NoiseModel:
     def _simulated(self, queries: Queries, rate: float, together: bool) -> Interval:
         kind = self.kind(queries)
         exact = kind == "exact"
-        planned = self._number(queries, exact, rate)
-        if rate > _told(planned, exact):
+        beyond = _BEYOND[exact] if exact or together else _POOLED
+        planned = self._number(queries, exact, together)
+        most = 1 - beyond / planned
+        if rate > most:
             raise BadInput(
-                f"confidence is at most {_told(planned, exact):.4g} here, given {rate:g}: the bounds are found by "
-                f"{planned:,} simulated runs, which do not tell more."
+                f"confidence is at most {most:.4g} here, given {rate:g}: the bounds are found by {planned:,} simulated "
+                "runs, which do not tell more."
             )
         answers = np.asarray(queries @ self.estimate, dtype=np.float64)
-        beyond = self.beyond(queries)
         floor = min(rate, _LEAST_CONFIDENCE)
-        least = math.ceil(_BEYOND[exact] / (1 - floor) - 1e-9)
+        least = max(_LEAST_RUNS, math.ceil(beyond / (1 - floor) - 1e-9))
         batches = self.runs.errors(queries, planned, exact=exact, least=least)
         made = [np.abs(batch).astype(np.float32) for batch in batches]
-        runs = sum(map(len, made))
+        runs, unmeasured = sum(map(len, made)), self.beyond(queries)
         if runs < least:
             endless = np.full(answers.shape, np.inf)
-            return Interval(answers, -endless, endless, rate, kind, beyond, NO_BOUNDS)
-        told = min(rate, max(floor, math.floor(100 * _told(runs, exact)) / 100))
-        far = _exceeded(np.concatenate(made), told, together)
+            return Interval(answers, -endless, endless, rate, kind, unmeasured, NO_BOUNDS)
+        told = min(rate, max(floor, math.floor(100 * (1 - beyond / runs)) / 100))
+        errors = np.concatenate(made)
+        pooled = not exact and not together
+        far = pooled_radius(errors, answers, told) if pooled else _exceeded(errors, told, together)
         note = _about_runs(runs, planned, told, rate)
-        return Interval(answers, answers - far, answers + far, told, kind, beyond, note)
+        return Interval(answers, answers - far, answers + far, told, kind, unmeasured, note)
 
     def resampled_error(self, queries: Queries | None = None) -> ExpectedError:
-        """The error on the workload, or on other queries, over some simulated runs: twenty, or fewer slow ones."""
+        """The error on the workload, or on other queries, over some simulated runs; over fewer slow ones."""
         asked = self.workload if queries is None else queries
-        batches = self.runs.errors(asked, _RESAMPLED, exact=self.kind(asked) == "exact")
-        squares = np.concatenate([np.square(batch).sum(axis=-1) for batch in batches])
-        runs = len(squares) if len(squares) < _RESAMPLED else None
+        exact = self.kind(asked) == "exact"
+        planned = min(_RESAMPLED, self._number(asked, exact, False))
+        squares = np.concatenate(
+            [np.square(batch).sum(axis=-1) for batch in self.runs.errors(asked, planned, exact=exact)]
+        )
+        runs = len(squares) if len(squares) < planned else None
         return ExpectedError(float(np.sqrt(squares.mean())), asked.count, "resampled", runs)
 
     @cached_property
@@ -156,12 +163,11 @@ class NoiseModel:
         """Simulated runs of the plan."""
         return SimulatedRuns(self.plan, self.workload, self.epsilon, self.estimate)
 
-    def _number(self, queries: Queries, exact: bool, rate: float) -> int:
-        """How many runs tell enough. Of very many answers each is told by fewer: on the whole they are as right."""
-        enough = max(_FEWEST_RUNS[exact], _WORK[exact] // self.estimate.size)
-        if not exact and queries.count >= _MANY:
-            enough = min(enough, max(_FEWEST_RUNS[exact], math.ceil(_BEYOND[exact] / (1 - rate) - 1e-9)))
-        return min(_MOST_RUNS[exact], enough, max(_FEWEST_RUNS[exact], _KEPT // queries.count))
+    def _number(self, queries: Queries, exact: bool, together: bool) -> int:
+        """How many runs tell enough: for one answer and for many the same, so that the runs are made once."""
+        fewest = _FEWEST_TOGETHER if together and not exact else _FEWEST_RUNS[exact]
+        enough = max(fewest, _WORK[exact] // self.estimate.size)
+        return min(_MOST_RUNS[exact], enough, max(fewest, _KEPT // queries.count))
 
 
 @lru_cache(maxsize=16)
@@ -186,11 +192,6 @@ def _exceeded(errors: npt.NDArray[np.float32], rate: float, together: bool) -> R
     deviations = np.sqrt(np.square(errors, dtype=np.float64).mean(axis=0))
     times = (errors / np.maximum(deviations, 1e-300)).max(axis=1)
     return np.asarray(deviations * np.quantile(times, rate, method="higher"))
-
-
-def _told(runs: int, exact: bool) -> float:
-    """The highest confidence that so many runs tell."""
-    return 1 - _BEYOND[exact] / runs
 
 
 def _about_runs(runs: int, planned: int, told: float, asked: float) -> str:

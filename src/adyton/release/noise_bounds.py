@@ -42,14 +42,18 @@ def radius(moments: Moments, confidence: float) -> Reals:
     far = np.empty(variances.shape)
     far[whole] = _of_one_noise(variances[whole], excess[whole], confidence)
     if not whole.all():
-        far[~whole] = _of_sums(variances[~whole], excess[~whole], confidence)
+        far[~whole] = _of_sums(variances[~whole], excess[~whole], confidence, at_most=moments.at_most)
     return far
 
 
-def _of_sums(variances: Reals, excess: Reals, confidence: float) -> Reals:
-    """Of noise with the kurtosis of Laplace's law or less."""
+def _of_sums(variances: Reals, excess: Reals, confidence: float, *, at_most: bool) -> Reals:
+    """Of noise with the kurtosis of Laplace's law or less; where it is known to be *at_most* so large, the farthest of
+    all that are. Beyond 85% or so more kurtosis is farther, below it is nearer."""
     parts = np.sqrt(np.clip(excess, 0.0, 3.0) / 3)
-    far = np.interp(parts, np.linspace(0, 1, _GRID), quantiles(confidence)) * np.sqrt(variances)
+    known = quantiles(confidence)
+    if at_most:
+        known = np.maximum.accumulate(known)
+    far = np.interp(parts, np.linspace(0, 1, _GRID), known) * np.sqrt(variances)
     return np.asarray(np.where(variances < _WHOLE, np.maximum(far, np.ceil(far - 0.5)), far))
 
 

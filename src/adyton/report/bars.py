@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from adyton.report import svg
 from adyton.report.palette import DATA
 from adyton.report.scales import nice_ticks, number, spread, tick_words
+from adyton.report.ticks import fitted
 
 MOST = 60
 """More bars than this are better drawn as a line."""
-_ROW, _THICKNESS, _BELOW = 27.0, 15.0, 42.0
+THICKNESS = 15.0
+_ROW, _BELOW, _BESIDE = 27.0, 42.0, 0.42
+"""The height of a row, what lies below the last, and the part of the width that names beside bars take at most."""
 
 
 def bars(
@@ -23,36 +26,69 @@ def bars(
     description: str,
     unit: str,
     width: float = 720,
+    digits: int = 0,
 ) -> str:
-    """Bars from the zero line, each with its number, and its interval as a thin line with ends."""
-    figures = [number(value) for value in values]
-    left = min(svg.width_of(labels) + 12, 0.36 * width)
+    """Bars from the zero line, each with its number, and its interval as a thin line with ends.
+
+    Names stand beside the bars, in two lines if need be; where there is no room for them, above.
+    """
+    figures = [number(value, digits) for value in values]
+    names, left, above = names_of(labels, width)
     right = svg.width_of(figures) + 14
     low, high = spread([*values, *(lower or ()), *(upper or ())])
-    bottom = _ROW * len(values) + 4
+    tops, bottom = _rows(names, above)
 
     def x(value: float) -> float:
         return left + (value - low) / (high - low) * (width - left - right)
 
     parts = []
-    marks = nice_ticks(low, high, max(2, int((width - left - right) / 90)))
-    for mark, words in zip(marks, tick_words(marks), strict=True):
-        parts += [svg.line(x(mark), 0, x(mark), bottom, 0.12), svg.text(x(mark), bottom + 12, words, "middle")]
-    for row, (label, value) in enumerate(zip(labels, values, strict=True)):
-        middle = _ROW * (row + 0.5) + 2
-        parts.append(svg.text(left - 8, middle, svg.cut(label, left - 12), "end"))
+    marks = nice_ticks(low, high, max(2, int((width - left - right) / 80)))
+    row = fitted(list(zip(marks, tick_words(marks), strict=True)), x, (0, width))
+    if not above:  # they would strike names out
+        parts += [svg.line(x(mark), 0, x(mark), bottom, 0.12) for mark in marks]
+    parts += [svg.text(middle, bottom + 12, words, "middle") for _, middle, words in row.marks]
+    for place, (lines, value) in enumerate(zip(names, values, strict=True)):
+        middle = tops[place] + (svg.LINE * len(lines) + 4 + THICKNESS / 2 if above else _height(lines) / 2)
+        parts += name_beside(lines, left, tops[place] + 7 if above else middle, above=above)
         start, end = sorted((x(0), x(value)))
-        parts.append(svg.box(start, middle - _THICKNESS / 2, end - start, _THICKNESS, DATA, 0.85))
+        parts.append(svg.box(start, middle - THICKNESS / 2, end - start, THICKNESS, DATA, 0.85))
         if lower is not None and upper is not None:
-            parts += _whisker(x(lower[row]), x(upper[row]), middle)
-        parts.append(svg.text(width, middle, figures[row], "end"))
-    parts.append(svg.line(x(0), 0, x(0), bottom, 0.7))
-    parts.append(svg.text(x(low), bottom + 31, unit, "start", pale=True))
+            parts += svg.whisker(x(lower[place]), x(upper[place]), middle)
+        parts.append(svg.text(width, middle, figures[place], "end"))
+        sides = (middle - THICKNESS / 2 - 2, middle + THICKNESS / 2 + 2) if above else (0, bottom)
+        if above or not place:
+            parts.append(svg.line(x(0), sides[0], x(0), sides[1], 0.7))
+    parts.append(svg.text(left, bottom + 31, svg.cut(unit, width - left), "start", pale=True))
     return svg.drawing(width, bottom + _BELOW, title, description, parts)
 
 
-def _whisker(start: float, end: float, middle: float) -> list[str]:
-    return [
-        svg.line(start, middle, end, middle, 0.9, 1.3),
-        *(svg.line(side, middle - 4, side, middle + 4, 0.9, 1.3) for side in (start, end)),
-    ]
+def names_of(labels: Sequence[str], width: float) -> tuple[list[list[str]], float, bool]:
+    """The lines of each name, where bars begin, and whether names stand above them."""
+    longest, most = svg.width_of(labels), _BESIDE * width
+    if longest + 12 <= most:
+        return [[label] for label in labels], longest + 12, False
+    if longest <= 2.2 * most and width > 500:
+        lines = [svg.wrapped(label, most - 12, 2) for label in labels]
+        if not any(one[-1].endswith("…") for one in lines):
+            return lines, svg.width_of(line for one in lines for line in one) + 12, False
+    return [svg.wrapped(label, width - 4, 3) for label in labels], 2.0, True
+
+
+def name_beside(lines: Sequence[str], left: float, middle: float, *, above: bool) -> list[str]:
+    """A name at the left of a height, or from it downwards."""
+    if above:
+        return [svg.text(0, middle, "\n".join(lines))]
+    return [svg.text(left - 8, middle - svg.LINE * (len(lines) - 1) / 2, "\n".join(lines), "end")]
+
+
+def _height(lines: Sequence[str]) -> float:
+    return max(_ROW, svg.LINE * len(lines) + 8)
+
+
+def _rows(names: Sequence[Sequence[str]], above: bool) -> tuple[list[float], float]:
+    """Where each row begins, and where the last ends."""
+    tops, at = [], 2.0
+    for lines in names:
+        tops.append(at)
+        at += svg.LINE * len(lines) + THICKNESS + 16 if above else _height(lines)
+    return tops, at + 2

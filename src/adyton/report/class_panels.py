@@ -8,7 +8,7 @@ from adyton.arrays import Reals
 from adyton.learning.class_profiles import ClassProfiles, Profile
 from adyton.report.bars import MOST as MOST_BARS
 from adyton.report.display_axis import display_axis
-from adyton.report.panels import MOST_SQUARES
+from adyton.report.pairs import MOST_SQUARES
 from adyton.report.shown import Panel
 
 _LEAST = 1e-12

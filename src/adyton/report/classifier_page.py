@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.learning.classifier_words import choice_in_words
 from adyton.report.classifier_pictures import ModelPicture, model_pictures
+from adyton.report.own_words import word_facts
 from adyton.report.page import NARROW, WIDE
 from adyton.report.paid import paid_facts
 from adyton.report.scales import figure, number
@@ -62,5 +63,6 @@ def _facts(fitted: FittedClassifier) -> dict[str, Any]:
         "options": fitted.classifier.options,
         "number": number,
         "figure": figure,
+        **word_facts(model.target.whole),
         **paid_facts(fitted.receipt, fitted.epsilon, "model"),
     }

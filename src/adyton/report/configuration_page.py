@@ -8,6 +8,7 @@ import numpy as np
 
 from adyton.configuration.guarantee import FAILURE, WIDTH
 from adyton.configuration.result import shown
+from adyton.report.own_words import word_facts
 from adyton.report.page import NARROW, WIDE
 from adyton.report.paid import paid_facts
 from adyton.report.scales import nice_ticks, number
@@ -46,6 +47,7 @@ def render(found: Configuration) -> str:
             promised=_both(lambda width: _promised(found, width)),
             curve=None if found.curve is None else _both(lambda width: _curve(found, width)),
             number=number,
+            **word_facts(None),
             **{
                 key: value
                 for key, value in paid_facts(found.receipt, found.epsilon, "configuration").items()

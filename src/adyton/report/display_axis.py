@@ -8,9 +8,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adyton.report.scales import nice_step, nice_ticks, number, tick_words
+from adyton.report.cell_ticks import cell_ticks
+from adyton.report.letters import width_of
 from adyton.schema import Integer, Numeric
 from adyton.schema.attributes import Attribute, CelledAttribute
+from adyton.schema.times import Times
+
+_JOINS = {
+    "hour": (1, 2, 3, 6, 12, 24, 168),
+    "day": (1, 7, 14, 28),
+    "week": (1, 2, 4, 13, 26, 52),
+    "month": (1, 3, 6, 12),
+}
+"""How many cells of a period are joined, so that what they make is a period, too."""
+_ROUND = (1, 2, 5)
+_NAMED = ("weekday", "month of year")
+"""What comes round again and has names, not numbers."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,22 @@ class DisplayAxis:
         return len(self.first)
 
     @property
+    def dated(self) -> bool:
+        """Whether it goes on and on, as days and months do."""
+        return isinstance(self.attribute, Times) and not self.attribute.is_part
+
+    @property
+    def numbered(self) -> bool:
+        """Whether a few ticks tell what lies between them; the levels of others have a name each."""
+        return self.ordered and not (isinstance(self.attribute, Times) and self.attribute.by in _NAMED)
+
+    def short_names(self, room: float) -> tuple[str, ...]:
+        """The labels; those of weekdays and months with three letters where there is no room for more."""
+        if isinstance(self.attribute, Times) and self.attribute.by in _NAMED and width_of(self.labels) > room:
+            return tuple(words if words.startswith("(") else words[:3] for words in self.labels)
+        return self.labels
+
+    @property
     def joined(self) -> int:
         """How many cells of the domain one shown cell stands for, at most."""
         return max(last - first + 1 for first, last in zip(self.first, self.last, strict=True))
@@ -45,20 +74,9 @@ class DisplayAxis:
         The *whole* axis of categories includes other and missing values.
         """
         base = self.size if whole and not self.ordered else self.size - self.apart
-        match self.attribute:
-            case Integer(min=least, max=most, step=step) if base:
-                room = max(1.0, nice_step(most - least, count)) if most > least else 1.0
-                values = [value for value in nice_ticks(least, most, count) if room > 1 or value == int(value)]
-                middle = 0.5 if step == 1 else 0.0
-                places = [self._place((value - least) / step + middle) for value in values]
-                return list(zip(places, tick_words(values), strict=True))
-            case Numeric(edges=None, min=least, max=most) as numeric if base:
-                values = nice_ticks(least, most, count)
-                places = [self._place((value - least) / numeric.width) for value in values]
-                return list(zip(places, tick_words(values), strict=True))
-            case Numeric(edges=edges) if base and edges is not None:
-                every = max(1, math.ceil(len(edges) / max(2, count)))
-                return [(self._place(place), number(edges[place], 6)) for place in range(0, len(edges), every)]
+        found = cell_ticks(self.attribute, count) if base else []
+        if found:
+            return [(self._place(place), words) for place, words in found]
         every = max(1, math.ceil(base / max(1, count)))
         return [(place + 0.5, self.labels[place]) for place in range(0, base, every)]
 
@@ -72,7 +90,7 @@ def display_axis(name: str, attribute: Attribute, most: int) -> DisplayAxis:
     """The axis of an attribute with at most *most* shown cells."""
     cells = attribute.size
     base = attribute.base_size if isinstance(attribute, CelledAttribute) else cells
-    together = math.ceil(base / max(1, most - (cells - base)))
+    together = _together(attribute, math.ceil(base / max(1, most - (cells - base))))
     first = [*range(0, base, together), *range(base, cells)]
     last = [*(min(start + together, base) - 1 for start in range(0, base, together)), *range(base, cells)]
     words = _words(attribute)
@@ -87,6 +105,15 @@ def display_axis(name: str, attribute: Attribute, most: int) -> DisplayAxis:
     )
 
 
+def _together(attribute: Attribute, least: int) -> int:
+    """How many cells are joined: at least so many, and a number that people count by."""
+    if least <= 1:
+        return 1
+    joins = _JOINS.get(attribute.by, ()) if isinstance(attribute, Times) else ()
+    power = 10 ** math.floor(math.log10(least))
+    return next((one for one in (*joins, *(step * power for step in _ROUND), 10 * power) if one >= least), least)
+
+
 def _words(attribute: Attribute) -> Callable[[int, int], str]:
     """What a run of cells is called, from its first and its last cell."""
     labels = attribute.labels
@@ -97,6 +124,9 @@ def _words(attribute: Attribute) -> Callable[[int, int], str]:
         match attribute:
             case Integer(min=least, max=most, step=step):
                 return f"{least + first * step} to {min(least + (last + 1) * step - 1, most)}"
+            case Times():
+                begin, end = str(labels[first]).split(" to ")[0], str(labels[last]).split(" to ")[-1]
+                return f"{begin} to {end}"
             case Numeric():
                 return f"{str(labels[first]).split(',')[0]},{str(labels[last]).split(',')[1]}"
         return f"{labels[first]} … {labels[last]}"

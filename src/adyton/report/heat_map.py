@@ -5,73 +5,130 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.report import svg
-from adyton.report.palette import heat
-from adyton.report.scales import nice_ticks, spread, tick_words
+from adyton.report.display_axis import DisplayAxis
+from adyton.report.geography import Ground, ground_of, scale_bar
+from adyton.report.palette import heat, is_deep
+from adyton.report.scales import nice_ticks, number, spread, tick_words
+from adyton.report.ticks import below, beside, fitted
 
-_TOP, _LEGEND, _BAR = 26.0, 112.0, 12.0
-_SQUARE = (5.0, 30.0)
-"""The least and the greatest height of a square."""
+_TOP, _BAR = 26.0, 12.0
+_NAMED_ROW, _FEW_ROWS, _FEW = 17.0, 34.0, 9
+"""The least height of a row that has a name, and of one among few."""
+_WRITTEN = 160
+"""Up to so many squares have their numbers written in them."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the squares are."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
 
 
 def heat_map(
     values: npt.NDArray[np.float64],
+    across: DisplayAxis,
+    up: DisplayAxis,
     *,
-    names: tuple[str, str],
-    ticks: tuple[Sequence[tuple[float, str]], Sequence[tuple[float, str]]],
-    upwards: bool,
     title: str,
     description: str,
     unit: str,
     width: float = 720,
+    digits: int = 0,
 ) -> str:
-    """The first axis of *values* goes to the right; the second one upwards or, where it has no order, downwards."""
+    """The first axis of *values* goes to the right; the second one upwards or, where it has no order, downwards.
+
+    Longitude and latitude make a map with its true aspect and a scale.
+    """
     columns, rows = values.shape
-    left = min(max(svg.width_of(words for _, words in ticks[1]), 14) + 12, 0.3 * width)
-    plot = width - left - 2
-    height = rows * min(max(0.62 * plot / rows, _SQUARE[0]), _SQUARE[1])
+    ground = ground_of(across, up)
+    place = _place(up, rows, width, ground)
     low, high = spread([float(values.min()), float(values.max())])
-    strongest = max(-low, high)
-    shown = values[:, ::-1].T if upwards else values.T
-    bottom = _TOP + height
-    parts = [svg.text(0, 8, names[1], pale=True), _image(shown / strongest, left, _TOP, plot, height)]
+    shown = values[:, ::-1].T if up.ordered else values.T
+    parts = [] if ground else [svg.text(0, 8, svg.cut(up.name, width), pale=True)]
+    parts += _squares(shown, max(-low, high), place, digits)
     parts += [
-        svg.line(left, _TOP, left, bottom, 0.5),
-        svg.line(left, bottom, width - 2, bottom, 0.5),
+        svg.line(place.left, place.top, place.left, place.bottom, 0.5),
+        svg.line(place.left, place.bottom, place.left + place.width, place.bottom, 0.5),
     ]
-    room = plot / max(1, len(ticks[0])) - 4
-    for place, words in ticks[0]:
-        x = left + place / columns * plot
-        parts += [svg.line(x, bottom, x, bottom + 4, 0.6), svg.text(x, bottom + 15, svg.cut(words, room), "middle")]
-    for place, words in ticks[1]:
-        y = bottom - place / rows * height if upwards else _TOP + place / rows * height
-        parts += [svg.line(left - 4, y, left, y, 0.6), svg.text(left - 8, y, svg.cut(words, left - 10), "end")]
-    parts.append(svg.text(left + plot / 2, bottom + 36, names[0], "middle", pale=True))
-    parts += _legend(low, high, left, bottom + 64, min(plot, 360), unit)
-    return svg.drawing(width, bottom + _LEGEND, title, description, parts)
+    row = below(across, lambda at: place.left + at / columns * place.width, (0, width), whole=True)
+    parts += row.draw(place.bottom)
+    for at, words in beside(up, place.height):
+        y = place.bottom - at / rows * place.height if up.ordered else place.top + at / rows * place.height
+        parts += [svg.line(place.left - 4, y, place.left, y, 0.6)]
+        lines = svg.wrapped(words, place.left - 8, 1 if up.numbered else max(1, int(place.height / rows / svg.LINE)))
+        parts += [svg.text(place.left - 8, y - svg.LINE * (len(lines) - 1) / 2, "\n".join(lines), "end")]
+    named = place.bottom + 8 + row.depth + 16
+    if ground:
+        parts += scale_bar(ground, place.left, named + 4, place.width)
+    else:
+        middle = place.left + place.width / 2
+        parts.append(svg.text(middle, named, svg.cut(across.name, place.width), "middle", pale=True))
+    parts += _legend(low, high, place.left, named + 38, min(width - place.left - 2, 360), unit)
+    return svg.drawing(width, named + 38 + _BAR + 26, title, description, parts)
+
+
+def _place(up: DisplayAxis, rows: int, width: float, ground: Ground | None) -> _Place:
+    words = [words for _, words in up.ticks(8, whole=True)] if up.numbered else up.labels
+    left = min(max(svg.width_of(words), 14) + 14, (0.42 if width < 500 else 0.36) * width)
+    plot = width - left - 2
+    if ground:
+        height = min(ground.aspect * plot, 1.1 * width, 680)
+        return _Place(left, 10, height / ground.aspect, height)
+    least = _FEW_ROWS if rows <= _FEW else 5.0 if up.numbered else _NAMED_ROW
+    return _Place(left, _TOP, plot, rows * min(max(0.62 * plot / rows, least), max(30.0, least)))
+
+
+def _squares(shown: npt.NDArray[np.float64], strongest: float, place: _Place, digits: int) -> list[str]:
+    """Colours, and numbers in them where they are few and large enough."""
+    rows, columns = shown.shape
+    wide, high = place.width / columns, place.height / rows
+    words = [[number(value, digits) for value in line] for line in shown.tolist()] if shown.size <= _WRITTEN else []
+    if not words or high < 17 or max(svg.width_of(line) for line in words) + 6 > wide:
+        return [_image(shown / strongest, place.left, place.top, place.width, place.height)]
+    colours, boxes, figures = heat(shown / strongest), [], []
+    for row in range(rows):
+        for column in range(columns):
+            red, green, blue = colours[row, column].tolist()
+            x, y = place.left + column * wide, place.top + row * high
+            boxes.append(svg.box(x + 0.5, y + 0.5, wide - 1, high - 1, f"#{red:02x}{green:02x}{blue:02x}"))
+            ink = "var(--adyton-on-deep,#fff)" if is_deep(red, green, blue) else "var(--adyton-on-pale,#1d2329)"
+            figures.append(svg.text(x + wide / 2, y + high / 2, words[row][column], "middle", colour=ink))
+    return [f'<g class="heat">{"".join(boxes)}</g>', *figures]
 
 
 def _legend(low: float, high: float, left: float, top: float, width: float, unit: str) -> list[str]:
     """The colours from the least to the greatest count, with ticks."""
     ramp = np.linspace(low, high, 256)[None, :] / max(-low, high)
-    parts = [_image(ramp, left, top, width, _BAR), svg.text(left, top - 10, unit, pale=True)]
+    parts = [_image(ramp, left, top, width, _BAR), svg.text(left, top - 10, svg.cut(unit, width), pale=True)]
     marks = nice_ticks(low, high, 4)
-    for mark, words in zip(marks, tick_words(marks), strict=True):
-        x = left + (mark - low) / (high - low) * width
-        parts += [svg.line(x, top + _BAR, x, top + _BAR + 4, 0.6), svg.text(x, top + _BAR + 15, words, "middle")]
-    return parts
+
+    def x(mark: float) -> float:
+        return left + (mark - low) / (high - low) * width
+
+    row = fitted(list(zip(marks, tick_words(marks), strict=True)), x, (0, left + width + 2))
+    return parts + row.draw(top + _BAR)
 
 
 def _image(shares: npt.NDArray[np.float64], x: float, y: float, width: float, height: float) -> str:
     data = base64.b64encode(png(heat(shares))).decode()
     return (
-        f'<image x="{svg.place(x)}" y="{svg.place(y)}" width="{svg.place(width)}" height="{svg.place(height)}" '
-        f'preserveAspectRatio="none" style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
+        f'<image class="heat" x="{svg.place(x)}" y="{svg.place(y)}" width="{svg.place(width)}" '
+        f'height="{svg.place(height)}" preserveAspectRatio="none" style="image-rendering:pixelated" '
+        f'href="data:image/png;base64,{data}"/>'
     )
 
 

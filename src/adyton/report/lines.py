@@ -19,15 +19,19 @@ if TYPE_CHECKING:
     from adyton.release import Release
 
 
+MOST_TABLES, _FEWEST = 24, 60
+"""So many tables are shown, and so many lines of each at the least."""
+
+
 def apart(release: Release) -> bool:
     """Whether the task asks for sums only, so that single cells are a by-product that says little."""
     return isinstance(release.task, Marginals) and release.task.groups(release.schema) != (release.schema.names,)
 
 
-def lines(release: Release, asked: Asked, rows: int) -> LaterTable:
-    """The first lines of what was asked for: of marginals, of a cumulative distribution, or the first cells."""
+def lines(release: Release, asked: Asked, rows: int) -> list[LaterTable]:
+    """The first lines of what was asked for: of each marginal, of a cumulative distribution, or the first cells."""
     if apart(release):
-        return _lines_of_marginals(release, asked, rows)
+        return _tables_of_marginals(release, asked, rows)
     size = math.prod(release.estimate.shape)
     places = np.unravel_index(np.arange(min(rows, size)), release.estimate.shape)
     cells = np.stack(places, axis=1).tolist()
@@ -35,30 +39,27 @@ def lines(release: Release, asked: Asked, rows: int) -> LaterTable:
     where = asked.boxes(([[0]] * len(cells) if cumulative else cells, cells))
     labels = tuple(_labels(release, range(release.estimate.ndim), cell) for cell in cells)
     what = "rows up to here" if cumulative else "rows"
-    return lambda numbers: Table(tuple(release.axes), labels, *numbers(where), size, what)
+    return [lambda numbers: Table(tuple(release.axes), labels, *numbers(where), size, what)]
 
 
-def _lines_of_marginals(release: Release, asked: Asked, rows: int) -> LaterTable:
-    """The first lines of every table that was asked for: about as many of each."""
+def _tables_of_marginals(release: Release, asked: Asked, rows: int) -> list[LaterTable]:
+    """The first lines of every table that was asked for, as far as tables are shown: about as many of each."""
     assert isinstance(release.task, Marginals)
-    names, shape = tuple(release.axes), release.estimate.shape
-    every = len(release.task.groups(release.schema))
-    labels: list[tuple[str, str]] = []
-    lower: list[list[int]] = []
-    upper: list[list[int]] = []
-    for place, axes in enumerate(islice(table_places(release, release.task), rows)):
-        sides = [shape[axis] for axis in axes]
-        some = min(math.prod(sides), max(1, (rows - len(labels)) // (min(every, rows) - place)))
-        cells = np.stack(np.unravel_index(np.arange(some), sides), axis=1)
-        spans = {axis: (column.tolist(), column.tolist()) for axis, column in zip(axes, cells.T, strict=True)}
-        first, last = boxes(shape, spans)
-        lower += map(list, first)
-        upper += map(list, last)
-        of = " × ".join(names[axis] for axis in axes)
-        labels += [(of, " × ".join(_labels(release, axes, cell))) for cell in cells.tolist()]
-    where = asked.boxes((lower, upper))
-    size = release.workload.count
-    return lambda numbers: Table(("table", "cell"), tuple(labels), *numbers(where), size)
+    every = min(len(release.task.groups(release.schema)), MOST_TABLES)
+    some = max(_FEWEST, rows // every) if rows >= _FEWEST else rows
+    return [_marginal(release, asked, axes, some) for axes in islice(table_places(release, release.task), every)]
+
+
+def _marginal(release: Release, asked: Asked, axes: tuple[int, ...], most: int) -> LaterTable:
+    shape = release.estimate.shape
+    sides = [shape[axis] for axis in axes]
+    size = math.prod(sides)
+    cells = np.stack(np.unravel_index(np.arange(min(most, size)), sides), axis=1)
+    spans = {axis: (column.tolist(), column.tolist()) for axis, column in zip(axes, cells.T, strict=True)}
+    where = asked.boxes(boxes(shape, spans))
+    names = tuple(tuple(release.axes)[axis] for axis in axes)
+    labels = tuple(_labels(release, axes, cell) for cell in cells.tolist())
+    return lambda numbers: Table(names, labels, *numbers(where), size)
 
 
 def _labels(release: Release, axes: Iterable[int], cell: Sequence[int]) -> tuple[str, ...]:

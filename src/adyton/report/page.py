@@ -14,8 +14,11 @@ from adyton.release.explanation import error_in_words
 from adyton.release.tables import MOST_TABLES
 from adyton.report.charts import caption, draw
 from adyton.report.lines import apart
+from adyton.report.own_words import example, word_facts
 from adyton.report.paid import paid_facts
-from adyton.report.scales import figure, number
+from adyton.report.pairs import spoken
+from adyton.report.scales import figure, number, people
+from adyton.report.shown import Table
 from adyton.report.summary import Summary, summarise
 from adyton.report.templates import templates
 from adyton.tasks import Marginals
@@ -38,14 +41,17 @@ def render(release: Release) -> str:
         return display(epsilon * release.rows_per_unit)
 
     summary = summarise(release)
+    tables = [lines(table) for table in summary.tables]
+    beside = len(tables) > 1 and isinstance(release.task, Marginals) and release.task.widest(release.schema) <= 2
     pictures = [
         {
             "title": panel.title,
             "caption": caption(panel),
             "wide": Markup(draw(panel, WIDE)),
             "narrow": Markup(draw(panel, NARROW)),
+            "table": tables[place] if beside else None,
         }
-        for panel in summary.panels
+        for place, panel in enumerate(summary.panels)
     ]
     choice = release.choice
     candidates = [] if choice is None else choice.ranked()
@@ -56,6 +62,8 @@ def render(release: Release) -> str:
         .render(
             **facts(release, summary),
             pictures=pictures,
+            tables=[] if beside else tables,
+            example=example(summary.panels[0], summary.rate) if summary.panels else "",
             error=error_in_words(release.known_error),
             typical=figure(release.known_error.per_query) if release.known_error else None,
             looks=[] if choice is None else choice.bought,
@@ -78,12 +86,14 @@ def facts(release: Release, summary: Summary) -> dict[str, Any]:
         "release": release,
         "task": task,
         "heading": task[:1].upper() + task[1:],
-        "by": _in_a_row(list(release.axes)),
+        "by": _in_a_row(spoken(release.schema)),
         "summary": summary,
-        "table": lines(summary),
+        "table": lines(summary.table)["lines"],
+        "bounds_meaning": summary.interval.meaning if summary.interval else "",
         "misses": f"{100 - 100 * summary.interval.confidence:.0f}" if summary.interval else None,
         "more_tables": _more_tables(release, summary),
         "number": number,
+        **word_facts(release.schema, summary.panels),
         **paid_facts(release.receipt, release.epsilon, "release"),
     }
 
@@ -107,7 +117,7 @@ def _more_tables(release: Release, summary: Summary) -> str | None:
     every = len(release.task.groups(release.schema))
     kept = min(every, MOST_TABLES)
     more = f" Of the {every - kept:,} others, release.to_frame(attributes) makes each." if every > kept else ""
-    if release.task.widest > 2:
+    if release.task.widest(release.schema) > 2:
         told = f"{kept:,} of the {every:,}" if more else f"The {every:,}"
         return (
             f"{told} tables that were asked for are in the files beside this page.{more} Here is each attribute alone."
@@ -120,11 +130,11 @@ def _in_a_row(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-def lines(summary: Summary) -> list[dict[str, Any]]:
-    """The lines of the table, in the words in which they are shown."""
-    table = summary.table
+def lines(table: Table) -> dict[str, Any]:
+    """A table in the words in which it is shown."""
     bounds = [table.values] if table.lower is None or table.upper is None else [table.values, table.lower, table.upper]
-    columns = [[number(float(value)) for value in column] for column in bounds]
-    return [
+    columns = [[people(float(value)) for value in column] for column in bounds]
+    shown = [
         {"labels": labels, "numbers": row} for labels, row in zip(table.labels, zip(*columns, strict=True), strict=True)
     ]
+    return {"names": table.names, "what": table.what, "of": table.of, "lines": shown}

@@ -39,8 +39,31 @@ def spread(values: list[float]) -> tuple[float, float]:
     >>> spread([3.0, -1.0]), spread([0.0]), spread([5.0])
     ((-1.0, 3.0), (0.0, 1.0), (0.0, 5.0))
     """
-    low, high = min(0.0, *values), max(0.0, *values)
+    low, high = min([0.0, *values]), max([0.0, *values])
     return (low, high) if high > low else (0.0, 1.0)
+
+
+def reach(values: Sequence[float], zero: bool = True) -> tuple[float, float]:
+    """What an axis has to show of some values: with *zero* from there on, else with a little room around them.
+
+    >>> reach([5.0, 10.0]), reach([5.0, 10.0], zero=False), reach([7.0], zero=False)
+    ((0.0, 10.0), (4.8, 10.2), (6.5, 7.5))
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    if zero or not finite:
+        return spread(finite)
+    low, high = min(finite), max(finite)
+    room = 0.04 * (high - low) or 0.5 * max(abs(low), 1e-9) / max(abs(low), 1.0)
+    return low - room, high + room
+
+
+def people(value: float) -> str:
+    """A number of people: a whole one.
+
+    >>> people(1234.56), people(-0.4), people(-7.6)
+    ('1,235', '0', '−8')
+    """
+    return number(value, 0)
 
 
 def number(value: float, digits: int = 1) -> str:

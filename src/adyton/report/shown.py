@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Boxes: TypeAlias = tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]
 """The first and the last cell, along every axis, of some boxes of cells."""
+Kind: TypeAlias = Literal["bars", "line", "trend", "map", "pyramid", "multiples", "dots"]
+"""What a picture looks like. A trend is a line of dates."""
 Numbers: TypeAlias = tuple[Reals, Reals | None, Reals | None]
 """Answers and, where there are any, their lower and upper bounds."""
 
@@ -23,7 +25,7 @@ Numbers: TypeAlias = tuple[Reals, Reals | None, Reals | None]
 class Panel:
     """One picture."""
 
-    kind: Literal["bars", "line", "map"]
+    kind: Kind
     title: str
     axes: tuple[DisplayAxis, ...]
     labels: tuple[str, ...]
@@ -37,6 +39,24 @@ class Panel:
     """What the values are."""
     about: str | None = None
     """What has to be said about the picture where that is not about bounds."""
+    approximate: bool = False
+    """Whether the confidence is not a promise."""
+    series: tuple[str, ...] = ()
+    """The names of the columns, where the values have several."""
+    zero: bool = True
+    """Whether the values are drawn from zero on."""
+    within: tuple[float, float] | None = None
+    """The ends of the axis of values, where some are drawn at its edge because too little is known of them."""
+
+    @property
+    def people(self) -> bool:
+        """Whether the values are numbers of rows, which are told as whole numbers."""
+        return self.unit.startswith("rows")
+
+    @property
+    def rate(self) -> str:
+        """What the bounds are: "95% interval", or "approximate 95% interval"."""
+        return f"{'approximate ' * self.approximate}{100 * self.confidence:g}% interval"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,21 @@
-"""A stepped line with a shaded band around it, for many cells in a row."""
+"""A line with a shaded band around it, for many cells in a row: stepped, or from point to point for dates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Literal, TypeAlias
 
 from adyton.report import svg
+from adyton.report.display_axis import DisplayAxis
 from adyton.report.palette import DATA
-from adyton.report.scales import nice_ticks, spread, tick_words
+from adyton.report.scales import nice_ticks, reach, tick_words
+from adyton.report.ticks import Ticks, fitted
 
-_TOP, _BELOW, _GAP, _APART = 26.0, 46.0, 12.0, 40.0
+Shape: TypeAlias = Literal["steps", "points"]
+_TOP, _GAP, _APART = 26.0, 12.0, 48.0
+_DOTS = 40
+"""Up to so many points have a dot each."""
 
 
 def step_line(
@@ -16,7 +23,7 @@ def step_line(
     lower: Sequence[float] | None,
     upper: Sequence[float] | None,
     *,
-    ticks: Sequence[tuple[float, str]],
+    ticks: Ticks | DisplayAxis,
     apart: Sequence[str] = (),
     title: str,
     description: str,
@@ -24,64 +31,90 @@ def step_line(
     name: str,
     width: float = 720,
     height: float = 300,
+    shape: Shape = "steps",
+    zero: bool = True,
+    within: tuple[float, float] | None = None,
 ) -> str:
-    """One step for each value; the last ones, if they have names in *apart*, stand by themselves behind a gap."""
-    low, high = spread([*values, *(lower or ()), *(upper or ())])
+    """One step or point for each value; the last ones, if they have names in *apart*, stand behind a gap.
+
+    The axis upwards begins at zero, unless that is not wanted; what does not lie *within* it is drawn at its edge.
+    """
+    low, high = within or reach([*values, *(lower or ()), *(upper or ())], zero)
     marks = nice_ticks(low, high)
     heights = tick_words(marks)
-    left, bottom = svg.width_of(heights) + 12, height - _BELOW
+    left = svg.width_of(heights) + 14
     end = width - 2 - len(apart) * (_APART + _GAP)
     base = len(values) - len(apart)
 
     def x(place: float) -> float:
         return left + place / max(1, base) * (end - left)
 
-    def y(value: float) -> float:
-        return bottom - (value - low) / (high - low) * (bottom - _TOP)
+    row = fitted(ticks, x, (0, end if apart else width))
+    bottom = height - 34 - row.depth
 
-    parts = [svg.text(0, 8, unit, pale=True)]
+    def y(value: float) -> float:
+        return bottom - (min(max(value, low), high) - low) / (high - low) * (bottom - _TOP)
+
+    parts = [svg.text(0, 8, svg.cut(unit, width), pale=True)]
     for mark, words in zip(marks, heights, strict=True):
         parts += [svg.line(left, y(mark), width, y(mark), 0.12), svg.text(left - 8, y(mark), words, "end")]
-    room = (end - left) / max(1, len(ticks)) - 4
-    for place, label in ticks:
-        words = svg.cut(label, room)
-        if apart and x(place) + svg.width_of([words]) / 2 > end - 2:
-            continue  # it would run into the words of what stands apart
-        parts += [svg.line(x(place), bottom, x(place), bottom + 4, 0.6)]
-        parts += [svg.text(x(place), bottom + 15, words, _anchor(x(place), width, words))]
-    parts.append(svg.text((left + end) / 2, bottom + 36, name, "middle", pale=True))
-    edges = [x(place) for place in range(base + 1)]
-    pieces = [(edges, slice(0, base))] if base else []
+    parts += row.draw(bottom)
+    parts.append(svg.text((left + end) / 2, height - 9, svg.cut(name, end - left), "middle", pale=True))
+    pieces = [([x(place) for place in range(base + 1)], slice(0, base))] if base else []
     for number, words in enumerate(apart):
         start = end + _GAP + number * (_APART + _GAP)
         pieces.append(([start, start + _APART], slice(base + number, base + number + 1)))
-        parts.append(svg.text(start + _APART / 2, bottom + 15, svg.cut(words, _APART + _GAP), "middle"))
-    for sides, part in pieces:
-        if lower is not None and upper is not None:
-            parts.append(_band(sides, [y(value) for value in lower[part]], [y(value) for value in upper[part]]))
-    parts.append(svg.line(left, y(0), width, y(0), 0.7))
-    parts += [_line(sides, [y(value) for value in values[part]]) for sides, part in pieces]
+        parts.append(svg.text(start + _APART / 2, bottom + 15, svg.cut(words, _APART), "middle"))
+    parts += _pieces(pieces, values, lower, upper, y, shape)
+    if low <= 0 <= high:
+        parts.append(svg.line(left, y(0), width, y(0), 0.7))
     return svg.drawing(width, height, title, description, parts)
 
 
-def _anchor(place: float, width: float, words: str) -> str:
-    """Words at the right edge end there, so that none are cut off."""
-    return "end" if place + svg.width_of([words]) / 2 > width else "middle"
+def _pieces(
+    pieces: Sequence[tuple[Sequence[float], slice]],
+    values: Sequence[float],
+    lower: Sequence[float] | None,
+    upper: Sequence[float] | None,
+    y: Callable[[float], float],
+    shape: Shape,
+) -> list[str]:
+    """Bands first, then lines, then dots."""
+    bands, lines, dots = [], [], []
+    for sides, part in pieces:
+        own: Shape = shape if len(sides) > 2 else "steps"
+        at = [y(value) for value in values[part]]
+        if lower is not None and upper is not None:
+            bands.append(band(sides, [y(value) for value in lower[part]], [y(value) for value in upper[part]], own))
+        lines.append(line(sides, at, own))
+        if own == "points" and len(at) <= _DOTS:
+            dots += [svg.dot((a + b) / 2, h, DATA, 2.6) for a, b, h in zip(sides[:-1], sides[1:], at, strict=True)]
+    return [*bands, *lines, *dots]
 
 
-def _steps(sides: Sequence[float], heights: Sequence[float]) -> str:
-    """From the left end of the first step to the right end of the last one."""
-    return "".join(f"V{svg.place(height)}H{svg.place(side)}" for height, side in zip(heights, sides[1:], strict=True))
+def _path(sides: Sequence[float], heights: Sequence[float], shape: Shape) -> str:
+    """From the first to the last, without the letter that begins a path: along steps, or through their middles."""
+    if shape == "points":
+        middles = [(a + b) / 2 for a, b in pairwise(sides)]
+        return "L".join(f"{svg.place(a)} {svg.place(b)}" for a, b in zip(middles, heights, strict=True))
+    steps = (f"V{svg.place(height)}H{svg.place(side)}" for height, side in zip(heights, sides[1:], strict=True))
+    return f"{svg.place(sides[0])} {svg.place(heights[0])}{''.join(steps)}"
 
 
-def _line(sides: Sequence[float], heights: Sequence[float]) -> str:
-    path = f"M{svg.place(sides[0])} {svg.place(heights[0])}{_steps(sides, heights)}"
-    return f'<path d="{path}" fill="none" style="stroke:{DATA}" stroke-width="1.6" stroke-linejoin="round"/>'
+def line(sides: Sequence[float], heights: Sequence[float], shape: Shape, colour: str = DATA) -> str:
+    """The line of some values."""
+    path = f"M{_path(sides, heights, shape)}"
+    return f'<path d="{path}" fill="none" style="stroke:{colour}" stroke-width="1.6" stroke-linejoin="round"/>'
 
 
-def _band(sides: Sequence[float], lower: Sequence[float], upper: Sequence[float]) -> str:
-    there = f"M{svg.place(sides[0])} {svg.place(upper[0])}{_steps(sides, upper)}"
-    back = "".join(
-        f"V{svg.place(height)}H{svg.place(side)}" for height, side in zip(lower[::-1], sides[-2::-1], strict=True)
-    )
-    return f'<path d="{there}{back}Z" style="fill:{DATA}" fill-opacity=".22"/>'
+def band(
+    sides: Sequence[float], lower: Sequence[float], upper: Sequence[float], shape: Shape, colour: str = DATA
+) -> str:
+    """The band between two bounds."""
+    there = f"M{_path(sides, upper, shape)}"
+    if shape == "points":
+        back = f"L{_path(sides[::-1], lower[::-1], shape)}"
+    else:
+        turned = zip(lower[::-1], sides[-2::-1], strict=True)
+        back = "".join(f"V{svg.place(height)}H{svg.place(side)}" for height, side in turned)
+    return f'<path d="{there}{back}Z" style="fill:{colour}" fill-opacity=".22"/>'

@@ -31,13 +31,31 @@ class Summary:
     """All that is shown."""
 
     panels: tuple[Panel, ...]
-    table: Table
+    tables: tuple[Table, ...]
+    """One, or one for each marginal."""
     total: tuple[float, float | None, float | None] | None
     """The number of rows in all, and its bounds; None where single queries were asked."""
     queries: Queries
     """What was asked to show this."""
     interval: Interval | None
     why_no_interval: str | None
+
+    @property
+    def table(self) -> Table:
+        """The first of them."""
+        return self.tables[0]
+
+    @property
+    def rate(self) -> str:
+        """What the bounds are called."""
+        if self.interval is None:
+            return ""
+        return f"{'approximate ' * self.approximate}{100 * self.interval.confidence:g}% interval"
+
+    @property
+    def approximate(self) -> bool:
+        """Whether there are bounds whose confidence is not a promise."""
+        return self.interval is not None and self.interval.kind == "approximate"
 
 
 def summarise(
@@ -49,9 +67,10 @@ def summarise(
     whole = None
     if isinstance(release.task, QueryList):
         panels, table = lines_of_queries(release, release.task, asked, rows)
+        tables = [table]
     else:
         whole = asked.boxes(([[0] * release.estimate.ndim], [[side - 1 for side in release.estimate.shape]]))
-        panels, table = panels_of(release, asked, pictures), lines(release, asked, rows)
+        panels, tables = panels_of(release, asked, pictures), lines(release, asked, rows)
     queries = asked.queries()
     interval, problem = _interval(release, queries, confidence)
     answers = np.asarray(queries @ release.estimate.reshape(-1), dtype=np.float64)
@@ -62,9 +81,11 @@ def summarise(
         return answers[part], np.asarray(interval.lower)[part], np.asarray(interval.upper)[part]
 
     total = None if whole is None else _first(*numbers(whole))
-    drawn = (panel(numbers) for panel in panels)
-    shown = tuple(drawn if interval is None else (replace(panel, confidence=interval.confidence) for panel in drawn))
-    return Summary(shown, table(numbers), total, queries, interval, problem)
+    drawn = tuple(panel(numbers) for panel in panels)
+    if interval is not None:
+        rate, guessed = interval.confidence, interval.kind == "approximate"
+        drawn = tuple(replace(panel, confidence=rate, approximate=guessed) for panel in drawn)
+    return Summary(drawn, tuple(one(numbers) for one in tables), total, queries, interval, problem)
 
 
 def _first(values: Reals, lower: Reals | None, upper: Reals | None) -> tuple[float, float | None, float | None]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-FONT = 12
-"""The height of letters; drawings are made in the pixels in which they are shown, so that letters stay readable."""
-_LETTER = 7.0
-"""The mean width of a letter of that height."""
+from adyton.report.letters import FONT, cut, length, width_of, wrapped
+
+__all__ = ["LINE", "box", "cut", "dot", "drawing", "length", "line", "place", "text", "upright", "whisker"]
+__all__ += ["width_of", "wrapped"]
+
+LINE = 14.0
+"""From one line of words to the next."""
 
 
 def drawing(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
@@ -20,12 +23,24 @@ def drawing(width: float, height: float, title: str, description: str, parts: It
     )
 
 
-def text(x: float, y: float, words: str, anchor: str = "start", pale: bool = False) -> str:
-    """Words, centred upon the height *y*."""
-    style = ' fill-opacity=".75"' if pale else ""
+def text(
+    x: float, y: float, words: str, anchor: str = "start", pale: bool = False, *, bold: bool = False, colour: str = ""
+) -> str:
+    """Words, the first line of them centred upon the height *y*."""
+    style = (' fill-opacity=".75"' if pale else "") + (' font-weight="600"' if bold else "")
+    ink = f'style="fill:{colour}"' if colour else 'fill="currentColor"'
+    return "".join(
+        f'<text x="{place(x)}" y="{place(y + number * LINE)}" dy=".35em" text-anchor="{anchor}" {ink}{style}>'
+        f"{escape(line)}</text>"
+        for number, line in enumerate(words.split("\n"))
+    )
+
+
+def upright(x: float, y: float, words: str) -> str:
+    """Words that end at a point and are read from below upwards."""
     return (
-        f'<text x="{place(x)}" y="{place(y)}" dy=".35em" text-anchor="{anchor}" fill="currentColor"{style}>'
-        f"{escape(words)}</text>"
+        f'<text x="{place(x)}" y="{place(y)}" dy=".35em" text-anchor="end" fill="currentColor" '
+        f'transform="rotate(-90 {place(x)} {place(y)})">{escape(words)}</text>'
     )
 
 
@@ -45,19 +60,17 @@ def box(x: float, y: float, width: float, height: float, colour: str, opacity: f
     )
 
 
-def cut(words: str, room: float) -> str:
-    """Words that fit into so many pixels, with an ellipsis if some had to go.
-
-    >>> cut("cardiology", 100), cut("cardiology", 40)
-    ('cardiology', 'card…')
-    """
-    letters = max(2, int(room / _LETTER))
-    return words if len(words) <= letters else words[: letters - 1].rstrip() + "…"
+def dot(x: float, y: float, colour: str, radius: float = 4.0) -> str:
+    """A filled circle."""
+    return f'<circle cx="{place(x)}" cy="{place(y)}" r="{place(radius)}" style="fill:{colour}"/>'
 
 
-def width_of(words: Iterable[str]) -> float:
-    """About how wide the longest of these is."""
-    return max((len(one) for one in words), default=0) * _LETTER
+def whisker(start: float, end: float, y: float) -> list[str]:
+    """An interval from left to right: a thin line with ends."""
+    return [
+        line(start, y, end, y, 0.9, 1.3),
+        *(line(side, y - 4, side, y + 4, 0.9, 1.3) for side in (start, end)),
+    ]
 
 
 def place(value: float) -> str:

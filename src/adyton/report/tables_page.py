@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
 from adyton.marginals.table_errors import how_got, total_variation
 from adyton.report import svg
+from adyton.report.charts import caption, draw
+from adyton.report.own_words import example, word_facts
+from adyton.report.page import NARROW, WIDE
 from adyton.report.paid import paid_facts
 from adyton.report.palette import BLUE, ORANGE
-from adyton.report.table_panels import MOST_PANELS, anchor_of, panels
+from adyton.report.shown import Panel
+from adyton.report.table_panels import panels, picture_of, shown_groups
 from adyton.report.templates import templates
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
 
-_MOST_ATTRIBUTES, _LISTED = 40, 500
-_CELL, _LABEL, _CIRCLE = 18.0, 130.0, 170.0
+_MOST_ATTRIBUTES, _LISTED, _ALONE = 40, 500, 12
+_CELL, _LABEL, _CIRCLE = 22.0, 130.0, 170.0
 
 
 def render(release: TablesRelease) -> str:
@@ -25,20 +28,27 @@ def render(release: TablesRelease) -> str:
     from markupsafe import Markup
 
     names = list(release.axes)[:_MOST_ATTRIBUTES]
-    asked, *told = release.explain().paragraphs
+    told = release.explain().paragraphs
+    alone = [picture_of(release, (name,)) for name in names[:_ALONE]]
+    bounded = next((one for one in alone if one.lower is not None), None)
     lines = [(group, how_got(release.model, group), total_variation(release.model, group)) for group in release.groups]
     return (
         templates()
         .get_template("tables.html.j2")
         .render(
             release=release,
-            asked=asked,
+            heading=_heading(release),
             told=told,
+            alone=[_drawn(panel) for panel in alone],
+            example=example(bounded, bounded.rate) if bounded else "",
+            typical=_typical([error for *_, error in lines if error is not None]),
+            schema=release.schema.to_toml().strip(),
+            bounds_meaning=_meaning(bounded),
             grid=Markup(_grid(release, names)),
             graph=Markup(_graph(release, names)),
             left=len(release.axes) - len(names),
             panels=panels(release, names),
-            places=_places(names),
+            places=shown_groups(release, names),
             lines=lines[:_LISTED],
             more=max(0, len(lines) - _LISTED),
             **_facts(release),
@@ -46,14 +56,33 @@ def render(release: TablesRelease) -> str:
     )
 
 
-def _places(names: list[str]) -> dict[tuple[str, ...], str]:
-    """Where on the page the table of a pair is."""
-    pairs = itertools.islice(itertools.combinations(range(len(names)), 2), MOST_PANELS)
-    return {(names[one], names[other]): anchor_of(one, other) for one, other in pairs}
+def _heading(release: TablesRelease) -> str:
+    task = str(release.task)
+    return task[:1].upper() + task[1:]
+
+
+def _typical(errors: list[float]) -> str:
+    return f"{100 * sum(errors) / len(errors):.2g}%" if errors else ""
+
+
+def _meaning(bounded: Panel | None) -> str:
+    """What intervals promise."""
+    if bounded is None:
+        return ""
+    if bounded.approximate:
+        return "It is meant to hold the true count in 95 of 100 releases, but nobody guarantees it."
+    return "Of all releases made in this way, 95 in 100 have the true count inside its interval."
+
+
+def _drawn(panel: Panel) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    wide, narrow = (Markup(draw(panel, width)) for width in (WIDE, NARROW))
+    return {"title": panel.title, "caption": caption(panel), "wide": wide, "narrow": narrow}
 
 
 def _facts(release: TablesRelease) -> dict[str, Any]:
-    return paid_facts(release.receipt, release.epsilon, "release")
+    return word_facts(release.schema) | paid_facts(release.receipt, release.epsilon, "release")
 
 
 def _grid(release: TablesRelease, names: list[str]) -> str:
@@ -62,7 +91,7 @@ def _grid(release: TablesRelease, names: list[str]) -> str:
     pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
     errors = {pair: total_variation(model, pair) for pair in pairs}
     largest = max((error for error in errors.values() if error is not None), default=1.0) or 1.0
-    parts, places = [], _places(names)
+    parts, places = [], shown_groups(release, names)
     for row, name in enumerate(names):
         parts.append(svg.text(_LABEL - 6, (row + 0.5) * _CELL, svg.cut(name, _LABEL - 10), anchor="end"))
     for one, other in pairs:

@@ -10,6 +10,7 @@ from adyton.schema.file_format import FileFormat
 from adyton.schema.numbers import Integer, Numeric
 from adyton.schema.places import Latitude, Longitude, Point
 from adyton.schema.reading import LookUp, Reading
+from adyton.schema.report_words import ReportWords
 from adyton.schema.row_tree import RowTree
 from adyton.schema.times import Date, Datetime
 
@@ -29,6 +30,7 @@ __all__ = [
     "Numeric",
     "Point",
     "Reading",
+    "ReportWords",
     "RowTree",
     "Schema",
 ]

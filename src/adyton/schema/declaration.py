@@ -13,14 +13,14 @@ from typing import Any, NoReturn
 from adyton.errors import SchemaError
 from adyton.messages import listing, no_such, shorten
 from adyton.schema.attributes import Attribute, Identifier
-from adyton.schema.checks import whole_number, writable
+from adyton.schema.checks import whole_number
+from adyton.schema.declared import check_case, check_name, declared_attributes, described
 from adyton.schema.file_format import PLAIN, FileFormat
 from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
 from adyton.schema.numbers import Integer
 from adyton.schema.places import Point, axes_of
+from adyton.schema.report_words import NO_WORDS, ReportWords
 from adyton.schema.units import DROP, check_unit
-
-_LONGEST_NAME = 1000
 
 
 class Schema:
@@ -32,11 +32,12 @@ class Schema:
     ((120, 2), 240)
     """
 
-    __slots__ = ("_attributes", "_file", "_multiline", "_no_unit", "_rows_per_unit", "_unit")
+    __slots__ = ("_attributes", "_file", "_multiline", "_no_unit", "_report", "_rows_per_unit", "_unit")
     _attributes: Mapping[str, Attribute]
     _file: FileFormat
     _multiline: bool
     _no_unit: str
+    _report: ReportWords
     _rows_per_unit: int
     _unit: str | None
 
@@ -49,21 +50,11 @@ class Schema:
         file: FileFormat = PLAIN,
         unit: str | None = None,
         no_unit: str = DROP,
+        report: ReportWords | Mapping[str, Any] = NO_WORDS,
     ) -> None:
-        if not isinstance(attributes, Mapping):
-            raise SchemaError(f"attributes must map names to attributes, given {shorten(attributes)}.")
-        if not attributes:
-            raise SchemaError("a schema needs at least one attribute. Declare the columns that may be asked about.")
-        for name, attribute in attributes.items():
-            _check_name(name)
-            if not isinstance(attribute, Attribute | Point):
-                raise SchemaError(
-                    f"attribute {name!r} must be a Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, "
-                    f"Point or Identifier, given {shorten(attribute)}."
-                )
-        declared = _declared(attributes)
+        declared = declared_attributes(attributes)
         check_unit(unit, no_unit)
-        _check_case(list(dict.fromkeys([*declared, *([] if unit is None else [unit])])))
+        check_case(list(dict.fromkeys([*declared, *([] if unit is None else [unit])])))
         rows = whole_number(rows_per_unit, "rows_per_unit")
         if rows < 1:
             raise SchemaError(f"rows_per_unit must be at least 1, given {rows}: it is the most rows one person has.")
@@ -71,12 +62,10 @@ class Schema:
             raise SchemaError(f"multiline must be true or false, given {shorten(multiline)}.")
         if not isinstance(file, FileFormat):
             raise SchemaError(f"file must be a FileFormat, given {shorten(file)}.")
-        object.__setattr__(self, "_attributes", MappingProxyType(declared))
-        object.__setattr__(self, "_file", file)
-        object.__setattr__(self, "_multiline", multiline)
-        object.__setattr__(self, "_no_unit", no_unit)
-        object.__setattr__(self, "_rows_per_unit", rows)
-        object.__setattr__(self, "_unit", unit)
+        values = {"attributes": MappingProxyType(declared), "file": file, "multiline": multiline, "unit": unit}
+        values |= {"no_unit": no_unit, "report": ReportWords.of(report), "rows_per_unit": rows}
+        for name, value in values.items():
+            object.__setattr__(self, f"_{name}", value)
 
     @property
     def attributes(self) -> Mapping[str, Attribute]:
@@ -110,6 +99,11 @@ class Schema:
     def file(self) -> FileFormat:
         """How text files are written: delimiter, header, encoding, compression, line ends."""
         return self._file
+
+    @property
+    def report(self) -> ReportWords:
+        """What every report says besides the numbers. It changes nothing else: schemas that differ in it are equal."""
+        return self._report
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -164,7 +158,7 @@ class Schema:
     def _counted(
         self, keys: Mapping[str, Attribute], count_name: str, max_count: int, rows_per_unit: int | None = None
     ) -> Schema:
-        _check_name(count_name)
+        check_name(count_name)
         if count_name in keys:
             raise SchemaError(f"the count cannot be called {count_name!r}: that is a key. Give it another name.")
         most = whole_number(max_count, "max_count")
@@ -193,7 +187,9 @@ class Schema:
         )
         for name in chosen:
             if not isinstance(name, str) or name not in self._attributes:
-                raise SchemaError(no_such("attribute", name, self._attributes))
+                reads = [one for one in self._attributes if self.column_of(one) == name]
+                column = f" The column {shorten(name)} is read by {listing(reads)}." if reads else ""
+                raise SchemaError(no_such("attribute", name, self._attributes) + column)
         if not chosen:
             raise SchemaError(f"no attributes given. Choose from {listing(self._attributes)}.")
         if len(set(chosen)) < len(chosen):
@@ -236,14 +232,17 @@ class Schema:
         file = {"file": self._file.to_dict()} if self._file != PLAIN else {}
         unit = {} if self._unit is None else {"unit": self._unit}
         no_unit = {} if self._no_unit == DROP else {"no_unit": self._no_unit}
-        return {"rows_per_unit": self._rows_per_unit, **unit, **no_unit, **multiline, **file, "attributes": attributes}
+        whole = {"rows_per_unit": self._rows_per_unit, **unit, **no_unit, **multiline, **file}
+        report = {} if self._report == NO_WORDS else {"report": self._report.to_dict()}
+        return {**whole, **report, "attributes": attributes}
 
     def to_toml(self) -> str:
-        """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text."""
+        """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text, but
+        for the words of the report."""
         return write_toml(self.to_dict())
 
     def __repr__(self) -> str:
-        parts = [f"{name}: {_describe(attribute)}" for name, attribute in self._attributes.items()]
+        parts = [f"{name}: {described(attribute)}" for name, attribute in self._attributes.items()]
         rows = f"; rows_per_unit={self._rows_per_unit}" if self._rows_per_unit != 1 else ""
         unit = "" if self._unit is None else f"; unit={shorten(self._unit)}"
         no_unit = "" if self._no_unit == DROP else f"; no_unit={self._no_unit}"
@@ -276,40 +275,3 @@ class Schema:
 
 def _rebuilt(content: Mapping[str, Any], folder: str) -> Schema:
     return Schema.from_dict(content).beside(folder)
-
-
-def _declared(attributes: Mapping[str, Attribute | Point]) -> dict[str, Attribute]:
-    """The attributes, with two for every point."""
-    declared: dict[str, Attribute] = {}
-    for name, attribute in attributes.items():
-        found = attribute.axes(name) if isinstance(attribute, Point) else {name: attribute}
-        twice = [one for one in found if one in declared or (one != name and one in attributes)]
-        if twice:
-            raise SchemaError(f"the point {name!r} stands for {listing(found)}, but {twice[0]!r} is declared too.")
-        declared |= found
-    return declared
-
-
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME:
-        raise SchemaError(
-            f"the name of an attribute must be a text of 1 to {_LONGEST_NAME} characters, given {shorten(name)}."
-        )
-    writable(name, "the name of an attribute")
-
-
-def _check_case(names: Sequence[str]) -> None:
-    folded: dict[str, str] = {}
-    for name in names:
-        other = folded.setdefault(name.casefold(), name)
-        if other != name:
-            raise SchemaError(
-                f"attributes {other!r} and {name!r} differ only in case, which engines do not tell apart. Rename one."
-            )
-
-
-def _describe(attribute: Attribute) -> str:
-    """An attribute as a person would write it; long lists are shortened."""
-    entries = {key: value for key, value in attribute_to_dict(attribute).items() if key != "type"}
-    shown = (f"{key}={value if isinstance(value, str) else shorten(value)}" for key, value in entries.items())
-    return f"{type(attribute).__name__}({', '.join(shown)})"

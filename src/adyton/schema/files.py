@@ -19,7 +19,7 @@ from adyton.schema.times import Date, Datetime
 
 _CLASSES = (Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point, Longitude, Latitude, Identifier)
 _TYPES: dict[str, type[Attribute] | type[Point]] = {attribute.kind: attribute for attribute in _CLASSES}
-_WHOLE = ("rows_per_unit", "unit", "no_unit", "multiline", "file")
+_WHOLE = ("rows_per_unit", "unit", "no_unit", "multiline", "file", "report")
 """What a schema says about the table as a whole."""
 _POLICIES = ("nulls", "outside")
 _TIMES = ("min", "max", "by", "every", "zone", "format", "column", *_POLICIES)
@@ -154,9 +154,10 @@ def _plain(value: object) -> object:
 
 def write_toml(content: Mapping[str, Any]) -> str:
     """TOML text of what :func:`attributes_from_dict` reads."""
-    lines = [f"{key} = {toml_value(content[key])}" for key in _WHOLE if key in content and key != "file"]
-    if "file" in content:
-        lines += ["", "[file]", *(f"{key} = {toml_value(value)}" for key, value in content["file"].items())]
+    tables = [key for key in ("file", "report") if key in content]
+    lines = [f"{key} = {toml_value(content[key])}" for key in _WHOLE if key in content and key not in tables]
+    for table in tables:
+        lines += ["", f"[{table}]", *(f"{key} = {toml_value(value)}" for key, value in content[table].items())]
     for name, entries in content["attributes"].items():
         lines += ["", f"[attributes.{toml_key(name)}]"]
         lines += [f"{key} = {toml_value(value)}" for key, value in entries.items()]

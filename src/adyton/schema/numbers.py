@@ -84,7 +84,10 @@ class Numeric(CelledAttribute):
             return
         missing = [name for name in ("min", "max", "bins") if getattr(self, name) is None]
         if missing:
-            raise SchemaError(f"{' and '.join(missing)} missing: numeric needs min, max and bins, or edges.")
+            raise SchemaError(
+                f"{' and '.join(missing)} missing: numeric needs min, max and bins, or edges. "
+                "Write bounds from public knowledge, never from the rows."
+            )
         object.__setattr__(self, "min", real_number(self.min, "min"))
         object.__setattr__(self, "max", real_number(self.max, "max"))
         object.__setattr__(self, "bins", whole_number(self.bins, "bins"))

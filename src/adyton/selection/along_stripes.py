@@ -19,8 +19,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from adyton.plans.limits import MOST_STRIPES
 from adyton.plans.registry import plan_type
-from adyton.plans.striped import MOST_STRIPES
 from adyton.queries import Identity, Queries, Total
 from adyton.queries.stripes import stripe_parts, stripe_workload
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels, squared_error

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeGuard
 
 from adyton import odds
-from adyton.errors import AdytonError, BadInput, UnfinishedRelease
-from adyton.exact import Rational, budget, display
+from adyton.errors import BadInput, UnfinishedRelease
+from adyton.exact import Rational, budget
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.ledger.records import refusal
-from adyton.kernel.receipts import Debit
 from adyton.kernel.sources import TableSource
 from adyton.marginals.program import Unfinished
 from adyton.marginals.registry import AUTO, PROGRAMS, program_named
 from adyton.marginals.tables_release import TablesRelease
 from adyton.marginals.wanted import Wanted
 from adyton.plans.limits import MOST_CELLS, MOST_PLAIN_CELLS
-from adyton.release.misfits import Misfits
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.schema.coarsening import changes
 from adyton.session.misfits import MisfitCount
+from adyton.session.unfinished import charge_of, in_short, nothing_measured
 from adyton.tasks import Marginals, Task
 
 MANY_ATTRIBUTES = 5
@@ -44,7 +42,7 @@ def measures_tables(task: Task, schema: Schema, algorithm: str) -> TypeGuard[Mar
     if algorithm in NAMED:
         return True
     if algorithm == AUTO:
-        many = len(selected.names) >= MANY_ATTRIBUTES and task.widest <= 2
+        many = len(selected.names) >= MANY_ATTRIBUTES and task.widest(schema) <= 2
         return many or task.weights is not None or selected.cells > MOST_CELLS
     if selected.cells > MOST_PLAIN_CELLS:
         raise BadInput(
@@ -90,9 +88,7 @@ def release_tables(
     root, amount = kernel.root, budget(epsilon, "epsilon")
     wanted, program = wanted_of(task, root.schema), program_named(algorithm, **options)
     coarser = changes(root.schema.select(wanted.schema.names), wanted.schema)
-    account = kernel.budget
-    if amount > account.remaining:
-        raise refusal(amount, account.remaining, account.total, kernel.ledger.path)
+    kernel.budget.afford(amount, kernel.ledger.path)
     source = (root if where is None else root.where(where)).select(list(wanted.schema.names)).coarsen(wanted.schema)
     planned = MisfitCount.planned(root, wanted.schema.names, where, misfits)
     row_epsilon = amount * (1 - planned.share) / source.stability
@@ -105,8 +101,8 @@ def release_tables(
             counted = planned.measure(amount)
             outcome = program.carry_out(source, wanted, row_epsilon)
         except Unfinished as end:
-            raise _ended(end, counted, debits) from None
-    problem = None if outcome.ended is None else _in_short(outcome.ended)
+            raise nothing_measured(end.cause, end.bought, counted, debits) from None
+    problem = None if outcome.ended is None else in_short(outcome.ended)
     if problem is not None:
         amount = sum((debit.amount for debit in debits), Fraction(0))
         counted = None if counted is None else replace(counted, share=counted.epsilon / amount)
@@ -131,31 +127,8 @@ def release_tables(
     if outcome.ended is not None and not isinstance(outcome.ended, Exception):
         raise outcome.ended  # somebody ended the program
     if problem is not None:
-        warnings.warn(f"{problem} {_charge(debits)} What was measured is in the release.", UnfinishedRelease, 3)
+        warnings.warn(f"{problem} {charge_of(debits)} What was measured is in the release.", UnfinishedRelease, 3)
     return release
-
-
-def _ended(end: Unfinished, counted: Misfits | None, debits: Sequence[Debit]) -> BaseException:
-    """The error of a program that ended before there was a release, with all that was paid for until then."""
-    found = [f"{look.words}, {look.value:,.6g} ± {look.deviation:,.3g}" for look in end.bought]
-    found += [] if counted is None else [f"misfits: {counted.in_words().rstrip('.')}"]
-    if not found:
-        return end.cause
-    came = f"Until then came out: {'; '.join(found)}."
-    if isinstance(end.cause, Exception):
-        return AdytonError(f"{_in_short(end.cause)} {_charge(debits)} {came}")
-    end.cause.add_note(came)  # somebody ended the program
-    return end.cause
-
-
-def _in_short(cause: BaseException) -> str:
-    """What happened. Messages say nothing about rows; of other errors only the kind is told."""
-    what = str(cause).rstrip(".") if isinstance(cause, AdytonError) else type(cause).__name__
-    return f"the release ended early ({what})."
-
-
-def _charge(debits: Sequence[Debit]) -> str:
-    return f"ε = {display(sum((debit.amount for debit in debits), Fraction(0)))} was charged and stays spent."
 
 
 def in_words(cells: int) -> str:

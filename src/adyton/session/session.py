@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING, Any
 from adyton import odds
 from adyton.errors import LedgerError
 from adyton.exact import Rational, budget, display
-from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
-from adyton.kernel.ledger.records import Account, Budgeted, refusal
+from adyton.kernel.ledger.records import Account, Budgeted
 from adyton.kernel.sources import TableSource
 from adyton.marginals.tables_release import TablesRelease
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
 from adyton.release import Release
-from adyton.release.receipt import Receipt
 from adyton.schema import Schema
-from adyton.session.counting_units import planned_misfits, receipt_for, vector_of
 from adyton.session.epsilon import Epsilon
 from adyton.session.numbers_outlook import NumbersOutlook, NumbersPreview
 from adyton.session.opening import declared_schema, total_budget
-from adyton.session.outlook import AUTO, Outlook, plan_of
+from adyton.session.outlook import AUTO, Outlook
 from adyton.session.preview import Preview
+from adyton.session.releasing_counts import planned_misfits, release_counts
 from adyton.session.releasing_numbers import asked_of, release_numbers
 from adyton.session.releasing_tables import measures_tables, release_tables
 from adyton.session.tables_outlook import TablesOutlook, outlook_of
@@ -181,40 +179,12 @@ class Session(Budgeted):
         the domain cannot be held. Should such a release end early, what was measured until then comes out.
         """
         self.last = None
+        asked = (epsilon, algorithm, where, misfits, options, partial(setattr, self, "last"))
         if isinstance(task, NumbersTask):
-            keep_numbers = partial(setattr, self, "last")
-            return release_numbers(self._kernel, task, epsilon, algorithm, where, misfits, options, keep_numbers)
+            return release_numbers(self._kernel, task, *asked)
         if measures_tables(task := as_task(task), self.schema, algorithm):
-            keep = partial(setattr, self, "last")
-            return release_tables(self._kernel, task, epsilon, algorithm, where, misfits, options, keep)
-        schema = task.select(self.schema)
-        workload = task.workload(schema)
-        amount = budget(epsilon, "epsilon")
-        plan, kept = plan_of(task, schema, algorithm, options)
-        self._afford(amount)
-        x = vector_of(self._source(where), task, schema)
-        planned = planned_misfits(self._kernel.root, task, schema, where, misfits)
-        row_epsilon = amount * (1 - planned.share) / x.stability
-        plan.admit(x, workload, row_epsilon)
-        odds.warn(amount, "a release", self.unit)
-        receipt = receipt_for(Receipt.opened(self._kernel), task)
-        with self._kernel.receipts() as debits:
-            counted = planned.measure(amount)
-            outcome = plan.carry_out(x, workload, row_epsilon)
-        with deferred():
-            self.last = release = Release(
-                schema=schema,
-                task=task,
-                where=where,
-                algorithm=outcome.algorithm,
-                options=kept,
-                epsilon=amount,
-                estimate=outcome.estimate,
-                choice=outcome.choice,
-                receipt=receipt.paid(self._kernel.ledger, debits),
-                misfits=counted,
-            )
-        return release
+            return release_tables(self._kernel, task, *asked)
+        return release_counts(self._kernel, task, *asked)
 
     def fit(self, classifier: Classifier, epsilon: Rational, *, where: str | None = None) -> FittedClassifier:
         """Learn a classifier, spending *epsilon*: ``session.fit(ad.Classifier("department"), epsilon=1)``.
@@ -233,7 +203,7 @@ class Session(Budgeted):
         Misfits are not counted: a row whose value *where* cannot read satisfies no comparison and is missing silently.
         """
         source, amount = self._source(where), budget(epsilon, "epsilon")
-        self._afford(amount)
+        self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
         return source.count(amount / source.stability)
 
@@ -243,7 +213,7 @@ class Session(Budgeted):
         With *where*, of those that have at least one row which satisfies it. The schema must name a unit.
         """
         source, amount = self._source(where).units(most=1), budget(epsilon, "epsilon")
-        self._afford(amount)
+        self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
         return source.count(amount)
 
@@ -259,12 +229,6 @@ class Session(Budgeted):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _afford(self, amount: Fraction) -> None:
-        """Refuse what is more than is left, in the person's own terms and not in those of a row."""
-        budget = self.budget
-        if amount > budget.remaining:
-            raise refusal(amount, budget.remaining, budget.total, self.ledger.path)
 
     def _source(self, where: str | None) -> TableSource:
         return self._kernel.root if where is None else self._kernel.root.where(where)

@@ -80,7 +80,7 @@ class TablesOutlook:
         target = float(positive(error, "error", computed=True))
         if promised(self.errors(Fraction(1))) is None:
             name = " or ".join(self.names)
-            other = AllPairs.name if self.task.widest <= 2 else AllTables.name
+            other = AllPairs.name if self.task.widest(self.schema) <= 2 else AllTables.name
             raise BadInput(f"the error of {name} depends on the data and has no closed form. Name {other}.")
 
         def error_at(epsilon: Fraction) -> float:

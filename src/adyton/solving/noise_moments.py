@@ -29,6 +29,8 @@ class Moments:
 
     variances: Reals
     fourths: Reals
+    at_most: bool = False
+    """Whether the fourth cumulants are known to be at most these, and no more."""
 
     @property
     def excess(self) -> Reals:
@@ -44,7 +46,8 @@ def noise_moments(solver: Solver, queries: Queries) -> Moments | None:  # noqa: 
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return None
-        return Moments(*(np.concatenate([getattr(part, of) for part in known]) for of in ("variances", "fourths")))
+        two, four = (np.concatenate([getattr(part, of) for part in known]) for of in ("variances", "fourths"))
+        return Moments(two, four, any(part.at_most for part in known))
     match solver, queries:
         case MarginalsSolver(), Marginals():
             return _of_marginals(solver, queries)
@@ -63,7 +66,8 @@ def noise_moments(solver: Solver, queries: Queries) -> Moments | None:  # noqa: 
         case CellSolver(), _ if queries.count * queries.cells <= _MOST_WRITTEN:
             four = np.square(solver.noise) * laplace_excess(solver.noise)
             pieces = [(np.square(rows) @ solver.noise, np.square(np.square(rows)) @ four) for rows in queries.rows()]
-            return Moments(*(np.concatenate([piece[place] for piece in pieces]) for place in (0, 1)))
+            two, four = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
+            return Moments(two, four)
     return None
 
 
@@ -85,7 +89,7 @@ def _of_ranges(solver: MarginalsSolver, queries: Ranges) -> Moments:
     cells = {axes: law.of(tuple(map(str, axes))) for axes in set(groups)}
     excess = {axes: four / two**2 if two else 0.0 for axes, (two, four) in cells.items()}
     variances = solver.box_variances(queries.lower, queries.upper)
-    return Moments(variances, np.square(variances) * np.array([excess[axes] for axes in groups]))
+    return Moments(variances, np.square(variances) * np.array([excess[axes] for axes in groups]), at_most=True)
 
 
 def _of_marginals(solver: MarginalsSolver, queries: Marginals) -> Moments:

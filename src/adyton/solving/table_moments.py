@@ -10,6 +10,7 @@ is one coefficient for each subset of S∩Q, and a known number of cells that ha
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 
@@ -68,6 +69,60 @@ class TableMoments:
             variance += noise * math.fsum(count * value**2 for value, count in cells)
             fourth += noise**2 * self._excess[number] * math.fsum(count * value**4 for value, count in cells)
         return variance, fourth
+
+    def of_sums(self, attribute: str, rows: Reals, others: Mapping[str, Reals]) -> tuple[Reals, Reals]:
+        """The variance and the fourth cumulant of weighted sums over a table: a weight for each cell of one attribute
+        in every row, times one for each cell of each of the others.
+
+        By the same formula, with w_i − mean(w_i) for 1[c_i = q_i] − 1/n_i and mean(w_i) for 1/n_i, the cell c of a
+        measured table counts x·u + m·w: x and m are weights along the attribute, less their mean, and the mean; u and w
+        are what the parts with and without it say along the others. So powers are summed along each by itself.
+
+        >>> law = TableMoments({"a": 2, "b": 3}, [(("a", "b"), 200.0)], {(): 1200.0, ("a",): 600.0})
+        >>> law.of_sums("a", np.eye(2), {})[0].tolist(), law.of_sums("a", np.ones((1, 2)), {})[0].tolist()
+        ([600.0, 600.0], [1200.0])
+        """
+        level = rows.mean(axis=1)
+        apart = rows - level[:, None]
+        powers = {power: (apart**power).sum(axis=1) for power in (2, 3, 4)}
+        two, four = np.zeros(len(rows)), np.zeros(len(rows))
+        for (group, noise), excess in zip(self._measured, self._excess, strict=True):
+            own, rest = self._along(group, attribute, others)
+            cells, side = math.prod(self._sides[name] for name in group if name not in others), 1.0
+            if attribute in group:
+                side = float(self._sides[attribute])
+                cells //= self._sides[attribute]
+            two += cells / noise * (powers[2] * (own**2).sum() + side * level**2 * (rest**2).sum())
+            four += (
+                cells
+                * excess
+                / noise**2
+                * (
+                    powers[4] * (own**4).sum()
+                    + 4 * powers[3] * level * (own**3 * rest).sum()
+                    + 6 * powers[2] * level**2 * (own**2 * rest**2).sum()
+                    + side * level**4 * (rest**4).sum()
+                )
+            )
+        return two, four
+
+    def _along(self, group: Group, attribute: str, others: Mapping[str, Reals]) -> tuple[Reals, Reals]:
+        """What parts with the attribute and without it say of the cells of a measured table along the others, times
+        the variance of its noise."""
+        shared = [name for name in group if name in others]
+        own, rest = (np.zeros([self._sides[name] for name in shared]) for _ in range(2))
+        for chosen in itertools.product((False, True), repeat=len(shared)):
+            part = {name for name, taken in zip(shared, chosen, strict=True) if taken}
+            line = np.array(math.prod(float(others[name].mean()) for name in others if name not in part))
+            for name in shared:
+                along = others[name] - others[name].mean() if name in part else np.ones(self._sides[name])
+                line = np.multiply.outer(line, along)
+            for held, kept in ((own, part | {attribute}), (rest, part)):
+                if kept <= set(group):
+                    key = tuple(sorted(kept, key=self._order.__getitem__))
+                    less = math.prod(float(self._sides[name]) for name in group if name not in kept)
+                    held[...] += self._parts.get(key, 0.0) / less * line
+        return own, rest
 
     def _apart(self, number: int) -> tuple[float, float]:
         """What a table adds that has no attribute in common with the one asked, for V_∅/Π_Q n_i = 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ class Asked:
     @classmethod
     def of(cls, task: NumbersTask, schema: Schema) -> Asked:
         """For a table with this schema; an error if it does not fit."""
-        return cls(task, task.select(schema))
+        selected = task.select(schema)
+        return cls(replace(task, by=selected.names[:-1]), selected)  # with both axes for a point
 
     @property
     def attribute(self) -> Integer | Numeric:
@@ -58,8 +59,12 @@ class Asked:
     @cached_property
     def middles(self) -> Reals:
         """The middle of each cell of numbers; a cell of a single number is that number."""
-        last = 1 if isinstance(self.attribute, Integer) else 0
-        return np.asarray((self.edges[:-1] + self.edges[1:] - last) / 2)
+        return np.asarray((self.edges[:-1] + self.edges[1:] - self.gap) / 2)
+
+    @property
+    def gap(self) -> int:
+        """From the last number of a cell to the first of the next: whole numbers have nothing between them."""
+        return 1 if isinstance(self.attribute, Integer) else 0
 
     @cached_property
     def edges(self) -> Reals:

@@ -11,7 +11,8 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.messages import no_such
 from adyton.statistics.asked import Asked
-from adyton.statistics.programs import MOST_CELLS, PROGRAMS, Program
+from adyton.statistics.program import MOST_CELLS, Program
+from adyton.statistics.programs import PROGRAMS
 
 AUTO = "auto"
 
@@ -90,7 +91,11 @@ def in_words(asked: Asked, errors: Mapping[str, float], epsilon: Fraction) -> li
             sentences.append(f"the {name} is typically off by about {', '.join(few)} in a group")
     if ranks:
         far = f"{min(ranks):,.3g}" if min(ranks) == max(ranks) else f"{min(ranks):,.3g} to {max(ranks):,.3g}"
-        sentences.append(f"a quantile typically lies beside the true one by at most {far} rows")
+        most = "at most" if rows is None else "about"
+        sentences.append(
+            f"a quantile typically lies beside the true one by {most} {far} rows, and by less or none "
+            "where many rows have the same value"
+        )
     head, *rest = sentences
     return [f"With ε = {display(epsilon)} {head}", *rest]
 

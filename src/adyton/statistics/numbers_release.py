@@ -31,6 +31,7 @@ from adyton.tasks import NumbersTask
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from matplotlib.figure import Figure
 
 CONFIDENCE = 0.95
 
@@ -138,6 +139,12 @@ class NumbersRelease:
     def explain(self) -> Explanation:
         """What was measured and why, how far off the numbers are, and what was spent, in words."""
         return explanation(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """The pictures of the report: dots with intervals, or lines for dates; written to a file if a path is given."""
+        from adyton.report.plot import plot_numbers
+
+        return plot_numbers(self, path)
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write ``numbers.json`` (complete), ``numbers.csv`` and ``report.html`` into a new folder.

@@ -44,6 +44,8 @@ def _errors(release: NumbersRelease) -> str:
     meaning = "Of 100 releases made in this way, 95 have the true number inside exact bounds."
     if "approximate" in kinds:
         meaning += " Approximate ones are meant to, but nobody guarantees it."
+    if any(one.name.endswith("%") for one in found):
+        meaning += " Those of quantiles held in 94 of 100 or more on public tables, by and large."
     return f"Expected error: {'; '.join(words)}, as root mean square over groups. {meaning}"
 
 

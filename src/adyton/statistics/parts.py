@@ -13,16 +13,16 @@ from adyton.exact import as_number
 from adyton.messages import shorten
 from adyton.release.plain_values import as_amount, as_real, as_text, of_kind, part_of
 from adyton.statistics.asked import Asked
-from adyton.statistics.quantile_figures import coarse_borders
+from adyton.statistics.looking import LOOKED, coarse_parts
 from adyton.whole import IntegerArray, whole_array
 
-KINDS = ("sums", "shares", "quantiles", "coarse", "cells", "curve")
+KINDS = ("sums", "shares", "look", "coarse", "quantiles", "cells", "curve")
 _MOST_BITS = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Numbers for every group, groups × width, and what one row paid for them."""
+    """Numbers for every group, groups × width, and what one row paid for them; a look is about all groups at once."""
 
     kind: str
     numbers: IntegerArray
@@ -54,7 +54,7 @@ class Part:
             if len(of_kind(list, line, "numbers")) not in width:
                 raise BadInput(f"a group has {len(line)} numbers of the kind {kind}")
             flat += line
-        if len(lines) != asked.groups or len({len(line) for line in lines}) != 1:
+        if len(lines) != (1 if kind == "look" else asked.groups) or len({len(line) for line in lines}) != 1:
             raise BadInput(f"there are numbers of {len(lines)} groups, and {asked.groups} groups")
         shape = (len(lines), len(lines[0]))
         error = as_real(part_of(plain, "error"), "error")
@@ -63,7 +63,7 @@ class Part:
         if not all(type(one) is int and one.bit_length() <= _MOST_BITS for one in flat):
             raise BadInput("there is a number that is not whole")
         numbers = whole_array(flat, shape)
-        if kind == "quantiles" and not (min(flat) >= 0 and max(flat) < asked.attribute.base_size):
+        if kind in ("look", "quantiles") and not (min(flat) >= 0 and max(flat) < asked.attribute.base_size):
             raise BadInput("a chosen cell is none of the attribute")
         return cls(kind, numbers, epsilon, error)
 
@@ -75,5 +75,6 @@ def width_of(kind: str, asked: Asked) -> tuple[int, ...]:
         "sums": (1,),
         "shares": (2, 3),
         "quantiles": (len(asked.task.quantiles),),
-        "coarse": (len(coarse_borders(asked)) - 1,),
+        "look": (len(LOOKED),),
+        "coarse": (coarse_parts(asked),),
     }.get(kind, (cells,))

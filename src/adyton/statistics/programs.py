@@ -7,49 +7,21 @@ Errors are told in units that do not depend on the data: of a sum in its own uni
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from adyton.kernel.limits import check_request
-from adyton.kernel.mechanisms import Mechanism, QuantileCells, VectorLaplace
-from adyton.kernel.sources import TableSource, VectorSource
+from adyton.kernel.sources import TableSource
 from adyton.plans.registry import plan_named
-from adyton.queries import Identity, Measurement, Partition, Prefix
+from adyton.queries import Prefix
 from adyton.statistics.asked import Asked
+from adyton.statistics.choice import Choice
 from adyton.statistics.moment_errors import moment_errors, points
 from adyton.statistics.parts import Part
-from adyton.statistics.quantile_figures import coarse_borders, names_of, rank_scale
-from adyton.whole import IntegerArray
-
-MOST_CELLS = 1 << 22
-"""Quantiles are chosen among so many cells at most."""
-Step = Callable[[], Part]
-"""A measurement that was found to be possible, and its answer."""
-
-
-class Program(ABC):
-    """A way to measure numbers."""
-
-    name: ClassVar[str]
-    words: ClassVar[str]
-    """What it does."""
-
-    @abstractmethod
-    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
-        """The standard error of each statistic, with *epsilon* for a row; those are missing that it does not tell."""
-
-    @abstractmethod
-    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
-        """The measurements, once it is sure that all of them can be carried out."""
-
-    def serves(self, asked: Asked) -> bool:
-        """Whether it tells all that is asked for."""
-        return set(self.errors(asked, Fraction(1))) >= set(asked.task.statistics)
+from adyton.statistics.program import MOST_CELLS, Program, Step, cells_of, lines_of, measured
+from adyton.statistics.quantile_figures import names_of
 
 
 class Sums(Program):
@@ -63,7 +35,7 @@ class Sums(Program):
 
     def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
         """One vector."""
-        return [_measured("sums", source, source.sums(asked.task.attribute, asked.task.by), 1, epsilon)]
+        return [measured("sums", source, source.sums(asked.task.attribute, asked.task.by), 1, epsilon)]
 
 
 class Shares(Program):
@@ -81,44 +53,7 @@ class Shares(Program):
         """One vector."""
         degree = len(points(asked)[0]) - 1
         shares = source.shares(asked.task.attribute, asked.task.by, degree=degree)
-        return [_measured("shares", source, shares, degree + 1, epsilon)]
-
-
-@dataclass(frozen=True)
-class Choice(Program):
-    """Quantiles, each chosen by itself."""
-
-    name = "choice"
-    words = "chooses the cell of each quantile by permute-and-flip, and counts coarse parts for its bounds"
-    coarse: ClassVar[Fraction] = Fraction(1, 10)
-
-    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
-        """√2 times the scale of the ranks that are chosen, at worst."""
-        parts = asked.task.quantiles if asked.attribute.base_size <= MOST_CELLS else ()
-        own = float(epsilon * (1 - self.coarse)) / max(1, len(parts))
-        return {name: math.sqrt(2) * rank_scale(part, own) for name, part in zip(names_of(parts), parts, strict=True)}
-
-    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
-        """The quantiles one after the other, and before them the coarse parts."""
-        x = _cells(source, asked)
-        beside = epsilon * self.coarse
-        borders = coarse_borders(asked)
-        parts = len(borders) - 1
-        coarse = x.reduce(_lines(asked, parts, np.repeat(np.arange(parts), np.diff(borders))))
-        steps = [_measured("coarse", source, coarse, parts, beside)]
-        cells, each = asked.attribute.size, (epsilon - beside) / len(asked.task.quantiles)
-        choices = [
-            QuantileCells(cells, asked.attribute.base_size, part.numerator, part.denominator)
-            for part in asked.task.quantiles
-        ]
-        for choice in choices:
-            check_request(choice, x.facts.shape, each)
-
-        def choose() -> Part:
-            chosen = [x.select(choice, each) for choice in choices]
-            return Part("quantiles", np.array(chosen, dtype=np.int64).T.reshape(asked.groups, -1), epsilon - beside)
-
-        return [*steps, choose]
+        return [measured("shares", source, shares, degree + 1, epsilon)]
 
 
 @dataclass(frozen=True)
@@ -142,9 +77,9 @@ class Curve(Program):
 
     def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
         """One run of the plan, for every group."""
-        x, plan = _cells(source, asked), plan_named(self.plan)
+        x, plan = cells_of(source, asked), plan_named(self.plan)
         cells = asked.attribute.base_size
-        lines, workload = x.split(_lines(asked, 1, np.zeros(cells, dtype=int))), Prefix(cells)
+        lines, workload = x.split(lines_of(asked, 1, np.zeros(cells, dtype=int))), Prefix(cells)
         for line in lines:
             plan.admit(line, workload, epsilon)
         off = self._off(asked, epsilon)
@@ -175,9 +110,9 @@ class Cells(Curve):
 
     def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
         """One vector."""
-        x = _cells(source, asked)
+        x = cells_of(source, asked)
         off = self._off(asked, epsilon)
-        step = _measured("cells", source, x, asked.attribute.size, epsilon)
+        step = measured("cells", source, x, asked.attribute.size, epsilon)
 
         def run() -> Part:
             found = step()
@@ -209,34 +144,3 @@ class SharesAndChoice(Program):
 PROGRAMS: dict[str, Program] = {
     one.name: one for one in (Sums(), Shares(), Choice(), Curve(), Cells(), SharesAndChoice())
 }
-
-
-def _cells(source: TableSource, asked: Asked) -> VectorSource:
-    """The count of every cell, groups first."""
-    return source.select(list(asked.schema.names)).vectorize()
-
-
-def _lines(asked: Asked, parts: int, line: IntegerArray) -> Partition:
-    """The cells of numbers of every group in so many parts; *line* says of each cell of one group in which. Cells
-    without a number are in none."""
-    every = np.full(asked.attribute.size, -1)
-    every[: asked.attribute.base_size] = line
-    starts = np.arange(asked.groups)[:, None] * parts
-    return Partition(np.where(every < 0, -1, every + starts).reshape(-1))
-
-
-def _measured(kind: str, source: TableSource, x: VectorSource, width: int, epsilon: Fraction) -> Step:
-    """Every cell of a vector, for *epsilon* of the table's rows: checked now, measured later.
-
-    The kernel charges what one row can change times as much as is asked for; so that much less is asked for.
-    """
-    operator: Mechanism = VectorLaplace(Identity(x.shape))
-    own = epsilon * source.stability / x.stability
-    check_request(operator, x.facts.shape, own)
-
-    def measure() -> Part:
-        found: Measurement = x.kernel.measure(x, operator, own)
-        numbers: IntegerArray = found.answers.reshape(-1, width)
-        return Part(kind, numbers, epsilon)
-
-    return measure

@@ -10,6 +10,7 @@ from adyton.arrays import Reals
 from adyton.noise.probabilities import discrete_laplace_radius, discrete_laplace_variance
 from adyton.statistics.asked import Asked
 from adyton.statistics.figures import Figures
+from adyton.statistics.looking import borders
 from adyton.statistics.moments import NoisyMoments
 from adyton.statistics.parts import Part
 from adyton.statistics.quantile_figures import chosen_figures, curve_figures
@@ -81,12 +82,15 @@ def _quantiles(asked: Asked, known: dict[str, Part], confidence: float) -> list[
     if not asked.task.quantiles:
         return []
     if "quantiles" in known:
-        part, coarse = known["quantiles"], known.get("coarse")
-        own = float(part.epsilon) / len(asked.task.quantiles)
-        beside = 0.0 if coarse is None else float(coarse.epsilon)
-        numbers = None if coarse is None else coarse.numbers
-        rising = np.sort(part.numbers, axis=1)  # a later quantile is never below an earlier one
-        return chosen_figures(asked, rising, numbers, (own, beside), confidence)
+        part, counted = known["quantiles"], None
+        if "look" in known and "coarse" in known:
+            coarse = known["coarse"]
+            counted = (
+                borders(asked, known["look"].numbers[0].astype(np.int64)),
+                coarse.numbers,
+                1 / float(coarse.epsilon),
+            )
+        return chosen_figures(asked, part.numbers, counted, float(part.epsilon), confidence)
     if "curve" in known:
         part = known["curve"]
         return curve_figures(asked, np.asarray(part.numbers, dtype=float), part.error, confidence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,9 @@ from adyton.schema.coarsening import coarsened
 from adyton.tasks.along import Along, Asked
 from adyton.tasks.base import Task
 from adyton.tasks.named import check_axes
+from adyton.tasks.table_sets import MOST_SETS, Group, axes_in, names_in, sets_in, weights_in
 from adyton.whole import whole
 
-Group = tuple[str, ...]
-MOST_SETS = 1 << 16
-"""How many tables can be asked for."""
-_LEAST, _MOST = 1e-6, 1e6
 _ALONG = ("ranges", "prefixes", "totals")
 
 
@@ -34,7 +31,8 @@ class Marginals(Task):
     all counts up to a value, and along those in *totals* the count of any value, too: within each table, in every
     combination with the other attributes. *weights* say of some tables how much their error matters; others have the
     weight 1. They count where tables are measured by themselves, not over the whole domain. With *cells*, attributes of
-    numbers are read in at most so many cells, each made of neighbouring ones of the schema.
+    numbers are read in at most so many cells, each made of neighbouring ones of the schema. A point's name stands for
+    its two axes, and *way* counts axes.
 
     >>> print(Marginals(way=2, attrs=["age", "sex", "department"]))
     2-way marginals of age × sex × department
@@ -60,14 +58,14 @@ class Marginals(Task):
         if self.way is not None:
             object.__setattr__(self, "way", whole(self.way, "way", 1))
         if self.sets is not None:
-            object.__setattr__(self, "sets", _sets(self.sets, self.attrs))
+            object.__setattr__(self, "sets", sets_in(self.sets, self.attrs))
         if self.attrs is not None:
-            object.__setattr__(self, "attrs", _names(self.attrs, 'attrs must be a list of names, like ["age", "sex"]'))
-        object.__setattr__(self, "weights", _weights(self.weights, self.sets))
+            object.__setattr__(self, "attrs", names_in(self.attrs, 'attrs is a list of names, like ["age", "sex"]'))
+        object.__setattr__(self, "weights", weights_in(self.weights, self.sets))
         if self.cells is not None:
             object.__setattr__(self, "cells", whole(self.cells, "cells", 1))
         for what in _ALONG:
-            names = _names(getattr(self, what), f'{what} must be a list of names, like ["age"]')
+            names = names_in(getattr(self, what), f'{what} must be a list of names, like ["age"]')
             object.__setattr__(self, what, tuple(dict.fromkeys(names)))
         if both := [name for name in self.ranges if name in self.prefixes]:
             raise BadInput(f"{both[0]} is in ranges and in prefixes. A prefix is a range: leave it out of prefixes.")
@@ -76,9 +74,8 @@ class Marginals(Task):
         """The attributes named, or all that have cells."""
         celled = [name for name, one in schema.attributes.items() if not isinstance(one, Identifier)]
         if self.sets is not None:
-            wanted = {name for group in self.sets for name in group}
-            unknown = [name for name in wanted if name not in schema.attributes]
-            named: Sequence[str] = sorted(unknown) or [name for name in schema.names if name in wanted]
+            wanted = {name for group in self.sets for name in schema.check_names(group)}
+            named: Sequence[str] = [name for name in schema.names if name in wanted]
         else:
             named = celled if self.attrs is None else tuple(self.attrs)
         selected = schema.select(named) if self.cells is None else coarsened(schema.select(named), self.cells)
@@ -90,15 +87,17 @@ class Marginals(Task):
                 f"{count} attributes have {sets:,} sets of {self.way}, allowed are {MOST_SETS:,}. "
                 "Name fewer attributes (attrs), or the tables that matter (sets)."
             )
+        if len(asked := {frozenset(one) for one in self.groups(selected)}) < len(self.sets or ()):
+            raise BadInput("two sets name the same attributes: a point stands for its two axes. Leave one of them out.")
         for group, _ in self._weighed:
-            if group not in {frozenset(one) for one in self.groups(selected)}:
+            if frozenset(axes_in(group, selected)) not in asked:
                 raise BadInput(f"a weight is given for {listing(sorted(group))}, which is no table that is asked for.")
         self._check_along(selected)
         return selected
 
     def _check_along(self, schema: Schema) -> None:
         for what in _ALONG:
-            for name in getattr(self, what):
+            for name in axes_in(getattr(self, what), schema):
                 if name not in schema.attributes:
                     raise BadInput(f"{what} names {shorten(name)}, which is in no table: {listing(schema.names)} are.")
                 if what != "totals" and not schema.attributes[name].ordered:
@@ -106,27 +105,27 @@ class Marginals(Task):
 
     def along(self, schema: Schema) -> dict[str, Along]:
         """What is asked along the attributes of which not every cell alone is."""
-        kinds: dict[str, Asked] = dict.fromkeys(self.prefixes, "prefixes")
-        kinds |= dict.fromkeys(self.ranges, "ranges")
-        named = [name for name in schema.names if name in kinds or name in self.totals]
+        kinds: dict[str, Asked] = dict.fromkeys(axes_in(self.prefixes, schema), "prefixes")
+        kinds |= dict.fromkeys(axes_in(self.ranges, schema), "ranges")
+        totals = axes_in(self.totals, schema)
+        named = [name for name in schema.names if name in kinds or name in totals]
         sizes = dict(zip(schema.names, schema.shape, strict=True))
-        return {name: Along(sizes[name], kinds.get(name, "cells"), name in self.totals) for name in named}
+        return {name: Along(sizes[name], kinds.get(name, "cells"), name in totals) for name in named}
 
     def groups(self, schema: Schema) -> tuple[Group, ...]:
         """The attributes of each table, in the order of the schema of all of them."""
         if self.way is not None:
             return tuple(itertools.combinations(schema.names, self.way))
         assert self.sets is not None
-        return tuple(tuple(sorted(group, key=schema.names.index)) for group in self.sets)
+        return tuple(tuple(sorted(axes_in(group, schema), key=schema.names.index)) for group in self.sets)
 
-    @property
-    def widest(self) -> int:
-        """How many attributes the largest table has."""
-        return max(map(len, self.sets or ()), default=0) if self.way is None else self.way
+    def widest(self, schema: Schema) -> int:
+        """How many attributes the largest table has, out of those of a schema."""
+        return max(len(axes_in(group, schema)) for group in self.sets or ()) if self.way is None else self.way
 
     def importance(self, schema: Schema) -> tuple[float, ...]:
         """The weight of each table."""
-        given = dict(self._weighed)
+        given = {frozenset(axes_in(group, schema)): weight for group, weight in self._weighed}
         return tuple(given.get(frozenset(group), 1.0) for group in self.groups(schema))
 
     @property
@@ -171,7 +170,7 @@ class Marginals(Task):
         if weights is not None:
             if not isinstance(weights, list) or not all(isinstance(one, Mapping) for one in weights):
                 raise BadInput(f"weights are written as a list of mappings, given {shorten(weights)}.")
-            weights = {_names(one.get("attributes"), "a weight has attributes"): one.get("weight") for one in weights}
+            weights = {names_in(one.get("attributes"), "a weight has attributes"): one.get("weight") for one in weights}
         way = None if "sets" in plain else plain.get("way", 0)
         along = {what: plain.get(what, ()) for what in _ALONG}
         return cls(
@@ -204,45 +203,3 @@ def _products(schema: Schema, groups: Sequence[Group], along: Mapping[str, Along
         Kronecker([own[name] if name in group else Total(side) for name, side in sizes.items()]) for group in groups
     ]
     return tables[0] if len(tables) == 1 else Stack(tables)
-
-
-def _names(given: object, what: str) -> Group:
-    names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
-    if not all(isinstance(name, str) for name in names):
-        raise BadInput(f"{what}, given {shorten(given)}.")
-    return tuple(str.__str__(name) for name in names)
-
-
-def _sets(given: object, attrs: object) -> tuple[Group, ...]:
-    what = 'sets must be a list of sets of names, like [("age", "sex"), ("age",)]'
-    if attrs is not None:
-        raise BadInput("attrs belongs to way: sets name their attributes themselves. Leave one of them out.")
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise BadInput(f"{what}, given {shorten(given)}.")
-    sets = tuple(_names(one, what) for one in given)
-    if not sets or len(sets) > MOST_SETS or not all(sets):
-        raise BadInput(f"{what}: at least one of them, at most {MOST_SETS:,}, none empty; given {len(sets):,}.")
-    for one in sets:
-        if len(set(one)) < len(one):
-            raise BadInput(f"an attribute is given twice in {listing(one)}. Name each once.")
-    if len({frozenset(one) for one in sets}) < len(sets):
-        raise BadInput("a set of attributes is given twice. Name each once, with a weight if it matters more.")
-    return sets
-
-
-def _weights(given: Any, sets: Sequence[Sequence[str]] | None) -> tuple[tuple[frozenset[str], float], ...] | None:
-    """Sets of names with their weights."""
-    if given is None:
-        return None
-    what = 'weights map tables to numbers, like {("age", "sex"): 3}'
-    if not isinstance(given, Mapping):
-        if sets is None or isinstance(given, str) or not isinstance(given, Sequence) or len(given) != len(sets):
-            raise BadInput(f"{what}, or are a number for each of the sets; given {shorten(given)}.")
-        given = dict(zip(sets, given, strict=True))
-    found = []
-    for names, weight in given.items():
-        number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not number or not _LEAST <= weight <= _MOST:
-            raise BadInput(f"{what}, from {_LEAST:g} to {_MOST:,.0f}, given {shorten(weight)}.")
-        found.append((frozenset(_names(names, what)), float(weight)))
-    return tuple(found)

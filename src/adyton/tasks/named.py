@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +38,9 @@ class _Named(Task):
 
     attributes: tuple[str, ...]
 
-    def __init__(self, *attributes: str) -> None:
+    def __init__(self, *attributes: str | Sequence[str]) -> None:
+        if len(attributes) == 1 and isinstance(attributes[0], list | tuple):
+            attributes = tuple(attributes[0])  # several names in one list mean the same
         if not attributes or not all(isinstance(name, str) for name in attributes):
             given = ", ".join(shorten(name) for name in attributes) or "nothing"
             raise BadInput(f'{type(self).__name__} takes names of attributes, like "age", given {given}.')
@@ -61,6 +64,8 @@ class Histogram(_Named):
 
     >>> print(Histogram("age", "sex"))
     histogram of age × sex
+    >>> Histogram(["age", "sex"])  # the same
+    Histogram('age', 'sex')
     """
 
     kind = "histogram"

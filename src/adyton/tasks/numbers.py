@@ -9,22 +9,13 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from adyton.errors import BadInput
-from adyton.exact import exact
 from adyton.messages import listing, shorten
 from adyton.queries import Queries
 from adyton.schema import Integer, Numeric, Schema
 from adyton.tasks.base import Task
 from adyton.tasks.named import check_axes
+from adyton.tasks.quantile_parts import QUARTILES, parts_of, quantile_name
 from adyton.whole import whole
-
-MOST_QUANTILES = 1000
-_MOST_PARTS = 10**6
-_NAMED = {
-    "median": (Fraction(1, 2),),
-    "quartiles": tuple(Fraction(part, 4) for part in (1, 2, 3)),
-    "deciles": tuple(Fraction(part, 10) for part in range(1, 10)),
-}
-QUARTILES = _NAMED["quartiles"]
 
 
 @dataclass(frozen=True)
@@ -70,12 +61,13 @@ class NumbersTask(Task):
     def select(self, schema: Schema) -> Schema:
         """The attributes of the groups, then that of the numbers."""
         names = schema.check_names((*self.by, self.attribute))
-        declared = schema.attributes[self.attribute]
+        declared = schema.attributes.get(self.attribute)  # a point has two axes, and none of its name
         if not isinstance(declared, Integer | Numeric):
             numbers = [name for name, one in schema.attributes.items() if isinstance(one, Integer | Numeric)]
             there = f"Attributes of numbers are {listing(numbers)}" if numbers else "The schema has none of numbers"
             raise BadInput(
-                f"{self.attribute} is {declared.kind}: it has no {self.word}. {there}; ad.Histogram counts any value."
+                f"{self.attribute} is {getattr(declared, 'kind', 'a point')}: it has no {self.word}. {there}; "
+                "ad.Histogram counts any value."
             )
         selected = schema.select(names)
         if len(names) > 1:
@@ -165,7 +157,7 @@ class Quantiles(NumbersTask):
         by: Sequence[str] | str = (),
         rows: int | None = None,
     ) -> None:
-        for name, value in {"attribute": attribute, "by": by, "rows": rows, "parts": _parts(parts)}.items():
+        for name, value in {"attribute": attribute, "by": by, "rows": rows, "parts": parts_of(parts)}.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
 
@@ -212,38 +204,9 @@ class Summary(NumbersTask):
 KINDS: tuple[type[NumbersTask], ...] = (Sum, Mean, Variance, Quantiles, Summary)
 
 
-def quantile_name(part: Fraction) -> str:
-    """A quantile as a percentage.
-
-    >>> quantile_name(Fraction(1, 4)), quantile_name(Fraction(1, 8))
-    ('25%', '12.5%')
-    """
-    return f"{float(100 * part):.7g}%"
-
-
 def numbers_from_dict(plain: Mapping[str, Any]) -> NumbersTask:
     """The task that :meth:`NumbersTask.to_dict` describes."""
     kind = next(one for one in KINDS if one.kind == plain.get("task"))
     common: dict[str, Any] = {"by": plain.get("by", ()), "rows": plain.get("rows")}
     attribute: Any = plain.get("attribute")
     return Quantiles(attribute, plain.get("parts", ()), **common) if kind is Quantiles else kind(attribute, **common)
-
-
-def _parts(given: object) -> tuple[Fraction, ...]:
-    """Parts of all rows, each once, in order."""
-    if isinstance(given, str) and given in _NAMED:
-        return _NAMED[given]
-    single = isinstance(given, str | int | float | Fraction) or not isinstance(given, Iterable)
-    values: list[object] = [given] if single else list(given)  # type: ignore[call-overload]
-    if not values or len(values) > MOST_QUANTILES:
-        raise BadInput(f"ask for at least one quantile and at most {MOST_QUANTILES:,}, given {len(values):,}.")
-    parts = []
-    for value in values:
-        part = exact(value, "a quantile") if not isinstance(value, bool) else Fraction(-1)
-        if not 0 <= part <= 1:
-            raise BadInput(
-                f"a quantile lies from 0 to 1, given {shorten(value)}. Write 0.9 for the value that nine in ten rows "
-                'do not exceed; or "median", "quartiles" or "deciles".'
-            )
-        parts.append(part.limit_denominator(_MOST_PARTS))
-    return tuple(sorted(set(parts)))

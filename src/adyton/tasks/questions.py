@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from datetime import date
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,14 +16,13 @@ from adyton.queries import Explicit, Queries, Ranges
 from adyton.schema import Categorical, Integer, Numeric, Schema
 from adyton.schema.attributes import Attribute
 from adyton.schema.times import Times
+from adyton.tasks.number_questions import border_at
 from adyton.tasks.time_questions import cell_at, written
 
 Cells: TypeAlias = npt.NDArray[np.int64]
 
 MOST_QUERIES, _MOST_COEFFICIENTS = 1_000_000, 1 << 25
 _LARGEST, _LARGEST_EXACT = 2**200, 2**53
-_ROUNDING = 4
-"""How many units in the last place a computed edge may be off."""
 _ENDS = ("from", "to")
 _HOW = (
     "A query maps attributes to what is counted: a value, a list of values, or (from, to) with both ends included and "
@@ -202,70 +199,13 @@ def _range(name: str, attribute: Attribute, begin: Any, end: Any) -> Cells:
         first = 0 if begin is None else cell_at(name, attribute, begin, "begins")
         last = attribute.base_size - 1 if end is None else cell_at(name, attribute, end, "ends")
     elif isinstance(attribute, Integer | Numeric):
-        first = 0 if begin is None else _border(name, attribute, begin, "begins")
-        last = attribute.base_size - 1 if end is None else _border(name, attribute, end, "ends")
+        first = 0 if begin is None else border_at(name, attribute, begin, "begins")
+        last = attribute.base_size - 1 if end is None else border_at(name, attribute, end, "ends")
     else:
         raise BadInput(f"{name} has no order. Ask for a list of values, for example {list(attribute.labels[:2])}.")
     if first > last:
         raise BadInput(f"the range {shorten((begin, end))} of {name} ends before it begins. Swap its ends.")
     return np.arange(first, last + 1)
-
-
-def _border(name: str, attribute: Integer | Numeric, end: Any, word: str) -> int:
-    """The cell that begins (or ends) at a value; refused where no cell does."""
-    if isinstance(end, bool | str):
-        raise BadInput(f"a range of {name} {word} at a number, or is open with None, given {shorten(end)}.")
-    size, after = attribute.base_size, word == "ends"
-
-    def border(place: int) -> float:
-        return _last(attribute, place) if after else _first(attribute, place)
-
-    found = bisect_left(range(size), end, key=border)
-    for place in (found, found - 1):
-        if 0 <= place < size:
-            slack = _slack(attribute, place + after)
-            if border(place) - slack <= end <= border(place) + slack:
-                return place
-    if not border(0) <= end <= border(size - 1):
-        raise BadInput(
-            f"a range of {name} {word} between {_text(border(0))} and {_text(border(size - 1))}, given {shorten(end)}. "
-            "Write None for an open end."
-        )
-    near = ", ".join(_text(border(place)) for place in range(max(0, found - 2), min(size, found + 2)))
-    raise BadInput(f"no cell of {name} {word} at {shorten(end)}: ranges are made of whole cells. Near are {near}.")
-
-
-def _first(attribute: Integer | Numeric, place: int) -> float:
-    """Where a cell begins; the cell after the last begins where the last ends."""
-    if isinstance(attribute, Integer):
-        return attribute.min + attribute.step * place
-    if attribute.edges:
-        return attribute.edges[place]
-    return attribute.max if place == attribute.bins else attribute.min + place * attribute.width
-
-
-def _last(attribute: Integer | Numeric, place: int) -> float:
-    """Where a cell ends: the last whole number of it, the right edge of a bin."""
-    if isinstance(attribute, Integer):
-        return min(_first(attribute, place + 1) - 1, attribute.max)
-    return _first(attribute, place + 1)
-
-
-def _slack(attribute: Integer | Numeric, edge: int) -> float:
-    """How far from an edge still counts as on it: nothing for whole numbers; rounding, and in equal bins what the
-    schema allows, but never more than a quarter of the way to the next edge."""
-    if isinstance(attribute, Integer):
-        return 0
-    if attribute.edges is None:
-        rounding = _ROUNDING * math.ulp(max(abs(attribute.min), abs(attribute.max)))
-        return min(max(attribute.tolerance * attribute.width, rounding), attribute.width / 4)
-    around = attribute.edges[max(0, edge - 1) : edge + 2]
-    narrowest = min(right - left for left, right in pairwise(around))
-    return min(_ROUNDING * math.ulp(attribute.edges[edge]), narrowest / 4)
-
-
-def _text(border: float) -> str:
-    return str(border) if isinstance(border, int) else f"{border:.15g}"
 
 
 def _boxes(schema: Schema, boxes: Sequence[Sequence[Cells]]) -> Queries:

@@ -59,6 +59,11 @@ class Account:
         """What may still be spent."""
         return self.total - self.spent if self.spent else self.total
 
+    def afford(self, amount: Fraction, path: str | None, *, stability: int = 1) -> None:
+        """Refuse a request that debits more than is left; *path* is that of the ledger."""
+        if amount > self.remaining:
+            raise refusal(amount, self.remaining, self.total, path, stability=stability)
+
 
 class Budgeted(ABC):
     """What has a budget, and says how it stands."""

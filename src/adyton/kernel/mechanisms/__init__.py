@@ -14,12 +14,12 @@ from adyton.kernel.mechanisms.dyadic_partition import DyadicPartition as DyadicP
 from adyton.kernel.mechanisms.mean_distance import MeanDistance as MeanDistance
 from adyton.kernel.mechanisms.measure_tables import MeasureTables as MeasureTables
 from adyton.kernel.mechanisms.median_cell import MedianCell as MedianCell
+from adyton.kernel.mechanisms.nested_quantiles import NestedQuantiles as NestedQuantiles
 from adyton.kernel.mechanisms.noisy_count import NoisyCount as NoisyCount
 from adyton.kernel.mechanisms.non_zeros import NonZeros as NonZeros
 from adyton.kernel.mechanisms.pair_choice import PairChoice as PairChoice
 from adyton.kernel.mechanisms.parent_choice import ParentChoice as ParentChoice
 from adyton.kernel.mechanisms.partitionality import Partitionality as Partitionality
-from adyton.kernel.mechanisms.quantile_cells import QuantileCells as QuantileCells
 from adyton.kernel.mechanisms.resolution import Resolution as Resolution
 from adyton.kernel.mechanisms.selection import Selection as Selection
 from adyton.kernel.mechanisms.split_choice import SplitChoice as SplitChoice
@@ -39,7 +39,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Resolution,
     WorstApproximated,
     MedianCell,
-    QuantileCells,
+    NestedQuantiles,
     Bisections,
     BucketBoundaries,
     NonZeros,

@@ -19,6 +19,9 @@ from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier
 from adyton.schema.times import Times
 
 _EXACT = float(1 << 53)
+LONGEST_TEXT = 1 << 16
+"""In characters, for what the engine hands to functions: it does so for some thousand rows at a time, in vectors of at
+most two gigabytes."""
 
 
 def is_missing(column: Any) -> Any:
@@ -162,6 +165,14 @@ def number_text(column: Any) -> Any:
     whole = column.try_cast("int64")
     is_whole = (whole.cast("float64") == column) & column.between(-_EXACT, _EXACT)
     return ibis.cases((is_whole, whole.cast("string")), (column.notnull() & ~column.isnan(), column.cast("string")))
+
+
+def short_text(column: Any) -> Any:
+    """A text, cut where it is so long that those of many rows might not fit into one vector of a function's."""
+    import ibis
+
+    long = engine_function("strlen", str, int)(column) > LONGEST_TEXT
+    return ibis.ifelse(long, column.left(LONGEST_TEXT), column)
 
 
 _BOOLEANS = ("true", "false")

@@ -32,6 +32,12 @@ _FILE = """\
 # header = false                  # the first line is a row; then columns = ["…", "…"] names all columns in their order
 # compression = "gzip"            # none, gzip, zstd or bz2; told by the file's name if left out
 # line_end = "cr"                 # lines end with a carriage return alone; told by the header if left out
+
+# [attributes.place]              # two columns that are a place on the earth, for maps, in place of two attributes:
+# type = "point"                  # longitude = "lng", latitude = "lat", box = [west, south, east, north], grid = 20
+
+# [report]                        # what every report says besides the numbers
+# title = "…"                     # its heading; office, contact and notes = ["…"] are shown, too
 """
 
 _NUMBERS = [

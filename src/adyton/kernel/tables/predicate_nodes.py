@@ -177,4 +177,5 @@ def _refused(node: Any) -> PredicateError:
 
     kind = _kind(node)
     what = _NAMES.get(kind) or ("a function call" if isinstance(node, Func) else f"a form of {kind.lower()}")
-    return PredicateError(f"the predicate holds {what}, which is not allowed. {HELP}")
+    quote = ' A name that means something in SQL stands in double quotes, like "order" = 3.' * (kind == "Command")
+    return PredicateError(f"the predicate holds {what}, which is not allowed. {HELP}{quote}")

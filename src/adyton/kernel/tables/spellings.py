@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 from adyton.kernel.sealed import quietly
-from adyton.kernel.tables.columns import holds_levels
+from adyton.kernel.tables.columns import holds_levels, short_text
 from adyton.kernel.tables.plain_columns import text_of
 from adyton.schema import Attribute, Categorical
 
@@ -34,7 +34,7 @@ def spelled(column: Any, attribute: Attribute) -> Any:
     if not isinstance(attribute, Categorical) or not holds_levels(attribute, str):
         return column
     levels = tuple(map(str, attribute.levels))
-    return _speller(levels)(column) if any(reading(level) is not None for level in levels) else column
+    return _speller(levels)(short_text(column)) if any(reading(level) is not None for level in levels) else column
 
 
 @cache

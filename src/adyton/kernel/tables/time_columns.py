@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Integers
-from adyton.kernel.tables.columns import number_text
+from adyton.kernel.tables.columns import number_text, short_text
 from adyton.kernel.tables.iso_times import NO_TIME, iso_seconds
 from adyton.kernel.tables.zones import on_clock
 from adyton.schema.calendar import DAY, EARLIEST, LATEST, PARTS
@@ -47,7 +47,7 @@ def read_times(column: Any, attribute: Times, *, written_by_us: bool) -> Any:
     text = number_text(column.cast("float64")) if _is_number(column) else column
     if not text.type().is_string():
         return ibis.null("int64")
-    return _of_texts(attribute, written_by_us)(text.cast("string")).nullif(NO_TIME)
+    return _of_texts(attribute, written_by_us)(short_text(text.cast("string"))).nullif(NO_TIME)
 
 
 def read_durations(column: Any, attribute: Duration) -> Any:
@@ -56,10 +56,14 @@ def read_durations(column: Any, attribute: Duration) -> Any:
 
     kind = column.type()
     if kind.is_interval():
-        return _engine("epoch", "interval", gives="float64")(column) / attribute.seconds
+        return _engine("epoch", kind, gives="float64")(column) / attribute.seconds
     if _is_number(column):
         return column.cast("float64")
-    return _of_lengths(attribute.seconds)(column).nullif(float("nan")) if kind.is_string() else ibis.null("float64")
+    return (
+        _of_lengths(attribute.seconds)(short_text(column)).nullif(float("nan"))
+        if kind.is_string()
+        else ibis.null("float64")
+    )
 
 
 def _is_number(column: Any) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adyton.kernel.tables.columns import LONGEST_TEXT, short_text
 from adyton.kernel.tables.plain_columns import text_of
 from adyton.kernel.tables.spellings import reading as canonical
 from adyton.schema import Attribute, Categorical, Reading
@@ -21,8 +22,6 @@ from adyton.schema.spellings import compared, texts_of_levels
 
 _SIGN = "\0"
 """Keeps readings apart from texts: no text of a schema has it."""
-_LONGEST = 1 << 16
-"""Longer texts are cut, so that those of many rows fit into one column of the engine, whatever they are."""
 _NONE = "\1"
 """Stands for a missing value on the way back to the engine, which takes no null from a function."""
 
@@ -42,7 +41,7 @@ class Translation:
     """The level of each text, if the attribute has levels of text."""
     others: Mapping[str, str] | None = None
     """What becomes of texts that look like a level and stand for none."""
-    most: int = _LONGEST
+    most: int = LONGEST_TEXT
     """So many characters are left of a text that no level stands for: more than any level has."""
 
     def translate(self, text: str) -> str | None:
@@ -83,7 +82,7 @@ def translation_of(attribute: Attribute) -> Translation | None:
         levels = with_readings(levels)
     whole = replace(reading, first=None)
     words = frozenset(whole.normal(str(text_of(word))) for word in reading.missing)
-    most = max([_LONGEST, *(len(name) + 1 for name in others or ())])
+    most = max([LONGEST_TEXT, *(len(name) + 1 for name in others or ())])
     return Translation(reading, whole, words, values, levels, others, most)
 
 
@@ -106,7 +105,7 @@ def _unlike(name: str, names: tuple[str, ...]) -> str:
 
 def translated(column: Any, translation: Translation) -> Any:
     """A column of texts, translated inside the engine's pass."""
-    return _function(translation.translate, repr(translation))(column).nullif(_NONE)
+    return _function(translation.translate, repr(translation))(short_text(column)).nullif(_NONE)
 
 
 def _function(translate: Callable[[str], str | None], content: str) -> Any:

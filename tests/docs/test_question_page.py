@@ -1,0 +1,53 @@
+"""Every question of a curator is answered by one command and by one line of Python, and both are run."""
+
+import ast
+import re
+from pathlib import Path
+
+import page_blocks
+import pytest
+
+from adyton.session import misfits
+
+PAGE = "docs/how-to/questions.md"
+QUESTION = re.compile(r"^### (?P<words>[^\n]+)\n(?P<answer>.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+ROWS = 400
+SAID = (
+    "cardiology",
+    "traffic accident",
+    "deviation",
+    "Put together from 2 releases",
+    "2024-W12",
+    "remaining",
+    "least ε",
+)
+
+
+@pytest.fixture
+def short(workplace, monkeypatch):
+    """The first rows of each table, and a coarse map. What does not fit is counted on other pages."""
+    for table in Path("examples").glob("*.csv"):
+        lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+        table.write_text("".join(lines[: ROWS + 1]), encoding="utf-8")
+    schema = Path("examples/calls.toml")
+    schema.write_text(schema.read_text(encoding="utf-8").replace("grid = [20, 18]", "grid = 8"), encoding="utf-8")
+    share = misfits.misfits_share
+    monkeypatch.setattr(misfits, "misfits_share", lambda given, **_: share(bool(given), from_text=False))
+
+
+def test_each_question_has_one_command_and_one_line_of_python():
+    text = (page_blocks.ROOT / PAGE).read_text(encoding="utf-8")
+    questions = {found["words"]: found["answer"] for found in QUESTION.finditer(text)}
+    assert len(questions) >= 20
+    for words, answer in questions.items():
+        command, line = page_blocks.blocks_in(answer)
+        assert (command.language, line.language) == ("bash", "python"), words
+        assert len(command.code.replace("\\\n", " ").splitlines()) == 1, words
+        assert len(ast.parse(line.code).body) == 1, words
+
+
+def test_all_answers(short):
+    printed = page_blocks.run(PAGE)
+    assert not [words for words in SAID if words not in printed]
+    assert Path("map-of-calls/report.html").is_file()
+    assert len(Path("synthetic.csv").read_text(encoding="utf-8").splitlines()) == 501
