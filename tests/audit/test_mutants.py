@@ -337,10 +337,10 @@ def test_one_row_in_two_leaves_is_caught(monkeypatch):
 
     once = leaves._one_level
 
-    def twice(rows, tree, nodes, first, codes, depth):
+    def twice(rows, tree, nodes, first, codes, depth, engine):
         if depth:
             nodes, first = np.append(nodes, nodes[-1]), np.append(first, first[-1])
-        return once(rows, tree, nodes, first, codes, depth)
+        return once(rows, tree, nodes, first, codes, depth, engine)
 
     monkeypatch.setattr(leaves, "_one_level", twice)
     assert not audit_leaves().passed

@@ -185,7 +185,10 @@ class Postgres(Engine):
 
     def stopping(self) -> Callable[[], None]:
         """A request to cancel, on a connection of its own."""
-        stop: Callable[[], None] = self.backend.con.cancel
+
+        def stop() -> None:
+            self.backend.con.cancel()  # the one that there is then: it may have connected anew
+
         return stop
 
     def _rows(self, query: str, *settings: str) -> tuple[list[str], list[tuple[Any, ...]]]:
