@@ -55,6 +55,10 @@ class DuckDb(Engine):
         """Under a collation, texts that differ can be equal."""
         return engine_function("encode", str, bytes)(column) if column.type().is_string() else column
 
+    def text_of(self, same_bytes: Any) -> Any:
+        """They were a text's, so that they can be read as one."""
+        return engine_function("decode", bytes, str)(same_bytes)
+
     def small(self, number: Any, largest: int) -> Any:
         """In few bits, for which it has fast ways."""
         return number.try_cast("uint16" if largest < 1 << 16 else "int32")
@@ -82,7 +86,7 @@ class DuckDb(Engine):
 
     @property
     def groups_first(self) -> bool:  # type: ignore[override]
-        """On an engine of our own, whose memory is ours to bound, and which has no collations."""
+        """On an engine of our own, whose memory is ours to bound."""
         return getattr(self.backend, OURS, False)
 
     def bounded(self, work: Callable[[], Result]) -> Result | None:
@@ -117,7 +121,7 @@ class DuckDb(Engine):
         cells = rows.select(cell=rows[rows.columns[0]].cast("int32"))
         counts = np.zeros(size, dtype=np.int64)
         for batch in self.batches(cells, max(_ROWS_AT_A_TIME, size)):
-            counts += np.bincount(batch.column(0).to_numpy(zero_copy_only=False), minlength=size)
+            counts += np.bincount(np.from_dlpack(batch.column(0)), minlength=size)
         return counts
 
     def batches(self, rows: Any, rows_at_a_time: int) -> Iterator[Any]:

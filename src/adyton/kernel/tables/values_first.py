@@ -28,7 +28,8 @@ def counted_by_values(engine: Engine, rows: Any, schema: Schema, columns: Mappin
     column = rows[columns[name]]
     if others or not engine.groups_first or not holds_levels(attribute, str) or not column.type().is_string():
         return None
-    values = rows.group_by(value=column).aggregate(times=rows.count())
+    grouped = rows.group_by(value=engine.same_bytes(column)).aggregate(times=rows.count())
+    values = grouped.mutate(value=engine.text_of(grouped["value"]))
     cells = cell_table(values, schema, {name: "value"}, engine=engine, carry=["times"])
     sums = cells.group_by("cell").aggregate(rows=cells["times"].sum().cast("int64"))
     found = engine.run(lambda: (engine.bounded(lambda: engine.fetched(sums)),))[0]
