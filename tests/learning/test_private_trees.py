@@ -32,7 +32,7 @@ MODELS = {
 def test_models_predict_and_are_kept(name):
     model, inputs = MODELS[name], CODES[:, :3]
     right = (model.places(inputs) == CODES[:, 3]).mean()
-    assert right > (0.3 if name == "patil-singh" else 0.5)
+    assert right > (0.3 if name in FORESTS else 0.5)  # forests depend on chance more than others
     again = Model.from_plain(json.loads(json.dumps(model.to_plain())))
     assert np.array_equal(again.probabilities(inputs), model.probabilities(inputs))
     assert again.explain() == model.explain()
