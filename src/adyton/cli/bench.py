@@ -45,9 +45,9 @@ _HELP = (
     "of the package on the inputs of the Pythia paper), intervals (how often they hold the true count), classifiers "
     "(the one that is chosen, and each single one, on nursery, contraceptive and HIV-1), learning (from a million "
     "rows, against the bare group-bys), pairs (tables of many attributes, against independent noise cut off at zero), "
-    "stripes (plans along the longest of several attributes, against the best of known error), numbers (means, medians "
-    "and quartiles by groups: error, error told beforehand, and how often bounds hold) or scale (time and memory "
-    "against rows, cells, attributes, queries and workers)."
+    "stripes (plans along the longest of several attributes, against the best of known error), numbers (means, "
+    "medians and quartiles by groups: error, error told beforehand, and how often bounds hold) or scale (time and "
+    "memory against rows, cells, attributes, queries and workers)."
 )
 
 
@@ -64,11 +64,9 @@ def command(
         list[str] | None, typer.Option("--plan", help="plans, scarce: only this one; can be repeated.")
     ] = None,
     trials: Trials = 10,
-    rows: Annotated[int, typer.Option(min=10**6, max=10**10, help="scale: up to so many rows, from a million.")] = 10
-    ** 7,
-    cells: Annotated[int, typer.Option(min=1 << 10, max=1 << 24, help="scale: up to so many cells, from 1,024.")] = 1
-    << 18,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="scale: up to so many workers, from one.")] = 2,
+    rows: Annotated[int, typer.Option(min=10**6, max=10**10, help="scale: up to so many rows.")] = 10_000_000,
+    cells: Annotated[int, typer.Option(min=1 << 10, max=1 << 24, help="scale: up to so many cells.")] = 262_144,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="scale: up to so many workers.")] = 2,
     plots: Annotated[Path | None, typer.Option(metavar="FOLDER", help="scale: write pictures into it, as SVG.")] = None,
     as_json: FiguresAsJson = False,
     quiet: NoBar = False,
