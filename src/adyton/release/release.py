@@ -50,11 +50,11 @@ class Release(CellRelease):
     Made by :meth:`adyton.Session.release`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
 
     >>> import pandas, adyton as ad
-    >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 500})
+    >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 5000})
     >>> session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
     >>> release = session.release(ad.Ranges("age"), epsilon="0.5", algorithm="hb")
-    >>> release.answer([(50, 59), (65, None)]).round(-2).tolist()
-    [1000.0, 500.0]
+    >>> release.answer([(50, 59), (65, None)]).round(-3).tolist()
+    [10000.0, 5000.0]
     """
 
     schema: Schema
