@@ -13,7 +13,7 @@ from adyton.kernel.tables.packs import Column, packed
 from adyton.kernel.tables.passing_rows import KEYS_IN_CACHE, MOST_KEYS, counted_in_passing
 from adyton.schema import RowTree, Schema
 
-_FEW_PACKS = 8
+_FEW_PACKS = 3
 """So many are counted by group-bys; loading the compiled loop would take longer."""
 
 

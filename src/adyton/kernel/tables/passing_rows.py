@@ -1,8 +1,8 @@
 """Many packs of columns counted as the rows pass by: the engine codes the rows, a compiled loop counts them.
 
 Claim.  The counts are those of a group-by over the key of each pack.
-Proof.  Every row comes once, with one number for each column; a number beyond the last is taken as the last, which is
-what a group-by never sees, because the engine's expressions give none. A row adds 1 to one key of each pack.  ∎
+Proof.  Every row comes once, with one number for each column; none, or a number beyond the last, is taken as the last,
+which is what a group-by never sees, because the engine's expressions give none. A row adds 1 to a key of each pack.  ∎
 
 What is held at a time is a batch of rows and the counts: memory does not grow with the rows.
 """
@@ -39,14 +39,17 @@ def counted_in_passing(
 ) -> list[Integers]:
     """For each pack the number of rows with each key, in one pass over an Ibis table."""
     names = list(dict.fromkeys(name for pack in packs for name in pack.names))
-    codes = rows.select(
-        **{name: engine.small(rows[name], _LARGEST).fill_null(columns[name].keys - 1) for name in names}
-    )
-    batches = engine.batches(codes, _ROWS_AT_A_TIME)
-    tally = _Tally([columns[name].keys for name in names], [[names.index(name) for name in one.names] for one in packs])
-    for batch in batches:
-        tally.add(batch.num_rows, (column.to_numpy(zero_copy_only=False) for column in batch.columns))
+    codes = rows.select(**{name: engine.small(rows[name], _LARGEST) for name in names})
+    keys = [columns[name].keys for name in names]
+    tally = _Tally(keys, [[names.index(name) for name in one.names] for one in packs])
+    for batch in engine.batches(codes, _ROWS_AT_A_TIME):
+        tally.add(batch.num_rows, [_numbers(*one) for one in zip(batch.columns, keys, strict=True)])
     return tally.counts()
+
+
+def _numbers(column: Any, keys: int) -> npt.NDArray[Any]:
+    """A column of Arrow's; what is none is taken as the last number. (Asked of the engine, that would take longer.)"""
+    return np.from_dlpack(column.fill_null(keys - 1) if column.null_count else column)
 
 
 class _Tally:
