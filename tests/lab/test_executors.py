@@ -123,6 +123,7 @@ def test_a_run_that_is_left_early_leaves_no_process():
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.full
 def test_a_cluster_that_cannot_be_reached_is_told(monkeypatch):
     from adyton.lab import cluster
 
