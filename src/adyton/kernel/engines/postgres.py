@@ -20,7 +20,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.own import sql_text
-from adyton.kernel.engines.written import FAR, LONGEST, MODERATE, PLAIN, is_number, is_special, special
+from adyton.kernel.engines.written import FAR, MODERATE, PLAIN, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
 _LARGEST, _SMALLEST = "1.7976931348623157e308", "2.4703282292062329e-324"
@@ -117,14 +117,13 @@ class Postgres(Engine):
             (decimal.abs() < ibis.literal(5e-324), 0.0),
             else_=decimal.cast("float64"),
         )
-        far = fits & (clean.length() <= LONGEST)
         zero = clean.re_search(FAR) | ~clean.re_search("^[^eE]*[1-9]")
         infinite = ibis.ifelse(clean.startswith("-"), -float("inf"), float("inf"))
         return ibis.cases(
             (short, digits),
             (moderate, double),
-            (is_special(text), special(text)),
-            (far, ibis.ifelse(zero, 0.0, infinite)),
+            (is_special(text, self.text_end), special(text)),
+            (fits, ibis.ifelse(zero, 0.0, infinite)),
             else_=ibis.null("float64"),
         )
 

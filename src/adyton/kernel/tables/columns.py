@@ -75,11 +75,10 @@ def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> No
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
     plain = number or kind.is_boolean()
     reading = attribute.reading
-    written = reading.textual or reading.numeric or getattr(attribute, "spellings", False)
-    if not engine.calls and (written or (isinstance(attribute, Times) and attribute.format is not None)):
+    if not engine.calls and isinstance(attribute, Times) and attribute.format is not None:
         raise SchemaError(
-            f"the keys of the schema that say how {column.name!r} is written are for files, frames and DuckDB, not for "
-            f"{engine.title}. Clean the column there, or write the table to a Parquet file, and open that."
+            f"the format of {column.name!r} is for files, frames and DuckDB, not for {engine.title}. Convert the column "
+            "there, or write the table to a Parquet file, and open that."
         )
     if column.inferred:
         fits, need = plain or _is_single(kind), "a column of texts, numbers or dates"
@@ -141,7 +140,7 @@ def prepared(column: Any, attribute: Attribute, engine: Engine) -> Any:
         return as_text(column, attribute, engine)
     if kind.is_string():
         plain = not attribute.reading.numeric
-        return engine.number(column.strip()) if plain else read_number(column, attribute.reading)
+        return engine.number(column.strip()) if plain else read_number(column, attribute.reading, engine)
     return ibis.null("float64") if kind.is_boolean() else column
 
 

@@ -21,7 +21,7 @@ from adyton.schema.times import Date, Times
 
 _SHAPE = (
     "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?"
-    "( ?([Zz]|[+-][0-9]{2}(:?[0-5][0-9])?))?)?$"
+    "( ?([Zz]|[+-][0-9]{2}(:?[0-5][0-9])?))?)?"
 )
 _BEFORE_ZONE = "^.{10}([T ].{5}(:[0-9]{2}([.,][0-9]+)?)? ?)?"
 _LONGEST = 100
@@ -67,7 +67,7 @@ class _Step:
             hours = nothing if self.attribute.by != "hour of day" else _hour(column)
             return {self.name: nothing, f"{self.name} named": hours}
         text = column.strip()
-        fits = text.re_search(_SHAPE) & (text.length() <= _LONGEST)
+        fits = text.left(_LONGEST + 1).re_search(_SHAPE + self.engine.text_end) & (text.length() <= _LONGEST)
         return {self.name: ibis.ifelse(fits, text, _NONE), f"{self.name} named": _named(text, self.attribute)}
 
     def parted(self, table: Any) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine, engine_of
 from adyton.kernel.tables.columns import check_type
 from adyton.kernel.tables.engine_times import with_times
+from adyton.kernel.tables.engine_words import Words, with_words
 from adyton.kernel.tables.origins import reader_for
-from adyton.kernel.tables.read_values import read_values
+from adyton.kernel.tables.read_values import read_values, to_translate
 from adyton.kernel.tables.readers import wanted_columns
-from adyton.kernel.tables.translating import translation_of
+from adyton.kernel.tables.translating import Translation, translated, translation_of
 from adyton.kernel.tables.unit_column import RAW_UNIT, unit_column
 from adyton.schema import Schema
 from adyton.schema.times import Times
@@ -66,16 +67,22 @@ def opened_rows(
     table = reader.read(read)
     engine = engine_of(table)
     places = {name: f"c{schema.columns.index(schema.column_of(name))}" for name in schema.names}
-    moments = {} if engine.calls else {name: one for name, one in schema.attributes.items() if isinstance(one, Times)}
-    table = with_times(table, {f"m{name}": (places[name], one) for name, one in moments.items()}, engine)
+    table, given = _translated(table, schema, places, translations, engine)
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
+    moments = {} if engine.calls else {name: one for name, one in schema.attributes.items() if isinstance(one, Times)}
+    table = with_times(
+        table, {f"m{columns[name]}": (given.get(name, places[name]), one) for name, one in moments.items()}, engine
+    )
     values, texts, originals = {}, {}, {}
     for place, (name, attribute) in enumerate(schema.attributes.items()):
+        column = given.get(name, places[name])
+        column = table[column] if isinstance(column, str) else column
         if name in moments:
-            given = table[places[name]]
-            value, text = table[f"m{name}"], given if given.type().is_string() else None
+            value, text = table[f"m{columns[name]}"], column if column.type().is_string() else None
         else:
-            value, text = read_values(table[places[name]], attribute, translations[name], sources[name], engine)
+            value, text = read_values(
+                column, attribute, sources[name], engine, translated=translations[name] is not None
+            )
         values[columns[name]] = value
         if text is not None:
             texts[name], originals[f"t{place}"] = f"t{place}", text
@@ -95,3 +102,26 @@ def opened_rows(
         inferred=not reader.is_text and any(column.inferred for column in reader.columns),
         kept=names,
     )
+
+
+def _translated(
+    table: Any,
+    schema: Schema,
+    places: Mapping[str, str],
+    translations: Mapping[str, Translation | None],
+    engine: Engine,
+) -> tuple[Any, dict[str, Any]]:
+    """The table, and the translated texts of attributes that have some: columns, or the names of columns that it has.
+
+    They pass through a function of ours, or become columns of the table where the engine cannot call one.
+    """
+    words = {}
+    for name, translation in translations.items():
+        attribute = schema.attributes[name]
+        text = None if translation is None else to_translate(table[places[name]], attribute, engine)
+        if text is not None and translation is not None:
+            words[name] = Words(text, attribute, translation)
+    if engine.calls:
+        return table, {name: translated(one.text, one.translation) for name, one in words.items()}
+    given = {name: f"w{place}" for place, name in enumerate(words)}
+    return with_words(table, {given[name]: one for name, one in words.items()}, engine), given
