@@ -20,7 +20,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.own import sql_text
-from adyton.kernel.engines.written import FAR, MODERATE, PLAIN, is_number, is_special, special
+from adyton.kernel.engines.written import FAR, MODERATE, PLAIN, SHORT, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
 _LARGEST, _SMALLEST = "1.7976931348623157e308", "2.4703282292062329e-324"
@@ -107,7 +107,7 @@ class Postgres(Engine):
 
         fits = is_number(text)
         clean = text.replace("_", "").replace("+", "")
-        short = fits & clean.re_search(PLAIN)
+        short = fits & (text.length() <= SHORT) & clean.re_search(PLAIN)
         moderate = fits & clean.re_search(MODERATE)
         digits = ibis.ifelse(short, clean, "0").cast("float64")
         decimal = ibis.ifelse(moderate, clean, "0").cast("decimal")

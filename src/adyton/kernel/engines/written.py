@@ -7,11 +7,13 @@ from typing import Any
 _DIGITS = "[0-9]+(_[0-9]+)*"
 _NUMBER = f"^[+]?-?({_DIGITS}([.]({_DIGITS})?)?|[.]{_DIGITS})([eE][+-]?{_DIGITS})?$"
 _SPECIAL = "^[+]?-?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])"
-LONGEST = 1000
-"""Longer texts are no numbers where the engine must be guarded."""
-PLAIN = "^-?[0-9.]{1,250}$"
-"""Digits that no double is too small or too large for."""
-MODERATE = "^-?[0-9.]{1,250}([0-9.]{0,250}[0-9.]{0,250}[0-9.]{0,200})([eE]-?0*[0-9]{1,4})?$"
+LONGEST = 900
+"""Longer texts are no numbers where the engine must be guarded; shorter ones fit into a decimal, or are far from it."""
+PLAIN = "^-?[0-9.]+$"
+"""Digits alone."""
+SHORT = 250
+"""No double is too small or too large for so many digits."""
+MODERATE = "^-?[0-9.]+([eE]-?0*[0-9]{1,4})?$"
 """What fits into a decimal."""
 FAR = "[eE]-"
 """An exponent that makes it small."""

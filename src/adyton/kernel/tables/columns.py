@@ -15,7 +15,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.readers import Column
-from adyton.kernel.tables.written_numbers import read_number
+from adyton.kernel.tables.written_numbers import plainly
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier
 from adyton.schema.times import Times
 
@@ -140,7 +140,7 @@ def prepared(column: Any, attribute: Attribute, engine: Engine) -> Any:
         return as_text(column, attribute, engine)
     if kind.is_string():
         plain = not attribute.reading.numeric
-        return engine.number(column.strip()) if plain else read_number(column, attribute.reading, engine)
+        return engine.number(column.strip() if plain else plainly(column, attribute.reading, engine))
     return ibis.null("float64") if kind.is_boolean() else column
 
 

@@ -16,6 +16,7 @@ from adyton.kernel.tables.read_values import read_values, to_translate
 from adyton.kernel.tables.readers import wanted_columns
 from adyton.kernel.tables.translating import Translation, translated, translation_of
 from adyton.kernel.tables.unit_column import RAW_UNIT, unit_column
+from adyton.kernel.tables.written_numbers import plainly
 from adyton.schema import Schema
 from adyton.schema.times import Times
 
@@ -73,6 +74,7 @@ def opened_rows(
     table = with_times(
         table, {f"m{columns[name]}": (given.get(name, places[name]), one) for name, one in moments.items()}, engine
     )
+    table, numbers = _plain_numbers(table, schema, {**places, **given}, engine)
     values, texts, originals = {}, {}, {}
     for place, (name, attribute) in enumerate(schema.attributes.items()):
         column = given.get(name, places[name])
@@ -80,9 +82,9 @@ def opened_rows(
         if name in moments:
             value, text = table[f"m{columns[name]}"], column if column.type().is_string() else None
         else:
-            value, text = read_values(
-                column, attribute, sources[name], engine, translated=translations[name] is not None
-            )
+            number = table[numbers[name]] if name in numbers else None
+            told = translations[name] is not None
+            value, text = read_values(column, attribute, sources[name], engine, translated=told, number=number)
         values[columns[name]] = value
         if text is not None:
             texts[name], originals[f"t{place}"] = f"t{place}", text
@@ -125,3 +127,16 @@ def _translated(
         return table, {name: translated(one.text, one.translation) for name, one in words.items()}
     given = {name: f"w{place}" for place, name in enumerate(words)}
     return with_words(table, {given[name]: one for name, one in words.items()}, engine), given
+
+
+def _plain_numbers(
+    table: Any, schema: Schema, places: Mapping[str, Any], engine: Engine
+) -> tuple[Any, dict[str, str]]:
+    """The table with columns of plain numbers more, and their names: where an engine would write them out repeatedly."""
+    readings = {name: one.reading for name, one in schema.attributes.items() if one.reading.numeric}
+    if engine.calls or not readings:
+        return table, {}
+    texts = {name: table[places[name]] for name in readings if table[places[name]].type().is_string()}
+    made = {name: f"n{place}" for place, name in enumerate(texts)}
+    plain = {made[name]: plainly(text, readings[name], engine) for name, text in texts.items()}
+    return engine.fenced(table.mutate(**plain)), made

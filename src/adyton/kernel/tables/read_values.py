@@ -31,15 +31,18 @@ def to_translate(column: Any, attribute: Attribute, engine: Engine) -> Any | Non
 
 
 def read_values(
-    column: Any, attribute: Attribute, source: Column, engine: Engine, *, translated: bool
+    column: Any, attribute: Attribute, source: Column, engine: Engine, *, translated: bool, number: Any | None = None
 ) -> tuple[Any, Any | None]:
-    """The values in one of the few types that the kernel computes with; and the texts of numbers and times, if any."""
+    """The values in one of the few types that the kernel computes with; and the texts of numbers and times, if any.
+
+    *number* is a column with the text of a plain number for each text, where that was made before.
+    """
     text = column if column.type().is_string() and unread_as(attribute) is not None else None
     if isinstance(attribute, Duration):
         return read_durations(column, attribute, engine), text
     if isinstance(attribute, Times):
         return read_times(column, attribute, engine, written_by_us=bool(source.type.is_temporal())), text
-    value = prepared(column, attribute, engine)
+    value = prepared(column, attribute, engine) if number is None else engine.number(number)
     if not translated:
         return spelled(value, attribute) if source.inferred else value, text
     return _without(value, attribute, text)

@@ -12,14 +12,14 @@ import re
 from typing import Any
 
 from adyton.kernel.engines import Engine
+from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.written import LONGEST
 from adyton.kernel.tables.folding import spellings_of
 from adyton.schema import Reading
 
 _BLANKS = " \t\r\n\u00a0\u202f\u2009"
 _THOUSANDS = {" ": " \u00a0\u202f\u2009", "'": "'\u2019"}
 _MINUS = "\u2212"
-_LONGEST = 1000
-"""A longer text is no number."""
 LETTERS = "einfaty"
 """Small letters that plain numbers are written with, such as 1e5, infinity and nan."""
 
@@ -48,19 +48,18 @@ def pattern(reading: Reading, text_end: str = "$") -> str:
     return f"^(?:{amount}{bracketed}){text_end}"
 
 
-def read_number(column: Any, reading: Reading, engine: Engine) -> Any:
-    """The numbers of a column of texts; null where a text is none."""
+def plainly(column: Any, reading: Reading, engine: Engine) -> Any:
+    """The numbers of a column of texts, written as plain numbers; null where a text is none."""
     import ibis
 
-    short = column.left(_LONGEST + 1)
-    fits = short.re_search(engine.constant(pattern(reading, engine.text_end))) & (column.length() <= _LONGEST)
+    short = column.left(LONGEST + 1)
+    fits = short.re_search(engine.constant(pattern(reading, engine.text_end))) & (column.length() <= LONGEST)
     text = short.re_replace(engine.constant(_currency(reading)), "") if reading.currency else short
     apart = "" if reading.thousands is None else _THOUSANDS.get(reading.thousands, reading.thousands)
-    text = text.re_replace(engine.constant(f"[{_BLANKS}){apart}]"), "")
-    text = text.re_replace(f"[({_MINUS}]", "-")
-    if reading.decimal != ".":
-        text = text.replace(reading.decimal, ".")
-    return engine.number(ibis.ifelse(fits, text, ibis.null("string")))
+    left_out = "".join(dict.fromkeys(f"{_BLANKS}){apart}"))
+    exchange = engine_function("translate", ("string", "string", "string"), "string")
+    text = exchange(text, engine.constant(f"({_MINUS}{reading.decimal}{left_out}"), "--.")
+    return ibis.ifelse(fits, text, ibis.null("string"))
 
 
 def _currency(reading: Reading) -> str:
