@@ -75,11 +75,6 @@ def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> No
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
     plain = number or kind.is_boolean()
     reading = attribute.reading
-    if not engine.calls and isinstance(attribute, Times) and attribute.format is not None:
-        raise SchemaError(
-            f"the format of {column.name!r} is for files, frames and DuckDB, not for {engine.title}. Convert the column "
-            "there, or write the table to a Parquet file, and open that."
-        )
     if column.inferred:
         fits, need = plain or _is_single(kind), "a column of texts, numbers or dates"
     elif isinstance(attribute, Times):

@@ -16,7 +16,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine
-from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.tables.blanks import BLANKS, stripped
 from adyton.kernel.tables.columns import short_text
 from adyton.kernel.tables.folding import folding, spellings_of
 from adyton.kernel.tables.translating import NONE, Known, Translation
@@ -25,8 +25,6 @@ from adyton.messages import shorten
 from adyton.remembered import cached_property
 from adyton.schema import Attribute, Identifier
 
-BLANKS = "".join(chr(number) for number in range(0x3001) if chr(number).isspace())
-"""What Python strips."""
 _TRUTHS = ("true", "false")
 _OUTSIDE = "\2"
 """Stands for the text itself, where a look-up has a value that is no level."""
@@ -81,16 +79,13 @@ class _Path:
             for fold in folding(self._alphabet, self.engine):
                 yield lambda table, fold=fold: {one: fold(table[one]) for one in columns}
         if any(self._readings.values()):
-            yield lambda table: {f"{name}_bare": self._stripped(table[f"{name}_key"], BLANKS).lower()}
+            yield lambda table: {f"{name}_bare": stripped(table[f"{name}_key"], BLANKS, self.engine).lower()}
             yield lambda table: {f"{name}_number": self._number(table[f"{name}_bare"])}
 
     def _cut(self, text: Any, first: int | None) -> Any:
         trim = self.translation.reading.trim
-        text = text if trim is False else self._stripped(text, BLANKS if trim else " ")
+        text = text if trim is False else stripped(text, BLANKS if trim else " ", self.engine)
         return text if first is None else text.left(first)
-
-    def _stripped(self, text: Any, signs: str) -> Any:
-        return engine_function("btrim", ("string", "string"), "string")(text, self.engine.constant(signs))
 
     def _number(self, bare: Any) -> Any:
         """As Python reads a number, which has no gaps and one sign."""

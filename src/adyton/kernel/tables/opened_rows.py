@@ -9,6 +9,7 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine, engine_of
 from adyton.kernel.tables.columns import check_type
+from adyton.kernel.tables.engine_formats import check_formats, with_formats
 from adyton.kernel.tables.engine_times import with_times
 from adyton.kernel.tables.engine_words import Words, with_words
 from adyton.kernel.tables.origins import reader_for
@@ -59,6 +60,8 @@ def opened_rows(
     sources = {name: reader.columns[wanted[schema.columns.index(schema.column_of(name))]] for name in schema.names}
     for name, attribute in schema.attributes.items():
         check_type(sources[name], attribute, reader.engine)
+        if isinstance(attribute, Times) and not reader.engine.calls:
+            check_formats(attribute, sources[name].type, reader.engine)
     translations = {name: translation_of(attribute) for name, attribute in schema.attributes.items()}
     whose = None
     if units:
@@ -71,9 +74,10 @@ def opened_rows(
     table, given = _translated(table, schema, places, translations, engine)
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
     moments = {} if engine.calls else {name: one for name, one in schema.attributes.items() if isinstance(one, Times)}
-    table = with_times(
-        table, {f"m{columns[name]}": (given.get(name, places[name]), one) for name, one in moments.items()}, engine
-    )
+    clocks = {name: (given.get(name, places[name]), one) for name, one in moments.items()}
+    table, shown = with_formats(table, clocks, engine)
+    clocks = {f"m{columns[name]}": (shown.get(name, column), one) for name, (column, one) in clocks.items()}
+    table = with_times(table, clocks, engine)
     table, numbers = _plain_numbers(table, schema, {**places, **given}, engine)
     values, texts, originals = {}, {}, {}
     for place, (name, attribute) in enumerate(schema.attributes.items()):
