@@ -150,6 +150,9 @@ class Engine(ABC):
         """What *work* finds in bounded memory; None where it would take more."""
         return work()
 
+    def make_room(self) -> None:  # noqa: B027
+        """From now on queries hold rows together, those of each unit or of each group: memory then grows with them."""
+
     def stopping(self) -> Callable[[], None] | None:
         """What ends the query that this thread is about to run, from another thread."""
         return None
