@@ -40,6 +40,8 @@ class Engine(ABC):
     """Whether columns can pass through functions of ours inside its pass over the rows."""
     passes: ClassVar[bool] = False
     """Whether coded rows can be counted as they come from it, faster than it counts them."""
+    keys_together: ClassVar[int] = 1 << 16
+    """Columns are counted together while there are at most so many keys."""
     groups_first: ClassVar[bool] = False
     """Whether texts are counted before they are looked up."""
     few_levels: ClassVar[int] = 0
