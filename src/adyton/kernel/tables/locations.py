@@ -23,6 +23,8 @@ from adyton.messages import listing, shorten, suggestion
 
 _POSTGRES, _SPARK = ("postgresql://", "postgres://"), ("sc://",)
 _KINDS = "postgresql:// (PostgreSQL) and sc:// (Spark Connect)"
+_SECONDS = 15
+"""As long is waited for a server that does not answer."""
 _LIKE_ADDRESSES = re.compile(
     r"\b(host|hostaddr|server|dbname|database|user|user id|uid|password|passwd|pwd|token|service)\s*=|:[^/\\]*@"
     r"|^(postgres|postgresql|sc|spark|jdbc|odbc|mysql|mssql|oracle):",
@@ -121,9 +123,24 @@ def _spark(url: str, table: str) -> Reader:
     except ImportError:
         raise SchemaError("Spark needs its client: pip install 'adyton[spark]'.") from None
     session = quietly(lambda: SparkSession.builder.remote(url).create())
-    if session is None or quietly(lambda: session.version) is None:
+    if session is None or quietly(lambda: _answer(session)) is None:
         raise SchemaError("the Spark server cannot be reached, or does not let this user in. Check the address.")
     frame = session.table(table)
     if quietly(lambda: frame.schema) is None:
         raise SchemaError(f"there is no table {shorten(table)} that this user may read. Check its name.")
     return SparkReader(frame)
+
+
+def _answer(session: Any) -> str:
+    """What the server of a session answers, within some seconds; Spark itself would ask again for ten minutes."""
+    from grpc import channel_ready_future
+
+    quietly(lambda: _be_impatient(session))
+    channel_ready_future(session.client._channel).result(timeout=_SECONDS)
+    return str(session.version)
+
+
+def _be_impatient(session: Any) -> None:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=10_000)])
