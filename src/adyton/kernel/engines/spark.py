@@ -45,6 +45,7 @@ _TYPES = {
 """Ibis's types for what columns are read as; no other type can be read."""
 _SPARK = {"string": "string", "int64": "bigint", "float64": "double", "int32": "int"}
 _BYTES = "UTF8_BINARY"
+_ESCAPED = "spark.sql.parser.escapedStringLiterals"
 
 
 class Spark(Engine):
@@ -92,6 +93,12 @@ class Spark(Engine):
             columns.append(f"{column} as {own}")
             kinds[field.name] = kind
         return self.backend.sql(f"select {', '.join(columns)} from ({query}) as given", schema=ibis.schema(kinds))
+
+    def try_out(self, table: Any) -> bool:
+        """Asks for its columns, and for the one setting that changes what texts in queries mean."""
+        if self._session.conf.get(_ESCAPED, "false") == "true":
+            raise SchemaError(f"{_ESCAPED} is set, so that texts are not compared sign by sign. Set it to false.")
+        return quietly(lambda: self._session.sql(_plain_text(self.backend.compile(table))).schema) is not None
 
     def fenced(self, table: Any) -> Any:
         """As a text of its own; Spark itself does not compute twice what costs something."""
@@ -205,7 +212,7 @@ class Spark(Engine):
     def _asked(self, query: str) -> Any:
         import pyarrow
 
-        frame = self._session.sql(query)
+        frame = self._session.sql(_plain_text(query))
         names = list(frame.columns)
         if hasattr(frame, "toArrow"):
             found = frame.toArrow()
@@ -224,6 +231,11 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logger.disabled = disabled
+
+
+def _plain_text(query: str) -> str:
+    """In the text of a query Spark puts the values of variables in place of ${their names}: not here."""
+    return query.replace("${", "\\u0024{")
 
 
 def read_as(kind: Any) -> str | None:

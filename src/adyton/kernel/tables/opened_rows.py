@@ -18,6 +18,11 @@ from adyton.kernel.tables.unit_column import RAW_UNIT, unit_column
 from adyton.schema import Schema
 from adyton.schema.times import Times
 
+_UNREADABLE = (
+    "the columns of the schema cannot be read. Check that this user may read all of them, that the table still exists, "
+    "and that no two of its columns have names that differ in capitals alone."
+)
+
 
 @dataclass(frozen=True)
 class OpenedRows:
@@ -65,15 +70,19 @@ def opened_rows(
     read = [*read, whose] if whose is not None else read
     table = reader.read(read)
     engine = engine_of(table)
+    if not engine.try_out(table):
+        raise SchemaError(_UNREADABLE)
     places = {name: f"c{schema.columns.index(schema.column_of(name))}" for name in schema.names}
     moments = {} if engine.calls else {name: one for name, one in schema.attributes.items() if isinstance(one, Times)}
-    table = with_times(table, {f"m{name}": (places[name], one) for name, one in moments.items()}, engine)
+    table = with_times(
+        table, {f"m{schema.names.index(name)}": (places[name], one) for name, one in moments.items()}, engine
+    )
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
     values, texts, originals = {}, {}, {}
     for place, (name, attribute) in enumerate(schema.attributes.items()):
         if name in moments:
             given = table[places[name]]
-            value, text = table[f"m{name}"], given if given.type().is_string() else None
+            value, text = table[f"m{place}"], given if given.type().is_string() else None
         else:
             value, text = read_values(table[places[name]], attribute, translations[name], sources[name], engine)
         values[columns[name]] = value
