@@ -10,7 +10,7 @@ constant or an aggregate, which alone it would look at before.  ∎
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class Postgres(Engine):
         if problem:
             raise SchemaError(f"{name!r} {problem}. Store what it shows with create table … as select, and open that.")
 
-    def plain(self, table: Any) -> Any:
+    def plain(self, table: Any, exact: Collection[str] = ()) -> Any:
         """Texts by their bytes, decimals as doubles."""
         import ibis
 
@@ -67,6 +67,8 @@ class Postgres(Engine):
             kinds[name] = kind
             if kind.is_string() or kind.is_uuid():
                 column, kinds[name] = _text(f"{column}::text"), "string"
+            elif kind.is_decimal() and name in exact:
+                column = f"nullif({column}::numeric, 'NaN')"
             elif kind.is_decimal():
                 column, kinds[name] = _double(f"{column}::numeric"), "float64"
             elif kind.is_floating():
@@ -118,12 +120,26 @@ class Postgres(Engine):
             else_=ibis.null("float64"),
         )
 
+    def bits(self, number: Any) -> Any:
+        """As the server would send them."""
+        sent = engine_function("float8send", "float64", "binary")(number)
+        digits = engine_function("encode", ("binary", "string"), "string")(sent, "hex")
+        return engine_function("ltrim", ("string", "string"), "string")(digits, "0").upper()
+
+    def decimal_text(self, decimal: Any) -> Any:
+        """Each value has as many as it was given."""
+        return engine_function("trim_scale", decimal.type(), decimal.type())(decimal).cast("string")
+
     def bin_of(self, value: Any, edges: Sequence[float]) -> Any:
         """By the server's binary search."""
         import ibis
 
         search = engine_function("width_bucket", ("float64", "array<float64>"), "int32")
         return search(value, ibis.literal(list(edges), "array<float64>").cast("array<float64>"))
+
+    def passed(self, value: Any, places: Sequence[int]) -> Any:
+        """By the same search."""
+        return self.bin_of(value.cast("float64"), places)
 
     def seconds(self, column: Any) -> Any:
         """Infinite times have infinite seconds; days beyond the calendar would have none, and are clamped before."""

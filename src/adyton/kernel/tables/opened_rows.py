@@ -15,7 +15,7 @@ from adyton.kernel.tables.read_values import read_values
 from adyton.kernel.tables.readers import wanted_columns
 from adyton.kernel.tables.translating import translation_of
 from adyton.kernel.tables.unit_column import RAW_UNIT, unit_column
-from adyton.schema import Schema
+from adyton.schema import Identifier, Schema
 from adyton.schema.times import Times
 
 _UNREADABLE = (
@@ -68,7 +68,9 @@ def opened_rows(
         schema, whose = unit_column(reader, schema, unit)
     read = [*wanted, *(index for index in range(len(reader.columns)) if index not in wanted)] if keep else wanted
     read = [*read, whose] if whose is not None else read
-    table = reader.read(read)
+    owned = () if whose is None else (whose,)
+    names = [name for name, attribute in schema.attributes.items() if isinstance(attribute, Identifier)]
+    table = reader.read(read, {*(sources[name].name for name in names), *(reader.columns[one].name for one in owned)})
     engine = engine_of(table)
     if not engine.try_out(table):
         raise SchemaError(_UNREADABLE)
