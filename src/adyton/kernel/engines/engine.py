@@ -46,6 +46,8 @@ class Engine(ABC):
     """Whether texts are counted before they are looked up."""
     few_levels: ClassVar[int] = 0
     """So many levels are compared one by one; more of them are joined."""
+    text_end: ClassVar[str] = "$"
+    """The end of a text, and nothing else, in a regular expression."""
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
@@ -69,6 +71,12 @@ class Engine(ABC):
         return table
 
     # ---- values -----------------------------------------------------------------------------------------------------
+
+    def constant(self, text: str) -> Any:
+        """A public text, sign by sign, whatever it holds."""
+        import ibis
+
+        return ibis.literal(text)
 
     @abstractmethod
     def number(self, text: Any) -> Any:

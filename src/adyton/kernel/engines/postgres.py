@@ -22,7 +22,7 @@ from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.own import sql_text
 from adyton.kernel.engines.postgres_connection import SETTINGS, connected
 from adyton.kernel.engines.postgres_tables import identifier, problem_of, quoted, sameness, still, told
-from adyton.kernel.engines.written import FAR, LONGEST, MODERATE, PLAIN, is_number, is_special, special
+from adyton.kernel.engines.written import FAR, MODERATE, PLAIN, SHORT, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
 _LARGEST, _SMALLEST = "1.7976931348623157e308", "2.4703282292062329e-324"
@@ -99,7 +99,7 @@ class Postgres(Engine):
 
         fits = is_number(text)
         clean = text.replace("_", "").replace("+", "")
-        short = fits & clean.re_search(PLAIN)
+        short = fits & (text.length() <= SHORT) & clean.re_search(PLAIN)
         moderate = fits & clean.re_search(MODERATE)
         digits = ibis.ifelse(short, clean, "0").cast("float64")
         decimal = ibis.ifelse(moderate, clean, "0").cast("decimal")
@@ -109,14 +109,13 @@ class Postgres(Engine):
             (decimal.abs() < ibis.literal(5e-324), 0.0),
             else_=decimal.cast("float64"),
         )
-        far = fits & (clean.length() <= LONGEST)
         zero = clean.re_search(FAR) | ~clean.re_search("^[^eE]*[1-9]")
         infinite = ibis.ifelse(clean.startswith("-"), -float("inf"), float("inf"))
         return ibis.cases(
             (short, digits),
             (moderate, double),
-            (is_special(text), special(text)),
-            (far, ibis.ifelse(zero, 0.0, infinite)),
+            (is_special(text, self.text_end), special(text)),
+            (fits, ibis.ifelse(zero, 0.0, infinite)),
             else_=ibis.null("float64"),
         )
 

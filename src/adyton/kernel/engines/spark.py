@@ -21,7 +21,7 @@ from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.spark_plans import check_frame, is_remote
 from adyton.kernel.engines.spark_traces import named, quiet
-from adyton.kernel.engines.written import is_number, is_special, special
+from adyton.kernel.engines.written import TEXT_END, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
 _TYPES = {
@@ -54,6 +54,7 @@ class Spark(Engine):
     title = "Spark"
     groups_first = True
     few_levels = 4
+    text_end = TEXT_END
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -111,12 +112,17 @@ class Spark(Engine):
         name = self._steps.add(self.backend.compile(table))
         return self.backend.sql(f"select * from {name}", schema=table.schema())
 
+    def constant(self, text: str) -> Any:
+        """In hexadecimal digits: settings decide what a backslash or a dollar in a query's text means."""
+        raw = engine_function("`unhex`", "string", "binary")(text.encode().hex())
+        return engine_function("`decode`", ("binary", "string"), "string")(raw, "UTF-8")
+
     def number(self, text: Any) -> Any:
         """By Spark's own conversion, of what has the shape of a number."""
         import ibis
 
         clean = ibis.ifelse(is_number(text), text.replace("_", "").replace("+", ""), ibis.null("string"))
-        return ibis.ifelse(is_special(text), special(text), clean.try_cast("float64"))
+        return ibis.ifelse(is_special(text, self.text_end), special(text), clean.try_cast("float64"))
 
     def fraction_text(self, number: Any) -> Any:
         """From Java's way of writing doubles to the usual one: 12345678.9 and 1e-05, not 1.23456789E7 and 1.0E-5."""
