@@ -100,7 +100,7 @@ class _Step:
 
     def on_clock(self, table: Any) -> dict[str, Any]:
         """What the attribute's clock shows."""
-        shown = _on_clock(table[self.name], table[f"{self.name} universal"], self.attribute)
+        shown = _on_clock(table[self.name], table[f"{self.name} universal"], self.attribute, self.engine)
         return {self.name: shown} | self._named(table)
 
     def finished(self, table: Any) -> dict[str, Any]:
@@ -173,17 +173,13 @@ def _within(seconds: Any) -> Any:
     return ibis.ifelse(seconds.between(EARLIEST, LATEST), seconds, ibis.null("int64"))
 
 
-def _on_clock(seconds: Any, universal: Any, attribute: Times) -> Any:
-    """What the clock of the attribute's zone shows."""
+def _on_clock(seconds: Any, universal: Any, attribute: Times, engine: Engine) -> Any:
+    """What the clock of the attribute's zone shows: by comparisons within the span, and else by a search."""
     import ibis
 
     if attribute.zone == "UTC":
         return seconds
     moments, offsets = clock_changes(attribute.zone)
-    if not attribute.is_part:  # what lies outside is outside on every clock
-        first, last = attribute.span
-        start, end = np.searchsorted(moments, [first - 2 * DAY, last + 2 * DAY])
-        moments, offsets = moments[start:end], offsets[start : end + 1]
 
     def ahead(start: int, end: int) -> Any:
         if start == end:
@@ -191,7 +187,12 @@ def _on_clock(seconds: Any, universal: Any, attribute: Times) -> Any:
         middle = (start + end) // 2
         return ibis.ifelse(seconds < int(moments[middle]), ahead(start, middle), ahead(middle + 1, end))
 
-    return _within(ibis.ifelse(universal, seconds + ahead(0, len(moments)), seconds))
+    found = ahead(0, len(moments))
+    if not attribute.is_part:
+        near = attribute.span[0] - DAY, attribute.span[1] + DAY
+        far = ibis.literal(offsets.tolist(), "array<int64>")[engine.passed(seconds, moments.tolist())]
+        found = ibis.ifelse(seconds.between(*near), ahead(*map(int, np.searchsorted(moments, near))), far)
+    return _within(ibis.ifelse(universal, seconds + found, seconds))
 
 
 def _finished(seconds: Any, named: Any, attribute: Times) -> Any:

@@ -18,8 +18,13 @@ from adyton.kernel.tables.readers import wanted_columns
 from adyton.kernel.tables.translating import Translation, translated, translation_of
 from adyton.kernel.tables.unit_column import RAW_UNIT, unit_column
 from adyton.kernel.tables.written_numbers import plainly
-from adyton.schema import Schema
+from adyton.schema import Identifier, Schema
 from adyton.schema.times import Times
+
+_UNREADABLE = (
+    "the columns of the schema cannot be read. Check that this user may read all of them, that the table still exists, "
+    "and that no two of its columns have names that differ in capitals alone."
+)
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,12 @@ def opened_rows(
         schema, whose = unit_column(reader, schema, unit)
     read = [*wanted, *(index for index in range(len(reader.columns)) if index not in wanted)] if keep else wanted
     read = [*read, whose] if whose is not None else read
-    table = reader.read(read)
+    exact = {sources[name].name for name, one in schema.attributes.items() if isinstance(one, Identifier)}
+    exact |= set() if whose is None else {reader.columns[whose].name}
+    table = reader.read(read, exact)
     engine = engine_of(table)
+    if not engine.try_out(table):
+        raise SchemaError(_UNREADABLE)
     places = {name: f"c{schema.columns.index(schema.column_of(name))}" for name in schema.names}
     table, given = _translated(table, schema, places, translations, engine)
     columns = {name: f"c{place}" for place, name in enumerate(schema.names)}
