@@ -49,13 +49,30 @@ class DuckDb(Engine):
         """By the engine's own conversion."""
         return text.try_cast("boolean")
 
-    def number_text(self, number: Any) -> Any:
+    def digits_or(self, number: Any, otherwise: Any) -> Any:
         """By way of the whole number, where there is one."""
         import ibis
 
         whole = number.try_cast("int64")
         is_whole = (whole.cast("float64") == number) & number.between(-_EXACT, _EXACT)
-        return ibis.cases((is_whole, whole.cast("string")), (number.notnull() & ~number.isnan(), number.cast("string")))
+        infinite = (number == float("inf"), "inf"), (number == -float("inf"), "-inf")
+        known = number.notnull() & ~number.isnan()
+        return ibis.cases((is_whole, whole.cast("string")), *infinite, (known, otherwise))
+
+    def bits(self, number: Any) -> Any:
+        """By way of its strings of bits, to which only a function converts that takes the type from an example."""
+        import ibis
+
+        string = engine_function("bitstring", ("string", "int32"), "string")("0", 1)
+        bits = engine_function("cast_to_type", ("float64", "string"), "string")(number, string)
+        whole = engine_function("cast_to_type", ("string", "int64"), "int64")(bits, ibis.literal(1 << 62))
+        return engine_function("hex", "int64", "string")(whole)
+
+    def decimal_text(self, decimal: Any) -> Any:
+        """It writes as many as the type has."""
+        text = decimal.cast("string")
+        trim = engine_function("rtrim", ("string", "string"), "string")
+        return trim(trim(text, "0"), ".") if decimal.type().scale else text
 
     def same_bytes(self, column: Any) -> Any:
         """Under a collation, texts that differ can be equal."""
