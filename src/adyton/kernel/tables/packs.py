@@ -62,9 +62,11 @@ def packed(
     first, then every second, third, … of them, as long as that takes next to no time, and the fewest packs are taken.
     """
     sizes = {name: column.keys for name, column in columns.items()}
-    wanted = sorted({frozenset(group): None for group in groups}, key=lambda group: (-_keys(sizes, group), sorted(group)))
+    wanted = sorted(
+        {frozenset(group): None for group in groups}, key=lambda group: (-_keys(sizes, group), sorted(group))
+    )
     steps = [step for step in range(1, len(wanted) + 1) if math.gcd(step, len(wanted)) == 1]
-    orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[:_tries(wanted)]]
+    orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[: _tries(wanted)]]
     packs = min((_one_by_one(sizes, order, together) for order in orders), key=len, default=[])
     where = [next(number for number, pack in enumerate(packs) if pack >= set(group)) for group in groups]
     return [_pack(columns, [name for name in columns if name in pack]) for pack in packs], where
@@ -80,7 +82,9 @@ def _one_by_one(sizes: Mapping[str, int], groups: Sequence[Set[str]], together: 
     for group in groups:
         growth = {number: _keys(sizes, group - pack) for number, pack in enumerate(packs)}
         room = [
-            number for number, pack in enumerate(packs) if growth[number] == 1 or growth[number] * _keys(sizes, pack) <= together
+            number
+            for number, pack in enumerate(packs)
+            if growth[number] == 1 or growth[number] * _keys(sizes, pack) <= together
         ]
         number = min(room, key=growth.__getitem__, default=len(packs))
         packs[number : number + 1] = [packs[number] | group if room else group]
