@@ -7,6 +7,8 @@ import pyarrow as pa
 import pytest
 
 from adyton.kernel.tables import many_tables, passing_rows
+from adyton.kernel.tables.packs import Column, packed
+from adyton.kernel.tables.passing_rows import packed_for_passing
 from adyton.kernel.tables.private_table import open_table
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 
@@ -18,6 +20,8 @@ SCHEMA = Schema(
         "size": Numeric(0, 1, 40),
         "cost": Numeric(0, 10, 300, nulls="level"),
         "flag": Boolean(),
+        "floor": Integer(-3, 6),
+        "rooms": Integer(0, 8),
     }
 )
 GROUPS = [*itertools.combinations(SCHEMA.names, 2), ("age",), ("flag", "kind", "town")]
@@ -27,7 +31,8 @@ GROUPS = [*itertools.combinations(SCHEMA.names, 2), ("age",), ("flag", "kind", "
 def rows() -> pa.Table:
     random = np.random.default_rng(5)
     rows = 3000
-    gone = random.random((6, rows)) < 0.1
+    gone = random.random((8, rows)) < 0.1
+    extreme = np.array([-(2**63), 2**63 - 1, -(2**31), 2**31, 2**16, -1, 9])
     return pa.table(
         {
             "town": pa.array(random.choice(["a", "b", "c", "d"], rows), mask=gone[0]),
@@ -36,6 +41,8 @@ def rows() -> pa.Table:
             "size": pa.array(random.choice([np.nan, np.inf, -1.0, 1e300, 0.5, 0.25, 1.0], rows), mask=gone[3]),
             "cost": pa.array(random.uniform(-1, 11, rows), mask=gone[4]),
             "flag": pa.array(random.random(rows) < 0.3, mask=gone[5]),
+            "floor": pa.array(random.choice([*extreme, *range(-4, 8)], rows), mask=gone[6]),
+            "rooms": pa.array(random.choice([*extreme, *range(9)], rows), mask=gone[7]),
         }
     )
 
@@ -54,6 +61,17 @@ def test_same_counts_as_group_bys(rows: pa.Table, tree: RowTree | None, monkeypa
         np.testing.assert_array_equal(one, other)
     for group, own in zip(GROUPS, table._tables(GROUPS), strict=True):
         np.testing.assert_array_equal(own, table.select(group).vectorize())
+
+
+def test_few_packs_have_all_pairs() -> None:
+    columns = {f"x{place}": Column(10, 11) for place in range(8)}
+    groups = list(itertools.combinations(columns, 2))
+    for together, number in [(11**4, 6), (11**3, 11), (11**2, 28), (5, 28)]:
+        packs, where = packed(columns, groups, together)
+        assert len(packs) == number
+        assert all({*group} <= {*packs[one].names} for group, one in zip(groups, where, strict=True))
+    assert packed(columns, []) == ([], [])
+    assert packed_for_passing({"x": Column(1 << 16, (1 << 16) + 1)}, [["x"]]) is None
 
 
 def test_a_number_beyond_the_last_is_counted_as_the_last() -> None:

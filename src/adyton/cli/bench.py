@@ -47,7 +47,7 @@ _HELP = (
     "learning (from a million rows, against the bare group-bys), pairs (tables of many attributes, against "
     "independent noise cut off at zero), stripes (plans along the longest of several attributes, against the best of "
     "known error), numbers (means, medians and quartiles by groups: error, error told beforehand, and how often "
-    "bounds hold) or scale (time and memory against rows, cells, attributes, queries and workers)."
+    "bounds hold) or scale (time and memory against rows, pair tables, cells, attributes, queries and workers)."
 )
 
 

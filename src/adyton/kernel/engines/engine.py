@@ -227,8 +227,8 @@ class Steps:
         return f"with {steps} select * from ({query}) as whole_query" if needed else query
 
 
-def sets_of(names: Sequence[str], query: str, quote: str = '"') -> str:
+def sets_of(names: Sequence[str], query: str) -> str:
     """A query for the counts of every column by itself: in each line of the result all columns but one are null."""
-    quoted = [f"{quote}{name}{quote}" for name in names]
+    quoted = [f'"{name}"' for name in names]
     groups = quoted[0] if len(quoted) == 1 else f"grouping sets ({', '.join(f'({name})' for name in quoted)})"
     return f"select {', '.join(quoted)}, count(*) from ({query}) as counted_rows group by {groups}"

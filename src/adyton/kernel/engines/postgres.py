@@ -173,6 +173,7 @@ class Postgres(Engine):
     def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
         """By grouping sets, of which Ibis has none."""
         hashed = (_HASHED,) if len(sizes) > 1 and sum(sizes) <= _FEW_KEYS else ()
+        rows = self.fenced(rows) if len(sizes) > 1 else rows  # else it computes every key anew for every set
         names, found = self._rows(sets_of(rows.columns, self.backend.compile(rows)), *hashed)
         *columns, counts = _columns(names, found)
         lines = [[place for place, value in enumerate(column) if value is not None] for column in columns]

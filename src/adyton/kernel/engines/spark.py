@@ -17,7 +17,7 @@ import numpy as np
 
 from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
+from adyton.kernel.engines.engine import Counted, Engine, Steps
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.java_doubles import exact_bits, usual_text
 from adyton.kernel.engines.spark_plans import check_frame, is_remote
@@ -184,12 +184,19 @@ class Spark(Engine):
         return {name: found.column(name).to_numpy() for name in found.column_names}
 
     def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
-        """By grouping sets, of which Ibis has none."""
-        *columns, counts = self._arrow(sets_of(rows.columns, self.backend.compile(rows), "`")).columns
-        lines = [np.asarray(column.is_valid()) for column in columns]
+        """By one group-by: every row has one key for each column, and the keys of a column follow those of the last.
+
+        Grouping sets would group by all columns together, which takes more than twice the time.
+        """
+        starts = np.cumsum([0, *sizes])
+        keys = [f"cast(`{name}` as bigint) + {start}" for name, start in zip(rows.columns, starts[:-1], strict=True)]
+        key = f"explode(array({', '.join(keys)}))" if len(keys) > 1 else f"`{rows.columns[0]}`"
+        query = f"select {key} as counted_key from ({self.backend.compile(rows)}) as coded_rows"
+        found = self._arrow(f"select counted_key, count(*) from ({query}) as counted_rows group by counted_key")
+        values, counts = (column.to_numpy().astype(np.int64) for column in found.columns)
+        column_of = np.searchsorted(starts, values, side="right") - 1
         return [
-            (column.drop_null().to_numpy().astype(np.int64), counts.to_numpy()[here])
-            for column, here in zip(columns, lines, strict=True)
+            (values[column_of == place] - start, counts[column_of == place]) for place, start in enumerate(starts[:-1])
         ]
 
     def batches(self, rows: Any, rows_at_a_time: int) -> Iterator[Any]:

@@ -71,10 +71,11 @@ def plain_code(column: Any, attribute: CelledAttribute, engine: Engine) -> Any |
         return None
     if isinstance(attribute, Boolean):
         return value_of(column, attribute, engine).cast("int32")
-    whole = isinstance(attribute, Integer) and column.type().is_integer() and attribute.step == 1
-    if not (whole and engine.tries) or max(abs(attribute.min), abs(attribute.max)) >= _INT32:
+    if not isinstance(attribute, Integer) or attribute.step > 1 or not column.type().is_integer() or not engine.tries:
         return None
-    return _shifted(column.try_cast("int32").cast("int64"), attribute.min) if attribute.min else column
+    if max(abs(attribute.min), abs(attribute.max)) >= _INT32:
+        return None
+    return column.try_cast("int32").cast("int64") - attribute.min if attribute.min else column
 
 
 def _boolean(value: Any, attribute: CelledAttribute) -> CellCode:

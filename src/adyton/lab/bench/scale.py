@@ -1,4 +1,4 @@
-"""What grows how: time and memory against rows, cells, attributes, queries and workers.
+"""What grows how: time and memory against rows, rows of pair tables, cells, attributes, queries and workers.
 
 Every point is measured in a process of its own, so that its memory is its own. Rows are made up inside the engine while
 it counts them.
@@ -20,6 +20,7 @@ ROWS, CELLS, WORKERS = 10**7, 1 << 18, 2
 """Where the growth is followed to if nothing else is said: a minute or two."""
 MOST_ROWS, MOST_CELLS, MOST_WORKERS = 10**10, 1 << 24, 64
 _FIRST_ROWS, _FIRST_CELLS, _FITTED_CELLS = 10**6, 1 << 10, 1 << 12
+_MOST_PAIRED_ROWS = 10**8
 _ATTRIBUTES = (2, 4, 8)
 _QUERIES = (10**3, 10**4, 10**5)
 _PROBE = "import sys; from adyton.lab.bench.scale_probe import probe; probe(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
@@ -30,7 +31,7 @@ class Growth:
     """One point: what takes how long at which size."""
 
     grows: str
-    """rows, cells, attributes, queries or workers."""
+    """rows, pairs (rows of which all pair tables are counted), cells, attributes, queries or workers."""
     algorithm: str
     size: int
     seconds: float
@@ -38,7 +39,7 @@ class Growth:
     megabytes: float
     """The most memory beyond what the process had before; of workers, that of the one who hands out the work."""
     times_the_query: float | None = None
-    """Of rows: processor time over that of the bare group-by, in the same process."""
+    """Of rows and pairs: processor time over that of the bare group-by, in the same process."""
     exponent: float | None = None
     """b where processor time grows as size^b, fitted to this point and those before it; of cells from 4,096 on."""
 
@@ -50,6 +51,7 @@ def points(rows: int = ROWS, cells: int = CELLS, workers: int = WORKERS) -> list
     [1024, 4096]
     """
     found = [("rows", "identity", size) for size in _by(10, _FIRST_ROWS, rows)]
+    found += [("pairs", "all-pairs", size) for size in _by(10, _FIRST_ROWS, min(rows, _MOST_PAIRED_ROWS))]
     found += [("cells", name, size) for name in PLANS for size in _by(4, _FIRST_CELLS, cells)]
     found += [("attributes", "all-pairs", size) for size in _ATTRIBUTES]
     found += [("queries", "hb", size) for size in _QUERIES]

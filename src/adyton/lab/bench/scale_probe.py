@@ -14,19 +14,21 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from adyton.arrays import Integers
 from adyton.lab.bench.vectorize import peak_memory
+from adyton.schema import Schema
 
 LEVELS = 100_000
 """The cells that rows fall into."""
 SIDES = (1024, 2048, 4096)
 """The cells of the vectors that workers run experiments on."""
 _SIDE = 32
+_PAIRED_ATTRIBUTES, _LEVELS = 8, 10
 _ROWS = "select cast((i * 7919 + i % 8191 * 31) % {levels} as integer) as value from range({rows}) made(i)"
-_PAIRED = "select {columns} from range({rows}) made(i)"
 _MAKE = """
 import sys, duckdb
 with duckdb.connect(sys.argv[1]) as connection:
@@ -54,16 +56,33 @@ def probe(what: str, name: str, size: int) -> None:
 
 def _rows(name: str, rows: int) -> Callable[[], dict[str, float]]:
     """A histogram of rows that the engine made up, beside the same question in plain SQL."""
-    import duckdb
-
     import adyton as ad
 
     schema = ad.Schema({"value": ad.Integer(0, LEVELS - 1)})
     many, few = (_stored(_ROWS.format(levels=LEVELS, rows=number)) for number in (rows, 10))
+    return _beside(many, few, schema, ad.Histogram("value"), name, "value")
+
+
+def _pairs(name: str, rows: int) -> Callable[[], dict[str, float]]:
+    """The 28 pair tables of eight attributes of ten levels, beside the bare query for one of them."""
+    import adyton as ad
+
+    schema = ad.Schema({f"x{place}": ad.Integer(0, _LEVELS - 1) for place in range(_PAIRED_ATTRIBUTES)})
+    many, few = (_stored(_paired(_PAIRED_ATTRIBUTES, _LEVELS, number)) for number in (rows, 10))
+    return _beside(many, few, schema, ad.Marginals(way=2), name, "x0, x1")
+
+
+def _beside(
+    many: Path, few: Path, schema: Schema, task: Any, algorithm: str, group: str
+) -> Callable[[], dict[str, float]]:
+    """A release of a stored table, beside a bare group-by."""
+    import duckdb
+
+    import adyton as ad
 
     def release(path: Path) -> None:
         with ad.Session(path, schema=schema, epsilon=1, dataset="made up") as session:
-            session.release(ad.Histogram("value"), epsilon=_EPSILON, algorithm=name)
+            session.release(task, epsilon=_EPSILON, algorithm=algorithm)
 
     def work() -> dict[str, float]:
         begun, used = time.perf_counter(), time.process_time()
@@ -75,7 +94,7 @@ def _rows(name: str, rows: int) -> Callable[[], dict[str, float]]:
         with duckdb.connect(str(many), read_only=True) as connection:
             connection.execute("set enable_progress_bar = false")
             used = time.process_time()
-            connection.sql("select value, count(*) as number from made group by value").fetchnumpy()
+            connection.sql(f"select {group}, count(*) as number from made group by {group}").fetchnumpy()
             return time.process_time() - used
 
     release(few)  # what is loaded and compiled once is no part of the figures
@@ -120,9 +139,8 @@ def _attributes(name: str, attributes: int) -> Callable[[], dict[str, float]]:
     import adyton as ad
 
     names = [f"x{place}" for place in range(attributes)]
-    columns = ", ".join(f"cast(hash(i * 64 + {place}) % {_SIDE} as integer) as x{place}" for place in range(attributes))
     schema = ad.Schema({one: ad.Integer(0, _SIDE - 1) for one in names})
-    few, many = (_stored(_PAIRED.format(columns=columns, rows=rows)) for rows in (10, 1_000_000))
+    few, many = (_stored(_paired(attributes, _SIDE, rows)) for rows in (10, 1_000_000))
 
     def work(path: Path) -> dict[str, float]:
         with ad.Session(path, schema=schema, epsilon=1, dataset="made up") as session:
@@ -131,6 +149,12 @@ def _attributes(name: str, attributes: int) -> Callable[[], dict[str, float]]:
 
     work(few)
     return lambda: work(many)
+
+
+def _paired(attributes: int, levels: int, rows: int) -> str:
+    """The query that makes up rows of independent attributes."""
+    columns = (f"cast(hash(i * 64 + {place}) % {levels} as integer) as x{place}" for place in range(attributes))
+    return f"select {', '.join(columns)} from range({rows}) made(i)"
 
 
 def _queries(name: str, queries: int) -> Callable[[], dict[str, float]]:
@@ -170,6 +194,7 @@ def _workers(name: str, workers: int) -> Callable[[], dict[str, float]]:
 
 _WORK: dict[str, Callable[[str, int], Callable[[], dict[str, float]]]] = {
     "rows": _rows,
+    "pairs": _pairs,
     "cells": _cells,
     "attributes": _attributes,
     "queries": _queries,
