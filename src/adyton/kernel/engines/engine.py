@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from adyton.arrays import Array, Integers
@@ -40,10 +40,14 @@ class Engine(ABC):
     """Whether columns can pass through functions of ours inside its pass over the rows."""
     passes: ClassVar[bool] = False
     """Whether coded rows can be counted as they come from it, faster than it counts them."""
+    keys_together: ClassVar[int] = 1 << 16
+    """Columns are counted together while there are at most so many keys."""
     groups_first: ClassVar[bool] = False
     """Whether texts are counted before they are looked up."""
     few_levels: ClassVar[int] = 0
     """So many levels are compared one by one; more of them are joined."""
+    text_end: ClassVar[str] = "$"
+    """The end of a text, and nothing else, in a regular expression."""
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
@@ -54,8 +58,8 @@ class Engine(ABC):
     def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
         """An error unless a name stands for a stored table."""
 
-    def plain(self, table: Any) -> Any:
-        """The table with its columns in types of which every value can be computed with."""
+    def plain(self, table: Any, exact: Collection[str] = ()) -> Any:
+        """The table with its columns in types of which every value can be computed with; decimals stay in *exact*."""
         return table
 
     def try_out(self, table: Any) -> bool:
@@ -67,6 +71,12 @@ class Engine(ABC):
         return table
 
     # ---- values -----------------------------------------------------------------------------------------------------
+
+    def constant(self, text: str) -> Any:
+        """A public text, sign by sign, whatever it holds."""
+        import ibis
+
+        return ibis.literal(text)
 
     @abstractmethod
     def number(self, text: Any) -> Any:
@@ -81,21 +91,34 @@ class Engine(ABC):
 
     def number_text(self, number: Any) -> Any:
         """The text of a double: digits alone for a whole number; null for not-a-number."""
+        return self.digits_or(number, self.fraction_text(number))
+
+    def exact_text(self, number: Any) -> Any:
+        """The same with the bits of a fraction behind a space: texts are equal if the numbers are, on every engine."""
+        return self.digits_or(number, " " + self.bits(number))
+
+    def digits_or(self, number: Any, otherwise: Any) -> Any:
+        """The digits of a double that is a whole number; another text for others; null for not-a-number."""
         import ibis
 
         infinite = (number == float("inf"), "inf"), (number == -float("inf"), "-inf")
         inside = number.between(-_EXACT, _EXACT)
         whole = ibis.greatest(ibis.least(number, _EXACT), -_EXACT).cast("int64")
         is_whole = inside & (whole.cast("float64") == number)
-        return ibis.cases(
-            (is_whole, whole.cast("string")),
-            *infinite,
-            (number.notnull() & ~number.isnan(), self.fraction_text(number)),
-        )
+        known = number.notnull() & ~number.isnan()
+        return ibis.cases((is_whole, whole.cast("string")), *infinite, (known, otherwise))
 
     def fraction_text(self, number: Any) -> Any:
         """The shortest text that is read as this double again."""
         return number.cast("string")
+
+    @abstractmethod
+    def bits(self, number: Any) -> Any:
+        """The bits of a finite double that is not zero, in hexadecimal digits without zeros before them."""
+
+    @abstractmethod
+    def decimal_text(self, decimal: Any) -> Any:
+        """The digits of a decimal, without zeros at the end."""
 
     def same_bytes(self, column: Any) -> Any:
         """What is equal, and comes first, as the bytes of texts do; a column of anything else as it is."""
@@ -116,6 +139,13 @@ class Engine(ABC):
     def bin_of(self, value: Any, edges: Sequence[float]) -> Any | None:
         """How many of the inner edges lie at or below a value, by a search of the engine's own; None if it has none."""
         return None
+
+    def passed(self, value: Any, places: Sequence[int]) -> Any:
+        """How many of these whole numbers, which are in order, lie at or below a value."""
+        import ibis
+
+        passed = ibis.literal(list(places), "array<int64>").filter(lambda place: place <= value)
+        return passed.length().cast("int32")
 
     @abstractmethod
     def seconds(self, column: Any) -> Any:
@@ -153,6 +183,9 @@ class Engine(ABC):
     def bounded(self, work: Callable[[], Result]) -> Result | None:
         """What *work* finds in bounded memory; None where it would take more."""
         return work()
+
+    def make_room(self) -> None:  # noqa: B027
+        """From now on queries hold rows together, those of each unit or of each group: memory then grows with them."""
 
     def stopping(self) -> Callable[[], None] | None:
         """What ends the query that this thread is about to run, from another thread."""

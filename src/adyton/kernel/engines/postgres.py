@@ -10,7 +10,7 @@ constant or an aggregate, which alone it would look at before.  ∎
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.own import sql_text
 from adyton.kernel.engines.postgres_connection import SETTINGS, connected
 from adyton.kernel.engines.postgres_tables import identifier, problem_of, quoted, sameness, still, told
-from adyton.kernel.engines.written import FAR, LONGEST, MODERATE, PLAIN, is_number, is_special, special
+from adyton.kernel.engines.written import FAR, MODERATE, PLAIN, SHORT, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
 _LARGEST, _SMALLEST = "1.7976931348623157e308", "2.4703282292062329e-324"
@@ -57,7 +57,7 @@ class Postgres(Engine):
         if problem:
             raise SchemaError(f"{name!r} {problem}. Store what it shows with create table … as select, and open that.")
 
-    def plain(self, table: Any) -> Any:
+    def plain(self, table: Any, exact: Collection[str] = ()) -> Any:
         """Texts by their bytes, decimals as doubles."""
         import ibis
 
@@ -67,6 +67,8 @@ class Postgres(Engine):
             kinds[name] = kind
             if kind.is_string() or kind.is_uuid():
                 column, kinds[name] = _text(f"{column}::text"), "string"
+            elif kind.is_decimal() and name in exact:
+                column = f"nullif({column}::numeric, 'NaN')"
             elif kind.is_decimal():
                 column, kinds[name] = _double(f"{column}::numeric"), "float64"
             elif kind.is_floating():
@@ -97,7 +99,7 @@ class Postgres(Engine):
 
         fits = is_number(text)
         clean = text.replace("_", "").replace("+", "")
-        short = fits & clean.re_search(PLAIN)
+        short = fits & (text.length() <= SHORT) & clean.re_search(PLAIN)
         moderate = fits & clean.re_search(MODERATE)
         digits = ibis.ifelse(short, clean, "0").cast("float64")
         decimal = ibis.ifelse(moderate, clean, "0").cast("decimal")
@@ -107,16 +109,25 @@ class Postgres(Engine):
             (decimal.abs() < ibis.literal(5e-324), 0.0),
             else_=decimal.cast("float64"),
         )
-        far = fits & (clean.length() <= LONGEST)
         zero = clean.re_search(FAR) | ~clean.re_search("^[^eE]*[1-9]")
         infinite = ibis.ifelse(clean.startswith("-"), -float("inf"), float("inf"))
         return ibis.cases(
             (short, digits),
             (moderate, double),
-            (is_special(text), special(text)),
-            (far, ibis.ifelse(zero, 0.0, infinite)),
+            (is_special(text, self.text_end), special(text)),
+            (fits, ibis.ifelse(zero, 0.0, infinite)),
             else_=ibis.null("float64"),
         )
+
+    def bits(self, number: Any) -> Any:
+        """As the server would send them."""
+        sent = engine_function("float8send", "float64", "binary")(number)
+        digits = engine_function("encode", ("binary", "string"), "string")(sent, "hex")
+        return engine_function("ltrim", ("string", "string"), "string")(digits, "0").upper()
+
+    def decimal_text(self, decimal: Any) -> Any:
+        """Each value has as many as it was given."""
+        return engine_function("trim_scale", decimal.type(), decimal.type())(decimal).cast("string")
 
     def bin_of(self, value: Any, edges: Sequence[float]) -> Any:
         """By the server's binary search."""
@@ -124,6 +135,10 @@ class Postgres(Engine):
 
         search = engine_function("width_bucket", ("float64", "array<float64>"), "int32")
         return search(value, ibis.literal(list(edges), "array<float64>").cast("array<float64>"))
+
+    def passed(self, value: Any, places: Sequence[int]) -> Any:
+        """By the same search."""
+        return self.bin_of(value.cast("float64"), places)
 
     def seconds(self, column: Any) -> Any:
         """Infinite times have infinite seconds; days beyond the calendar would have none, and are clamped before."""

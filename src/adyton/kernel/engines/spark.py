@@ -9,10 +9,8 @@ whole numbers by functions that have one for every time, without the session's t
 from __future__ import annotations
 
 import json
-import logging
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,8 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.spark_plans import check_frame, is_remote
-from adyton.kernel.engines.written import is_number, is_special, special
+from adyton.kernel.engines.spark_traces import named, quiet
+from adyton.kernel.engines.written import TEXT_END, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
 _TYPES = {
@@ -55,6 +54,7 @@ class Spark(Engine):
     title = "Spark"
     groups_first = True
     few_levels = 4
+    text_end = TEXT_END
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -71,12 +71,12 @@ class Spark(Engine):
             raise SchemaError(f"the table {name!r} cannot be found. Check its name, and that you may read it.")
         check_frame(frame, quoted)
 
-    def plain(self, table: Any) -> Any:
+    def plain(self, table: Any, exact: Collection[str] = ()) -> Any:
         """Texts by their bytes, decimals as doubles, times with or without a zone as Spark has them."""
         query = self.backend.compile(table)
-        return self.plain_query(query, self._session.sql(query).schema)
+        return self.plain_query(query, self._session.sql(query).schema, exact)
 
-    def plain_query(self, query: str, schema: Any) -> Any:
+    def plain_query(self, query: str, schema: Any, exact: Collection[str]) -> Any:
         """The same for the text of a query, whose columns Spark has told."""
         import ibis
 
@@ -88,6 +88,8 @@ class Spark(Engine):
                 continue
             if kind == "string" and collation != _BYTES:
                 column = f"collate({column}, '{_BYTES}')"
+            elif field.name in exact and hasattr(field.dataType, "scale"):
+                kind = f"decimal({field.dataType.precision}, {field.dataType.scale})"
             elif kind == "float64":
                 column = f"cast({column} as double)"
             columns.append(f"{column} as {own}")
@@ -98,19 +100,29 @@ class Spark(Engine):
         """Asks for its columns, and for the one setting that changes what texts in queries mean."""
         if self._session.conf.get(_ESCAPED, "false") == "true":
             raise SchemaError(f"{_ESCAPED} is set, so that texts are not compared sign by sign. Set it to false.")
-        return quietly(lambda: self._session.sql(_plain_text(self.backend.compile(table))).schema) is not None
+
+        def columns() -> Any:
+            with quiet(), named(self.backend):
+                return self._session.sql(_plain_text(self.backend.compile(table))).schema
+
+        return quietly(columns) is not None
 
     def fenced(self, table: Any) -> Any:
         """As a text of its own; Spark itself does not compute twice what costs something."""
         name = self._steps.add(self.backend.compile(table))
         return self.backend.sql(f"select * from {name}", schema=table.schema())
 
+    def constant(self, text: str) -> Any:
+        """In hexadecimal digits: settings decide what a backslash or a dollar in a query's text means."""
+        raw = engine_function("`unhex`", "string", "binary")(text.encode().hex())
+        return engine_function("`decode`", ("binary", "string"), "string")(raw, "UTF-8")
+
     def number(self, text: Any) -> Any:
         """By Spark's own conversion, of what has the shape of a number."""
         import ibis
 
         clean = ibis.ifelse(is_number(text), text.replace("_", "").replace("+", ""), ibis.null("string"))
-        return ibis.ifelse(is_special(text), special(text), clean.try_cast("float64"))
+        return ibis.ifelse(is_special(text, self.text_end), special(text), clean.try_cast("float64"))
 
     def fraction_text(self, number: Any) -> Any:
         """From Java's way of writing doubles to the usual one: 12345678.9 and 1e-05, not 1.23456789E7 and 1.0E-5."""
@@ -134,6 +146,21 @@ class Spark(Engine):
             else_=far,
         )
         return sign + written
+
+    def bits(self, number: Any) -> Any:
+        """From Java's exact way of writing doubles, 0x1.8p3 or, for the smallest, 0x0.8p-1022."""
+        import ibis
+
+        text = engine_function("`format_string`", ("string", "float64"), "string")("%a", number)
+        fraction = text.re_extract("[.]([0-9a-f]+)p", 1).rpad(13, "0")
+        power = text.re_extract("p(-?[0-9]+)$", 1).try_cast("int64").fill_null(0)
+        first = ibis.ifelse(text.contains("x1."), power + 1023, 0) + ibis.ifelse(text.startswith("-"), 2048, 0)
+        return (engine_function("hex", "int64", "string")(first) + fraction).re_replace("^0+", "").upper()
+
+    def decimal_text(self, decimal: Any) -> Any:
+        """In a format, because plain conversions write small ones with exponents or not, as the session is set."""
+        digits = engine_function("`format_number`", (decimal.type(), "string"), "string")
+        return digits(decimal, "0." + "#" * decimal.type().scale)
 
     def seconds(self, column: Any) -> Any:
         """Days and seconds as Spark keeps them; a time without a zone is taken apart."""
@@ -206,7 +233,7 @@ class Spark(Engine):
             self._session.addTag(self._group)
         else:
             self._session.sparkContext.setJobGroup(self._group, "adyton", interruptOnCancel=True)
-        with _quiet():
+        with quiet(), named(self.backend):
             return self._asked(self._steps.before(query))
 
     def _asked(self, query: str) -> Any:
@@ -220,17 +247,6 @@ class Spark(Engine):
             rows = frame.collect()
             found = pyarrow.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
         return found.combine_chunks()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Spark's client writes down what went wrong, which may quote a row."""
-    logger = logging.getLogger("SQLQueryContextLogger")
-    disabled, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = disabled
 
 
 def _plain_text(query: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain
@@ -63,7 +63,7 @@ class CsvReader(Reader):
         self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in first.names]
         self.doubtful = file.header and any(looks_like_data(header.names) for header in self.headers)
 
-    def read(self, wanted: Sequence[int]) -> Any:
+    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
         """The wanted columns as texts, read when they are counted."""
         import pyarrow
 

@@ -12,7 +12,7 @@ functions of fields of the same row and of literals.  ∎
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from adyton.errors import SchemaError
@@ -75,10 +75,10 @@ class ExpressionReader(TableReader):
         self._own = engine_of(table)
         self.engine = type(self._own)
 
-    def read(self, wanted: Sequence[int]) -> Any:
+    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
         """A projection, in plain types."""
         names = [self.columns[index].name for index in wanted]
-        return take(self._own.plain(self.table.select(*dict.fromkeys(names))), names)
+        return take(self._own.plain(self.table.select(*dict.fromkeys(names)), exact), names)
 
 
 def check_expression(table: Any) -> None:

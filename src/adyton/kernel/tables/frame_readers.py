@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -52,7 +52,7 @@ class FrameReader(Reader):
     kinds: list[Any]
     """The plain Arrow type of every column; None where there is none."""
 
-    def read(self, wanted: Sequence[int]) -> Any:
+    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
         """A stream of the wanted columns, which are converted once."""
         import pyarrow
 

@@ -7,7 +7,7 @@ A reader lists the columns with their types (public), and turns the wanted ones 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -64,8 +64,8 @@ class Reader(ABC):
     """Whether that is an engine of our own, and not one that the caller works with."""
 
     @abstractmethod
-    def read(self, wanted: Sequence[int]) -> Any:
-        """An Ibis table of the wanted columns, named c0, c1, …"""
+    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
+        """An Ibis table of the wanted columns, named c0, c1, …; decimals keep all their digits in *exact* ones."""
 
 
 class TableReader(Reader):
@@ -75,7 +75,7 @@ class TableReader(Reader):
         self.table = table
         self.columns = [Column(name, str(kind), kind, inferred=inferred) for name, kind in table.schema().items()]
 
-    def read(self, wanted: Sequence[int]) -> Any:
+    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
         """A projection."""
         return take(self.table, [self.columns[index].name for index in wanted])
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines.own import take
 from adyton.kernel.engines.spark import Spark, identifier, read_as
 from adyton.kernel.engines.spark_plans import check_frame, folder_columns
+from adyton.kernel.engines.spark_traces import name_for
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.readers import Column, Reader
 
@@ -22,7 +22,7 @@ def is_spark_frame(data: Any) -> bool:
 
 
 class SparkReader(Reader):
-    """A frame of Spark. It gets a name for the time of its session; nothing is set or written otherwise."""
+    """A frame of Spark. It has a name while a query runs; nothing is set or written otherwise."""
 
     engine = Spark
     ours = False
@@ -38,18 +38,16 @@ class SparkReader(Reader):
         self.columns = [
             Column(field.name, kinds[field.name][0], _ibis_type(kinds[field.name][1])) for field in self._schema.fields
         ]
-        self._own = Spark(backend_of(frame.sparkSession))
-        self._view = f"adyton_{uuid.uuid4().hex}"
-        if quietly(lambda: (frame.createOrReplaceTempView(self._view),)) is None:
-            raise SchemaError("Spark does not answer any more. Check its session, and open the frame again.")
+        backend = backend_of(frame.sparkSession)
+        self._own, self._name = Spark(backend), name_for(frame, backend)
 
-    def read(self, wanted: Sequence[int]) -> Any:
+    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
         """A projection, in plain types."""
         names = [self.columns[index].name for index in wanted]
         once = dict.fromkeys(names)
-        query = f"select {', '.join(map(identifier, once))} from {self._view}"
+        query = f"select {', '.join(map(identifier, once))} from {self._name}"
         schema = type(self._schema)([field for field in self._schema.fields if field.name in once])
-        return take(self._own.plain_query(query, schema), names)
+        return take(self._own.plain_query(query, schema, exact), names)
 
 
 def _ibis_type(name: str | None) -> Any:

@@ -8,6 +8,9 @@ digest by the content itself. The first ``rows_per_unit`` stay. Nothing in the o
 where a row stands, in which file or block it came, or how many threads there are. Rows with the same content cannot be
 told apart by anything that follows, so that it does not matter which of them stay.  ∎
 
+Every unit has a text of its own, with all digits of a decimal and all bits of a double. Contents are written so, too,
+in the same way on every engine: all of them keep the same rows.
+
 The content is what the schema declares of a row. In a frame a library infers the type of a column from all rows; there,
 a value's content is what it is read as, which is the same for each type that the column may have been given.
 """
@@ -46,6 +49,7 @@ class Units:
     def of(cls, opened: OpenedRows) -> Units:
         """The rows of an opened table; what has no unit is left out, or is one unit, as the schema says."""
         engine = opened.engine
+        engine.make_room()
         name = _name(opened.rows[opened.unit], opened.inferred, engine)
         digest = engine.digest(_joined([name, *(text for text, _ in _told(opened, opened.rows))]))
         rows = opened.rows.mutate(**{UNIT: engine.same_bytes(name), DIGEST: digest}).drop(opened.unit)
@@ -105,7 +109,7 @@ def _short(rows: Any, name: str, ours: bool) -> Any:
 def _name(column: Any, inferred: bool, engine: Engine) -> Any:
     """The text of a unit; null for what is missing or blank. Spaces around it do not count."""
     if not column.type().is_string():
-        return _text(column, engine)
+        return _text(column, engine, inferred)
     text = column.strip().nullif("")
     return _reread(text, engine) if inferred else text
 
@@ -115,14 +119,21 @@ def _reread(text: Any, engine: Engine) -> Any:
     import ibis
 
     number = engine.number(text)
-    return ibis.ifelse(number.between(-_EXACT, _EXACT).fill_null(False), engine.number_text(number), text)
+    return ibis.ifelse(number.between(-_EXACT, _EXACT).fill_null(False), engine.exact_text(number), text)
 
 
-def _text(column: Any, engine: Engine) -> Any:
+def _text(column: Any, engine: Engine, inferred: bool) -> Any:
+    """The text of a value. In a column that might have been one of texts, a double beyond 2^53 is written as it was."""
+    import ibis
+
     kind = column.type()
     if kind.is_string():
         return _bounded(column, engine)
-    return engine.number_text(column) if kind.is_floating() else column.cast("string")
+    if not kind.is_floating():
+        return engine.decimal_text(column) if kind.is_decimal() else column.cast("string")
+    number = column.cast("float64")
+    exact = engine.exact_text(number)
+    return ibis.ifelse(number.between(-_EXACT, _EXACT), exact, engine.number_text(number)) if inferred else exact
 
 
 def _told(opened: OpenedRows, rows: Any) -> Iterator[tuple[Any, Any | None]]:
@@ -136,7 +147,7 @@ def _told(opened: OpenedRows, rows: Any) -> Iterator[tuple[Any, Any | None]]:
                 text = text.fill_null("!" + _bounded(unread, engine))
             yield text, exact
         elif column != opened.unit and column not in opened.texts.values():
-            yield _text(rows[column], engine), None
+            yield _text(rows[column], engine, opened.inferred), None
 
 
 def _content(column: Any, attribute: Attribute, opened: OpenedRows) -> tuple[Any, Any | None]:
@@ -148,7 +159,7 @@ def _content(column: Any, attribute: Attribute, opened: OpenedRows) -> tuple[Any
         return ibis.cases((value, "t"), (~value, "f"), (~is_missing(column), "?"), else_=ibis.null("string")), None
     kind = column.type()
     if not opened.inferred:
-        return _text(column, engine), None
+        return _text(column, engine, False), None
     if kind.is_string() and isinstance(attribute, Categorical) and holds_levels(attribute, str):
         value = trimmed(column, attribute)
         known = ibis.ifelse(value.isin([str(level) for level in attribute.levels]), value, "?")
@@ -157,7 +168,7 @@ def _content(column: Any, attribute: Attribute, opened: OpenedRows) -> tuple[Any
         return _bounded(_reread(column, engine), engine), _bounded(column, engine)
     if kind.is_integer():
         return engine.number_text(column.cast("float64")), column.cast("string")
-    return _text(column, engine), None
+    return _text(column, engine, True), None
 
 
 def _joined(texts: list[Any]) -> Any:

@@ -1,0 +1,58 @@
+"""What a query leaves behind in a session of Spark: neither a name, nor a line in a log."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from adyton.kernel.engines.spark_plans import is_remote
+from adyton.kernel.sealed import quietly
+
+_FRAMES = "frames_of_adyton"
+
+
+def name_for(frame: Any, backend: Any) -> str:
+    """A name by which queries of a backend know a frame. No other thing can have it."""
+    name = f"adyton_{uuid.uuid4().hex}"
+    setattr(backend, _FRAMES, {**getattr(backend, _FRAMES, {}), name: frame})
+    return name
+
+
+@contextmanager
+def named(backend: Any) -> Iterator[None]:
+    """Frames have their names as long as a query runs.
+
+    If it fails, a server may be gone: it is told in the background, because a client waits for it for minutes.
+    """
+    frames: dict[str, Any] = getattr(backend, _FRAMES, {})
+    done = False
+    try:
+        for name, frame in frames.items():
+            frame.createOrReplaceTempView(name)
+        yield
+        done = True
+    finally:
+        if done or not any(map(is_remote, frames.values())):
+            _forget(frames)
+        else:
+            threading.Thread(target=_forget, args=(frames,), daemon=True).start()
+
+
+def _forget(frames: dict[str, Any]) -> None:
+    for name, frame in frames.items():
+        quietly(lambda name=name, frame=frame: frame.sparkSession.catalog.dropTempView(name))  # type: ignore[misc]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Spark's client writes down what went wrong, which may quote a row."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = disabled

@@ -1,0 +1,201 @@
+"""The rows of a unit that are kept are the same on every engine, and those of plain Python."""
+
+import datetime as dt
+import hashlib
+import math
+import random
+import struct
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+import adyton as ad
+from adyton.kernel.tables import open_table
+
+CALENDAR = ad.Datetime("2024-01-01", "2024-12-31", by="month", zone="Europe/Berlin", nulls="level", outside="other")
+ATTRIBUTES = {
+    "double": ad.Numeric(0, 1, bins=16, nulls="level", outside="clamp"),
+    "single": ad.Numeric(0, 1, bins=4, nulls="level", outside="clamp"),
+    "exact": ad.Numeric(0, 1, bins=2, nulls="level", outside="clamp"),
+    "moment": CALENDAR,
+}
+UNITS = {"decimal": "id", "double": "double_id", "single": "single_id", "one": "id"}
+"""Units of several types; rows without one are left out, or are one unit."""
+LIMIT = 2
+
+
+def single(number):
+    return struct.unpack("f", struct.pack("f", number))[0]
+
+
+def doubles(count, seed):
+    """Fractions of all lengths, some of every size, and what is special."""
+    draw = random.Random(seed)
+    bits = [struct.unpack("d", struct.pack("Q", draw.getrandbits(64)))[0] for _ in range(count // 3)]
+    found = [
+        *(draw.random() for _ in range(count // 3)),
+        *(draw.randrange(-64, 64) / 8 for _ in range(count // 3)),
+        *bits,
+    ]
+    return [
+        *found,
+        2e23,
+        2.0**-44,
+        5e-324,
+        -5e-324,
+        2.2250738585072014e-308,
+        1.7976931348623157e308,
+        -0.0,
+        9007199254740993.0,
+    ]
+
+
+def rows():
+    draw = random.Random(5)
+    numbers = [number for number in doubles(130, 6) if math.isfinite(number)]
+    numbers += [math.inf, -math.inf, math.nan, None]
+    count = len(numbers)
+    ids = [Decimal(2**53 + draw.randrange(12)) + Decimal(draw.randrange(3)) / 4 for _ in range(count - 4)]
+    start = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+    return {
+        "id": [*ids, None, Decimal("-0.0000000001"), Decimal("-0.0000000001"), None],
+        "double_id": [draw.choice([0.1, 0.25, 2e23, 2.0**-44, -0.0, 0.0, math.inf, math.nan, None]) for _ in numbers],
+        "single_id": [draw.choice([single(0.1), 0.25, single(1e30), 7.0, math.nan, None]) for _ in numbers],
+        "double": numbers,
+        "single": [single(draw.random()) for _ in numbers],
+        "exact": [Decimal(draw.randrange(10**6)) / 10**6 for _ in numbers],
+        "moment": [start + dt.timedelta(microseconds=draw.randrange(10**14)) for _ in numbers],
+    }
+
+
+ROWS = rows()
+KINDS = {
+    "id": ("decimal", "numeric"),
+    "double_id": ("float64", "double precision"),
+    "single_id": ("float32", "real"),
+    "double": ("float64", "double precision"),
+    "single": ("float32", "real"),
+    "exact": ("decimal", "numeric(38, 10)"),
+    "moment": ("instant", "timestamptz"),
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    kinds = {"decimal": pa.decimal128(38, 10), "instant": pa.timestamp("us", tz="UTC")}
+    table = pa.table({name: pa.array(ROWS[name], kinds.get(kind, kind)) for name, (kind, _) in KINDS.items()})
+    parquet.write_table(table, path)
+    return path
+
+
+def schema(unit):
+    return ad.Schema(ATTRIBUTES, LIMIT, unit=UNITS[unit], no_unit="one" if unit == "one" else "drop")
+
+
+def text(value):
+    """Digits of whole numbers and of decimals, bits of others."""
+    if value is None or value != value:  # noqa: PLR0124 (only not-a-number differs from itself)
+        return None
+    if isinstance(value, Decimal):
+        return f"{value:f}".rstrip("0").rstrip(".") if value % 1 else str(int(value))
+    if isinstance(value, dt.datetime):
+        from zoneinfo import ZoneInfo
+
+        clock = value.astimezone(ZoneInfo("Europe/Berlin")).replace(tzinfo=dt.UTC, microsecond=0)
+        return str(int(clock.timestamp()))
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return str(int(value)) if value.is_integer() and abs(value) <= 2**53 else " " + bits(value)
+
+
+def bits(value):
+    return f"{struct.unpack('Q', struct.pack('d', value))[0]:X}"
+
+
+def kept(unit):
+    """In plain Python: which rows stay."""
+    by_unit = {}
+    for place in range(len(ROWS["id"])):
+        name = text(ROWS[UNITS[unit]][place])
+        if name is not None or unit == "one":
+            told = {column: ROWS[column][place] for column in ATTRIBUTES}
+            texts = [name, *(text(float(value) if isinstance(value, Decimal) else value) for value in told.values())]
+            joined = "".join("-" if one is None else f"{len(one)}:{one}" for one in texts)
+            by_unit.setdefault(name, []).append((hashlib.md5(joined.encode()).hexdigest(), place))
+    return [place for own in by_unit.values() for _, place in sorted(own)[:LIMIT]]
+
+
+def expected(unit):
+    counts = np.zeros((17, 5, 3), dtype=int)
+    for place in kept(unit):
+        cells = []
+        for name, bins in (("double", 16), ("single", 4), ("exact", 2)):
+            value = ROWS[name][place]
+            missing = value is None or value != value  # noqa: PLR0124
+            cells.append(bins if missing else int(min(max(float(value), 0.0) * bins, bins - 1)))
+        counts[tuple(cells)] += 1
+    return counts
+
+
+NAMES = ["double", "single", "exact"]
+
+
+def check(data, units):
+    for unit in units:
+        assert np.array_equal(open_table(data, schema(unit)).select(NAMES).vectorize(), expected(unit)), unit
+
+
+def test_in_files(files):
+    check(files, UNITS)
+
+
+def test_in_postgres(files, postgres):
+    connection, address = postgres
+    connection.execute(f"create table people ({', '.join(f'{name} {kind}' for name, (_, kind) in KINDS.items())})")
+    marks = ", ".join(["%s"] * len(ROWS))
+    with connection.cursor() as cursor:
+        cursor.executemany(f"insert into people values ({marks})", list(zip(*ROWS.values(), strict=True)))
+    connection.execute("alter role adyton set extra_float_digits = -5")  # writes doubles with few digits
+    try:
+        check(f"{address}#people", UNITS)
+    finally:
+        connection.execute("alter role adyton reset extra_float_digits")
+
+
+def test_in_spark(files, spark):
+    check(spark[0].read.parquet(str(files)), ("decimal",))
+
+
+@pytest.mark.full
+def test_in_spark_and_connect(files, spark, remote):
+    for session in (spark[0], remote):
+        check(session.read.parquet(str(files)), UNITS)
+
+
+def engine_texts(engine, numbers):
+    table = engine.lookup({"place": range(len(numbers)), "number": numbers}, {"place": "int64", "number": "float64"})
+    found = engine.fetched(table.select("place", told=engine.exact_text(table["number"])))
+    return dict(zip(found["place"].tolist(), found["told"].tolist(), strict=True))
+
+
+@pytest.mark.full
+def test_the_bits_of_many_doubles(postgres, spark, remote):
+    import ibis
+
+    from adyton.kernel.engines import ENGINES
+    from adyton.kernel.tables.spark_reader import backend_of
+
+    numbers = [number for number in doubles(3000, 8) if math.isfinite(number)]
+    wanted = dict(enumerate(map(text, numbers)))
+    host, port = (postgres[1].partition(f"{key}=")[2].partition("&")[0] for key in ("host", "port"))
+    backends = [
+        ibis.duckdb.connect(),
+        ibis.postgres.connect(host=host, port=int(port), user="adyton", database="postgres"),
+    ]
+    for backend in (*backends, *map(backend_of, (spark[0], remote))):
+        assert engine_texts(ENGINES[backend.name](backend), numbers) == wanted, backend.name
