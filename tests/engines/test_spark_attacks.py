@@ -9,7 +9,8 @@ from test_engine_attacks import counts, levels
 from test_engine_sessions import SCHEMA, SECRET
 
 import adyton as ad
-from adyton.errors import SchemaError
+from adyton.errors import KernelFailure, SchemaError
+from adyton.kernel.tables import open_table
 
 FULL = pytest.mark.full
 
@@ -94,3 +95,17 @@ def test_a_connect_server_that_does_not_answer_is_not_waited_for(tmp_path):
     assert SECRET not in f"{caught.value!r} {caught.value.__context__!r}"
     assert time.monotonic() - start < 60
     assert not (tmp_path / "ledger").exists()
+
+
+@FULL
+def test_a_table_that_becomes_a_view_is_not_counted_through_connect(remote):
+    remote.sql("create table stored using parquet as select 1 as a")
+    opened = open_table(remote.table("stored"), ad.Schema({"a": ad.Integer(0, 3)}))
+    assert opened.vectorize().tolist() == [0, 1, 0, 0]
+    remote.sql("create temporary view stored as select 1 as a from range(1000)")
+    try:
+        with pytest.raises(KernelFailure):
+            opened.vectorize()
+    finally:
+        remote.sql("drop view stored")
+        remote.sql("drop table stored")
