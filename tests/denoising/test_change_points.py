@@ -216,11 +216,26 @@ def test_long_chains_learn_from_a_part(monkeypatch, edge):
     assert error(part, truth) < 1.03 * error(whole, truth)
 
 
+def test_ways_share_what_is_learnt_from_and_the_cores(monkeypatch):
+    """Of a large map a part teaches nearly the same; ways that are fitted at the same time give the same numbers."""
+    random = np.random.default_rng(5)
+    truth = random.poisson(np.kron(random.gamma(0.5, 20, (8, 8)), np.ones((8, 8)))).reshape(-1)
+    noisy = truth + laplace(random, 1.0, truth.size)
+    ways = np.stack([np.arange(4096), np.arange(4096).reshape(64, 64).T.reshape(-1)])
+    whole = change_points(noisy, 1.0, ways, edge=False)
+    monkeypatch.setattr(chain, "BLOCK", 256)
+    monkeypatch.setattr(chain, "LEARNT", 4096)
+    part = change_points(noisy, 1.0, ways, edge=False)
+    assert not np.array_equal(part, whole)
+    assert error(part, truth) < 1.05 * error(whole, truth)
+    monkeypatch.setattr("adyton.denoising.change_points._LARGE", 0)
+    assert np.array_equal(change_points(noisy, 1.0, ways, edge=False), part)
+
+
 def test_nothing_is_learnt_between_two_parts(monkeypatch):
     """Cells of one even level, and parts of another far above: only where a part begins does the level change."""
     monkeypatch.setattr(chain, "BLOCK", 64)
-    monkeypatch.setattr(chain, "LEARNT", 256)
-    bins, restarts = chain._sampled(np.arange(1000), np.zeros(1000))
+    bins, restarts = chain._sampled(np.arange(1000), np.zeros(1000), 4)
     assert bins[::64].tolist() == [0, 312, 624, 936]
     assert bins[-1] == 999
     assert np.flatnonzero(restarts).tolist() == [64, 128, 192]

@@ -148,22 +148,22 @@ LENGTH = 97
 ROWS = {name: [values[place % len(values)] for place in range(LENGTH)] for name, (_, _, values) in COLUMNS.items()}
 
 
-def write_parquet(path, rows):
+def write_parquet(path, rows, columns=COLUMNS):
     import pyarrow as pa
     from pyarrow import parquet
 
     kinds = {"decimal128(38, 10)": pa.decimal128(38, 10), "timestamp[us]": pa.timestamp("us"), "date32": pa.date32()}
     kinds["timestamp[us, tz=UTC]"] = pa.timestamp("us", tz="UTC")
-    table = {name: pa.array(values, kinds.get(COLUMNS[name][0], COLUMNS[name][0])) for name, values in rows.items()}
+    table = {name: pa.array(values, kinds.get(columns[name][0], columns[name][0])) for name, values in rows.items()}
     parquet.write_table(pa.table(table), path)
 
 
-def insert_into_postgres(connection, table, rows):
+def insert_into_postgres(connection, table, rows, columns=COLUMNS):
     """In a collation that takes texts for equal which differ in case or accents."""
     connection.execute(
         "create collation if not exists blind (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
     )
-    kinds = ", ".join(f"{name} {COLUMNS[name][1]}" for name in rows)
+    kinds = ", ".join(f"{name} {columns[name][1]}" for name in rows)
     connection.execute(f"create table {table} ({kinds})")
     marks = ", ".join(["%s"] * len(rows))
     with connection.cursor() as cursor:

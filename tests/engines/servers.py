@@ -58,20 +58,19 @@ def served(folder, binaries):
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(started, stdout=log, stderr=log, cwd="/")
         try:
-            wait_for(folder / f".s.PGSQL.{port}", server)
+            wait_for(folder / "log", server)
             yield folder, port
         finally:
             server.send_signal(2)  # a fast shutdown
             server.wait(20)
 
 
-def wait_for(path, server):
+def wait_for(log, server):
     end = time.monotonic() + 60
-    while not path.exists():
+    while "ready to accept connections" not in log.read_text():
         assert server.poll() is None, "the server ended"
         assert time.monotonic() < end, "the server does not start"
         time.sleep(0.05)
-    time.sleep(0.1)
 
 
 @contextmanager

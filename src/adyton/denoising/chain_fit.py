@@ -28,7 +28,7 @@ BLOCK = 1 << 14
 _Block: TypeAlias = tuple[Integers, Reals, Reals, Reals, Reals, Reals, Reals, Reals]
 """What all loops take of a block: bins, restarts, evidence, chances, rates, and room for rows, sizes and more."""
 LEARNT = 1 << 20
-"""From how many cells rates are learnt: longer chains learn from as many, in blocks that lie evenly spread."""
+"""From how many cells, of all ways, rates are learnt: longer chains learn from blocks that lie evenly spread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +48,25 @@ class _Law:
 
 
 def fitted(
-    bins: Integers, likelihood: Reals, tables: Sequence[Reals], table: Intensities, steps: int, edge: bool = False
+    bins: Integers,
+    likelihood: Reals,
+    tables: Sequence[Reals],
+    table: Intensities,
+    steps: int,
+    edge: bool = False,
+    ways: int = 1,
 ) -> tuple[Reals, Reals]:
     """Fit the chain by EM; then posterior means of the cells, and how well the other cells predicted each.
 
-    *tables* are what means are taken of, each times the likelihood: the result has a row for each.
+    *tables* are what means are taken of, each times the likelihood: the result has a row for each. Of so many *ways*
+    through the cells this is one.
 
     Rates of a million cells are as good as known: longer chains learn them from blocks that lie evenly spread, the
     first and the last included. Between two of these the chain starts afresh, of which nothing is learnt.
     """
     opening, restarts = _edge(table, bins.size) if edge else (None, np.zeros(bins.size))
-    seen, fresh = (bins, restarts) if bins.size <= LEARNT else _sampled(bins, restarts)
+    blocks = max(1, LEARNT // ways // BLOCK)
+    seen, fresh = (bins, restarts) if bins.size * ways <= LEARNT else _sampled(bins, restarts, blocks)
     law, belief = _Law.first(likelihood.shape[0], table.base), EDGE_RATES if edge else RATES
     learning = _Passes(seen, fresh, opening, likelihood, table)
     for _ in range(steps):
@@ -67,9 +75,9 @@ def fitted(
     return concluding.concluded(law, tables)
 
 
-def _sampled(bins: Integers, restarts: Reals) -> tuple[Integers, Reals]:
+def _sampled(bins: Integers, restarts: Reals, blocks: int) -> tuple[Integers, Reals]:
     """Blocks of the cells, evenly spread; at the first cell of each but the first the chain is sure to start afresh."""
-    starts = np.linspace(0, bins.size - BLOCK, LEARNT // BLOCK).astype(np.int64)
+    starts = np.linspace(0, bins.size - BLOCK, blocks).astype(np.int64)
     places: Places = (starts[:, None] + np.arange(BLOCK)).reshape(-1)
     fresh = restarts[places]
     fresh[BLOCK::BLOCK] = 1

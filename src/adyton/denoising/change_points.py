@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,6 +15,8 @@ from adyton.errors import BadInput
 
 STEPS = 18
 """EM steps."""
+_LARGE, _AT_ONCE = 1 << 20, 2
+"""From so many cells on, the chains of several ways are fitted at the same time."""
 
 
 def change_points(
@@ -56,10 +60,15 @@ def change_points(
         bins, likelihood, moment = table.seen(trial)
         tables = (moment, *table.sides(trial)) if settle else (moment,)
         blend, weights = np.zeros((len(tables), trial.size)), np.zeros_like(trial)
-        for way in ways:
-            found, weight = fitted(bins[way], likelihood, tables, table, STEPS, edge)
-            blend[:, way] += weight * found
-            weights[way] += weight
+
+        def fit(way: Integers) -> tuple[Reals, Reals]:
+            return fitted(bins[way], likelihood, tables, table, STEPS, edge, len(ways))  # noqa: B023 (used at once)
+
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            several = threads.map(fit, ways) if trial.size > _LARGE and len(ways) > 1 else map(fit, ways)
+            for way, (found, weight) in zip(ways, several, strict=True):
+                blend[:, way] += weight * found
+                weights[way] += weight
         blend /= weights
         estimate = settled(trial, blend[0], blend[1], blend[2], epsilon) if settle else blend[0]
         trial[:] = np.where(trial > table.limit, trial, estimate)

@@ -1,10 +1,10 @@
 """Dates and times in formats of the schema's, where rows stay in an engine that cannot call functions of ours.
 
-Claim.  A text becomes the time that :func:`adyton.schema.reading_times.moment_in` reads in it, in the usual shape, or one
-that has no such shape: a total function of that text.
+Claim.  A text becomes the time that :func:`adyton.schema.reading_times.moment_in` reads in it, written in the usual
+shape, or a text that has no such shape: a total function of that text.
 Proof.  The text is compared with the regular expression of every format, one after the other. Its groups, where it
-fits, are a few digits or letters, in whose place there is a zero elsewhere. A format counts only if the calendar has its
-day. Groups take as many signs as they can, the first one first, on every engine.  ∎
+fits, are a few digits or letters, in whose place there is a zero elsewhere. A format counts only if the calendar has
+its day. Groups take as many signs as they can, the first one first, on every engine.  ∎
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ _GROUPS = {
     "%p": ("noon", "([AaPp])[Mm]"),
 }
 _OTHERS = {"%a": "[A-Za-z]{3}", "%A": "[A-Za-z]+", "%f": "[0-9]{1,9}", "%%": "%"}
+_PARTS = ("year", "month", "day", "hour", "minute", "second")
 _LONGEST = 100
 _ISO_START = "^[0-9]{4}-"
 
 
 def check_formats(attribute: Times, kind: Any, engine: type[Engine]) -> None:
-    """An error if a column cannot be read in the attribute's formats: seconds since 1970 are told from numbers alone."""
+    """An error if a column cannot be read in the attribute's formats: seconds since 1970 are told from numbers."""
     formats = tuple(attribute.format or ())
     if UNIX in formats and (kind.is_string() or len(formats) > 1):
         raise SchemaError(
@@ -103,7 +104,7 @@ def _shape(written: str) -> tuple[str, list[str]]:
 
 
 def _parts(text: Any, written: str, engine: Engine) -> dict[str, Any]:
-    """The numbers in a text, in the words of the calendar; the year 0, which does not exist, if it is in another format."""
+    """The numbers in a text, in the words of the calendar; the year 0, which there is not, if it does not fit."""
     import ibis
 
     shape, groups = _shape(written)
@@ -126,17 +127,14 @@ def _parts(text: Any, written: str, engine: Engine) -> dict[str, Any]:
         hour = half % 12 + ibis.ifelse(word["noon"] == "p", 12, 0)
         number["hour"] = ibis.ifelse(half.between(1, 12), hour, 99).cast("int64")
     nothing = ibis.literal(0, "int64")
-    return {
-        part: number.get(part, nothing).fill_null(0) for part in ("year", "month", "day", "hour", "minute", "second")
-    }
+    return {part: number.get(part, nothing).fill_null(0) for part in _PARTS}
 
 
 def _iso(table: Any, column: str) -> Any:
     """The time in the usual shape; null if the calendar has none."""
     import ibis
 
-    names = ("year", "month", "day", "hour", "minute", "second")
-    parts = {part: table[f"{column}_{part}"] for part in names}
+    parts = {part: table[f"{column}_{part}"] for part in _PARTS}
     year, month, day, hour, minute, second = (
         (value + (10_000 if part == "year" else 100)).cast("string").substr(1) for part, value in parts.items()
     )

@@ -9,8 +9,9 @@ kept, so that one row stays one.  ∎
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -77,7 +78,7 @@ class _Path:
         yield lambda table: {one: self._cut(table[name], first) for one, first in columns.items()}
         if reading.case == "ignore":
             for fold in folding(self._alphabet, self.engine):
-                yield lambda table, fold=fold: {one: fold(table[one]) for one in columns}
+                yield partial(_folded, fold, tuple(columns))
         if any(self._readings.values()):
             yield lambda table: {f"{name}_bare": stripped(table[f"{name}_key"], BLANKS, self.engine).lower()}
             yield lambda table: {f"{name}_number": self._number(table[f"{name}_bare"])}
@@ -126,7 +127,7 @@ class _Path:
             except ValueError:
                 raise SchemaError(
                     f"levels or keys that are dates or times, such as {shorten(reading)}, are for files, frames and "
-                    f"DuckDB, not for {self.engine.title}, where they have other spellings. Declare the column as a date."
+                    f"DuckDB, not for {self.engine.title}, because they have other spellings. Declare a date instead."
                 ) from None
         return found
 
@@ -172,6 +173,10 @@ class _Path:
 
 
 _PARTS = ("key", "whole", "found", "by_number", "by_truth", "stray")
+
+
+def _folded(fold: Callable[[Any], Any], columns: Sequence[str], table: Any) -> dict[str, Any]:
+    return {one: fold(table[one]) for one in columns}
 
 
 def _found(table: Any, name: str, key: Any, known: Mapping[Any, str], kind: str, engine: Engine) -> Any:

@@ -143,7 +143,7 @@ def _translated(
 
 
 def _plain_numbers(table: Any, schema: Schema, places: Mapping[str, Any], engine: Engine) -> tuple[Any, dict[str, str]]:
-    """The table with columns of plain numbers more, and their names: where an engine would write them out repeatedly."""
+    """The table with columns of plain numbers more, and their names, where an engine would make them many times."""
     readings = {name: one.reading for name, one in schema.attributes.items() if one.reading.numeric}
     if engine.calls or not readings:
         return table, {}

@@ -126,7 +126,7 @@ def _by_numpy(path: str) -> int:
     from pyarrow import parquet
 
     counts = np.zeros(100 * BINS, dtype=np.int64)
-    for batch in parquet.ParquetFile(path).iter_batches(1 << 17, columns=["age", "salary"]):
+    for batch in parquet.ParquetFile(path).iter_batches(1 << 16, columns=["age", "salary"]):
         age, salary = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
         kept = (age >= 0) & (age <= 99) & (salary >= 0) & (salary <= 100_000)
         places = np.minimum((salary[kept] / _WIDTH).astype(np.int32), BINS - 1)
