@@ -73,12 +73,12 @@ def still(sameness: str, value: str) -> str:
 
 def place_of(connection: Any, table: str) -> tuple[str, str] | None:
     """The schema and the name of a table as it was said: its name, or the schema's, a dot and its name."""
-    database, _, own = table.rpartition(".")
+    dots = [place for place, sign in enumerate(table) if sign == "."]
     query = (
         "select n.nspname, c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n "
         "on n.oid = c.relnamespace where c.oid = pg_catalog.to_regclass(%s)"
     )
-    for name, within in ((table, None), *([(own, database)] if database else [])):
+    for name, within in ((table, None), *((table[dot + 1 :], table[:dot]) for dot in dots)):
         found = connection.execute(query, [quoted(name, within)]).fetchone()
         if found and found[1] == name:  # the server cuts long names
             return str(found[0]), str(found[1])

@@ -22,27 +22,10 @@ from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.java_doubles import exact_bits, usual_text
 from adyton.kernel.engines.spark_plans import check_frame, is_remote
 from adyton.kernel.engines.spark_traces import named, quiet
+from adyton.kernel.engines.spark_types import identifier, plain_text, read_as
 from adyton.kernel.engines.written import TEXT_END, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
-_TYPES = {
-    "ByteType": "int8",
-    "ShortType": "int16",
-    "IntegerType": "int32",
-    "LongType": "int64",
-    "FloatType": "float64",
-    "DoubleType": "float64",
-    "DecimalType": "float64",
-    "StringType": "string",
-    "CharType": "string",
-    "VarcharType": "string",
-    "BooleanType": "boolean",
-    "DateType": "date",
-    "TimestampType": "timestamp('UTC')",
-    "TimestampNTZType": "timestamp",
-    "DayTimeIntervalType": "interval('s')",
-}
-"""Ibis's types for what columns are read as; no other type can be read."""
 _SPARK = {"string": "string", "int64": "bigint", "float64": "double", "int32": "int"}
 _BYTES = "UTF8_BINARY"
 _ESCAPED = "spark.sql.parser.escapedStringLiterals"
@@ -104,7 +87,7 @@ class Spark(Engine):
 
         def columns() -> Any:
             with quiet(), named(self.backend):
-                return self._session.sql(_plain_text(self.backend.compile(table))).schema
+                return self._session.sql(plain_text(self.backend.compile(table))).schema
 
         return quietly(columns) is not None
 
@@ -222,7 +205,7 @@ class Spark(Engine):
     def _asked(self, query: str) -> Any:
         import pyarrow
 
-        frame = self._session.sql(_plain_text(query))
+        frame = self._session.sql(plain_text(query))
         names = list(frame.columns)
         if hasattr(frame, "toArrow"):
             found = frame.toArrow()
@@ -230,18 +213,3 @@ class Spark(Engine):
             rows = frame.collect()
             found = pyarrow.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
         return found.combine_chunks()
-
-
-def _plain_text(query: str) -> str:
-    """In the text of a query Spark puts the values of variables in place of ${their names}: not here."""
-    return query.replace("${", "\\u0024{")
-
-
-def read_as(kind: Any) -> str | None:
-    """Ibis's type for what a column of a Spark type is read as; None if it cannot be read."""
-    return _TYPES.get(type(kind).__name__)
-
-
-def identifier(name: str) -> str:
-    """A name as Spark quotes it."""
-    return "`" + name.replace("`", "``") + "`"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from adyton.kernel.engines.spark_plans import is_remote
+from adyton.kernel.engines.spark_plans import check_frame, is_remote
 from adyton.kernel.sealed import quietly
 
 _FRAMES = "frames_of_adyton"
@@ -32,6 +32,8 @@ def named(backend: Any) -> Iterator[None]:
     done = False
     try:
         for name, frame in frames.items():
+            if is_remote(frame):
+                check_frame(frame)  # Connect looks names up anew: a table may have become a view
             frame.createOrReplaceTempView(name)
         yield
         done = True
