@@ -8,9 +8,10 @@ drivers say when they fail is never repeated.  ∎
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.sealed import quietly
@@ -23,6 +24,9 @@ _POSTGRES, _SPARK = ("postgresql://", "postgres://"), ("sc://",)
 _KINDS = "postgresql:// (PostgreSQL) and sc:// (Spark Connect)"
 _SECONDS = 15
 """As long is waited for a server that does not answer."""
+_SPARK_PORT = 15002
+_PROXIES = [name for word in ("grpc_proxy", "https_proxy", "http_proxy") for name in (word, word.upper())]
+"""Where one of these is set, the client may reach a server that we do not."""
 
 
 def is_address(data: Any) -> bool:
@@ -94,13 +98,26 @@ def _spark(url: str, table: str) -> Reader:
         from pyspark.sql.connect.session import SparkSession
     except ImportError:
         raise SchemaError("Spark needs its client: pip install 'adyton[spark]'.") from None
-    session = quietly(lambda: SparkSession.builder.remote(url).create())
+    session = quietly(lambda: SparkSession.builder.remote(url).create()) if _answers(url) else None
     if session is None or quietly(lambda: session.version) is None:
         raise SchemaError("the Spark server cannot be reached, or does not let this user in. Check the address.")
     frame = session.table(table)
     if quietly(lambda: frame.schema) is None:
         raise SchemaError(f"there is no table {shorten(table)} that this user may read. Check its name.")
     return SparkReader(frame)
+
+
+def _answers(url: str) -> bool:
+    """Whether somebody listens at an address of Spark: its client would go on trying for ten minutes."""
+    if any(os.environ.get(name) for name in _PROXIES):
+        return True
+
+    def tried() -> bool:
+        place = urlsplit(url)
+        with socket.create_connection((place.hostname or "", place.port or _SPARK_PORT), _SECONDS):
+            return True
+
+    return quietly(tried) is True
 
 
 def _of_table(table: str, find: Callable[[str | None, str], Any], known: Callable[[], list[str]]) -> Reader:
