@@ -84,8 +84,8 @@ VARIANTS = list(variants())
 
 FULL = pytest.mark.full
 """Spark takes its time for queries of many columns: most of them are asked in the long run alone."""
-CASES = [(engine, part) for engine in ("duckdb", "postgres") for part in (0, 1)]
-CASES += [pytest.param(engine, part, marks=FULL) for engine in ("duckdb", "postgres") for part in (2, 3)]
+CASES = [(engine, 0) for engine in ("duckdb", "postgres")]
+CASES += [pytest.param(engine, part, marks=FULL) for engine in ("duckdb", "postgres") for part in (1, 2, 3)]
 CASES += [pytest.param(engine, part, marks=FULL) for engine in ("spark", "connect") for part in range(4)]
 
 
@@ -186,7 +186,7 @@ def expected(parquet):
 UNITS = Schema(ATTRIBUTES, unit="person", rows_per_unit=3)
 
 
-ENGINES = ["duckdb", "postgres", *(pytest.param(engine, marks=FULL) for engine in ("spark", "connect"))]
+ENGINES = ["postgres", *(pytest.param(engine, marks=FULL) for engine in ("spark", "connect"))]
 
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
@@ -199,15 +199,14 @@ def check_answers(opened, expected, questions):
     assert {name for name in found if found[name] != expected[name]} == set()
 
 
-def test_spark_in_short(spark, remote, parquet, expected):
-    """An attribute for each way to read, some questions, and one of them through Connect: one session for all."""
+def test_spark_in_short(spark, remote, parquet):
+    """Some ways to read, and one of them through Connect. The first query takes most of the time."""
 
     def opened(schema, session=spark[0]):
         return open_table(session.read.parquet(str(parquet)), schema)
 
     first = {column: (column, attribute) for column, attribute in reversed(VARIANTS)}
-    check_cells(opened, [first[column] for column in ("long", "double", "number", "text", "truth", "instant", "iso")])
-    check_answers(opened, expected, ("sums", "units"))
+    check_cells(opened, [first[column] for column in ("long", "double", "text", "instant")])
     assert opened(SCHEMA, remote).select("text").vectorize().sum() == LENGTH
 
 

@@ -47,11 +47,11 @@ def misfits(session):
 WHERE = "double < 2.5 or number >= 8 or text in ('a', 'it''s') or instant > '2025-07-01 12:00'"
 QUICK = {
     "histogram": (FEW, counts(ad.Histogram("long", "flag"), algorithm="identity")),
-    "summary": (FEW, numbers(ad.Summary("double", by="flag"))),
     "naive bayes": (FEW, fitted("naive-bayes")),
     "people": (UNITS, lambda session: session.count_units(2, where="long >= 0").value),
 }
 LONG = {
+    "summary": (FEW, numbers(ad.Summary("double", by="flag"))),
     "ranges": (FEW, counts(ad.Ranges("double"), algorithm="hb")),
     "chosen": (FEW, counts(ad.Ranges("long"))),
     "cdf": (FEW, counts(ad.Cdf("long"), algorithm="hb")),

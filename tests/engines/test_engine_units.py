@@ -167,10 +167,6 @@ def test_in_postgres(files, postgres):
         connection.execute("alter role adyton reset extra_float_digits")
 
 
-def test_in_spark(files, spark):
-    check(spark[0].read.parquet(str(files)), ("decimal",))
-
-
 @pytest.mark.full
 def test_in_spark_and_connect(files, spark, remote):
     for session in (spark[0], remote):
