@@ -64,8 +64,10 @@ def opened_rows(
     read = [*wanted, *(index for index in range(len(reader.columns)) if index not in wanted)] if keep else wanted
     read = [*read, whose] if whose is not None else read
     owned = () if whose is None else (whose,)
-    names = [name for name, attribute in schema.attributes.items() if isinstance(attribute, Identifier)]
-    table = reader.read(read, {*(sources[name].name for name in names), *(reader.columns[one].name for one in owned)})
+    identifying = [name for name, attribute in schema.attributes.items() if isinstance(attribute, Identifier)]
+    table = reader.read(
+        read, {*(sources[name].name for name in identifying), *(reader.columns[one].name for one in owned)}
+    )
     engine = engine_of(table)
     places = {name: f"c{schema.columns.index(schema.column_of(name))}" for name in schema.names}
     moments = {} if engine.calls else {name: one for name, one in schema.attributes.items() if isinstance(one, Times)}
