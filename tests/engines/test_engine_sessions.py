@@ -92,8 +92,9 @@ def test_names_of_addresses():
 @pytest.mark.parametrize(
     "address", ["sc://{}:1x", "sc://127.0.0.1:1/;token={}", "sc://127.0.0.1:1/;user_id={};x-{}={}", "sc://{}@[::1]:1/"]
 )
-def test_an_address_of_spark_is_not_repeated(address, tmp_path, capfd):
+def test_an_address_of_spark_is_not_repeated(address, tmp_path, capfd, monkeypatch):
     pytest.importorskip("pyspark")
+    monkeypatch.setattr("adyton.kernel.tables.locations._SECONDS", 0.2)
     with pytest.raises(SchemaError) as caught:
         ad.Session(address.replace("{}", SECRET), table="hard", schema=SCHEMA, epsilon=1, ledger=tmp_path / "ledger")
     assert "cannot be reached" in str(caught.value)

@@ -75,10 +75,10 @@ def test_a_killed_process_loses_nothing(tmp_path, alone):
     assert (tmp_path / "mark").exists()
 
 
-@pytest.mark.full  # five workers start: a few seconds of processor time each
 @with_dask
-def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path, alone):
-    assert kept(tmp_path / "errors.db", tmp_path / "mark", Cluster("local", 4)) == alone
+@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.full)])
+def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path, alone, workers):
+    assert kept(tmp_path / "errors.db", tmp_path / "mark", Cluster("local", workers)) == alone
     assert (tmp_path / "mark").exists()
 
 

@@ -17,7 +17,7 @@ from adyton.messages import no_such
 _DATA = ("data", "public", "trials")
 _BENCHMARKS: dict[str, tuple[str, ...]] = {
     "noise": (),
-    "vectorize": (),
+    "vectorize": ("rows", "engine"),
     "plans": ("plans", *_DATA),
     "inference": (),
     "scarce": ("plans", *_DATA),
@@ -38,16 +38,16 @@ _BENCHMARKS: dict[str, tuple[str, ...]] = {
 _LONG = "judged"
 """Tells of more steps than it has records: these come at the end."""
 _HELP = (
-    "noise (against OpenDP), vectorize (against plain DuckDB SQL), plans (time and error beside published figures), "
-    "inference (against LSMR and L-BFGS-B on sparse matrices), scarce (few rows, against the published DAWA, which is "
-    "not private), variants (of MWEM, against MWEM), selections (partitions of a million cells), choosing (how long "
-    "it takes to choose an algorithm), clipped (what is chosen, against noise cut off at zero), judged (the selectors "
-    "of the package on the inputs of the Pythia paper), intervals (how often they hold the true count), classifiers "
-    "(the one that is chosen, and each single one, on nursery, contraceptive and HIV-1), learning (from a million "
-    "rows, against the bare group-bys), pairs (tables of many attributes, against independent noise cut off at zero), "
-    "stripes (plans along the longest of several attributes, against the best of known error), numbers (means, "
-    "medians and quartiles by groups: error, error told beforehand, and how often bounds hold) or scale (time and "
-    "memory against rows, cells, attributes, queries and workers)."
+    "noise (against OpenDP), vectorize (counting, against plain SQL, Polars and NumPy), plans (time and error beside "
+    "published figures), inference (against LSMR and L-BFGS-B on sparse matrices), scarce (few rows, against the "
+    "published DAWA, which is not private), variants (of MWEM, against MWEM), selections (partitions of a million "
+    "cells), choosing (how long it takes to choose an algorithm), clipped (what is chosen, against noise cut off at "
+    "zero), judged (the selectors of the package on the inputs of the Pythia paper), intervals (how often they hold "
+    "the true count), classifiers (the one that is chosen, and each single one, on nursery, contraceptive and HIV-1), "
+    "learning (from a million rows, against the bare group-bys), pairs (tables of many attributes, against "
+    "independent noise cut off at zero), stripes (plans along the longest of several attributes, against the best of "
+    "known error), numbers (means, medians and quartiles by groups: error, error told beforehand, and how often "
+    "bounds hold) or scale (time and memory against rows, cells, attributes, queries and workers)."
 )
 
 
@@ -64,7 +64,13 @@ def command(
         list[str] | None, typer.Option("--plan", help="plans, scarce: only this one; can be repeated.")
     ] = None,
     trials: Trials = 10,
-    rows: Annotated[int, typer.Option(min=10**6, max=10**10, help="scale: up to so many rows.")] = 10_000_000,
+    rows: Annotated[
+        int, typer.Option(min=10**6, max=10**10, help="scale, vectorize: (up to) so many rows.")
+    ] = 10_000_000,
+    engine: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="vectorize: a PostgreSQL of this machine, or `spark`; else Parquet."),
+    ] = None,
     cells: Annotated[int, typer.Option(min=1 << 10, max=1 << 24, help="scale: up to so many cells.")] = 262_144,
     workers: Annotated[int, typer.Option(min=1, max=64, help="scale: up to so many workers.")] = 2,
     plots: Annotated[Path | None, typer.Option(metavar="FOLDER", help="scale: write pictures into it, as SVG.")] = None,
@@ -84,7 +90,7 @@ def command(
     if plots is not None and (subject != "scale" or not plots.is_dir()):
         raise BadInput("--plots takes a folder that is there, for the benchmark `scale`.")
     given = {"plans": plan, "data": data, "public": public, "trials": trials}
-    given |= {"rows": rows, "cells": cells, "workers": workers}
+    given |= {"rows": rows, "cells": cells, "workers": workers, "engine": engine}
     options = {name: given[name] for name in _BENCHMARKS[subject]}
     benchmark = import_module(f"adyton.lab.bench.{subject}")
     with progress(f"bench {subject}", benchmark.steps(**options), quiet=quiet or as_json) as advance:

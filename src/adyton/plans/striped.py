@@ -6,6 +6,7 @@ applies where it splits a vector). Zhang et al., "εKTELO", SIGMOD 2018, §7.1 a
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -43,9 +44,9 @@ class StripedPlan(Plan):
     variant = True
 
     @property
+    @abstractmethod
     def along(self) -> Plan:
         """What runs in a stripe."""
-        raise NotImplementedError
 
     def axis_of(self, domain: tuple[int, ...]) -> int:
         """Along which axis the stripes run."""

@@ -30,7 +30,7 @@ _DIRECTIVES = {
     "%p": r"(?P<noon>[AaPp])[Mm]",
     "%%": "%",
 }
-_FIRST_SHORT_YEAR = 69
+FIRST_SHORT_YEAR = 69
 """Of years in two digits, these are the first of the twentieth century."""
 _REST = ("minute", "second")
 _LONGEST = 100
@@ -84,7 +84,7 @@ def moment_in_format(text: str, written: str) -> int | None:
     given = {part: value for part, value in found.groupdict().items() if value is not None}
     month = _month(given["name"], written) if "name" in given else int(given["month"])
     short = int(given.get("short", 0))
-    year = int(given["year"]) if "year" in given else short + (1900 if short >= _FIRST_SHORT_YEAR else 2000)
+    year = int(given["year"]) if "year" in given else short + (1900 if short >= FIRST_SHORT_YEAR else 2000)
     hour = int(given.get("hour", 0))
     if "half" in given:
         half = int(given["half"])

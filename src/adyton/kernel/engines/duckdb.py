@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines.arrow_columns import arrow_column, arrow_memtable
 from adyton.kernel.engines.engine import Counted, Engine, Result, sets_of
 from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.memory import PER_CELL, SUMS, Memory
 from adyton.kernel.engines.own import OURS, sql_text
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
@@ -19,7 +21,6 @@ from adyton.messages import listing
 _EXACT = float(1 << 53)
 _MOST_CELLS = 1 << 22
 _ROWS_AT_A_TIME = 1 << 20
-_MEMORY = 1 << 30
 _ARROW = {"string": "binary", "int64": "int64", "float64": "float64", "int32": "int32"}
 """The types of small tables: texts are compared by their bytes."""
 
@@ -30,6 +31,11 @@ class DuckDb(Engine):
     name = "duckdb"
     title = "DuckDB"
     tries = calls = passes = True
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self._memory = Memory(backend.con)
+        self._holds_rows = False
 
     def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
         """Views are refused, because their text is not ours to judge, and so are columns that are computed."""
@@ -102,6 +108,10 @@ class DuckDb(Engine):
 
     def fetched(self, expression: Any) -> dict[str, Array]:
         """Directly, because Ibis and Arrow would load pandas on the way."""
+        with self._memory.wider(SUMS):
+            return self._found(expression)
+
+    def _found(self, expression: Any) -> dict[str, Array]:
         relation = self.backend._to_duckdb_relation(expression)
         return {name: np.asarray(column) for name, column in relation.fetchnumpy().items()}
 
@@ -111,23 +121,33 @@ class DuckDb(Engine):
         return getattr(self.backend, OURS, False)
 
     def bounded(self, work: Callable[[], Result]) -> Result | None:
-        """Nothing goes to the disk: what takes too much memory is given up."""
-        execute = self.backend.con.execute
-        (before,) = execute("select current_setting('memory_limit')").fetchone()
-        execute(f"set memory_limit = '{_MEMORY}B'")
-        try:
+        """Nothing goes to the disk: what takes too much memory is given up. A connection of others is left as it is."""
+        with self._memory.limit(SUMS) if self.groups_first else nullcontext():
             return quietly(work)
-        finally:
-            execute(f"set memory_limit = '{before}'")
+
+    def make_room(self) -> None:
+        """Up to what DuckDB allows itself."""
+        self._holds_rows = True
+
+    def run(self, work: Callable[[], Result]) -> Result:
+        """On an engine of our own first in memory that does not grow with the rows; what needs more is asked again."""
+        found = None
+        if self.groups_first and not self._holds_rows:
+            (found,) = super().run(lambda: (self._memory.in_passing(work),))
+        return super().run(work) if found is None else found
 
     def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
         """One column as it comes, several by grouping sets, of which Ibis has none."""
         if len(rows.columns) == 1 and sizes[0] <= _MOST_CELLS:
             counts = self._counted_as_they_come(rows, sizes[0])
             return [(np.arange(counts.size), counts)]
+        with self._memory.wider(PER_CELL * sum(sizes)):
+            return self._counted_in_hash_tables(rows)
+
+    def _counted_in_hash_tables(self, rows: Any) -> list[Counted]:
         if len(rows.columns) == 1:
             cells = rows.select(cell=rows[rows.columns[0]])
-            found = self.fetched(cells.group_by("cell").aggregate(rows=cells.count()))
+            found = self._found(cells.group_by("cell").aggregate(rows=cells.count()))
             return [(found["cell"], found["rows"])]
         self.backend._run_pre_execute_hooks(rows)  # makes the small tables known that it is joined with
         query = sets_of(rows.columns, self.backend.compile(rows))

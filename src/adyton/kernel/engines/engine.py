@@ -40,10 +40,14 @@ class Engine(ABC):
     """Whether columns can pass through functions of ours inside its pass over the rows."""
     passes: ClassVar[bool] = False
     """Whether coded rows can be counted as they come from it, faster than it counts them."""
+    keys_together: ClassVar[int] = 1 << 16
+    """Columns are counted together while there are at most so many keys."""
     groups_first: ClassVar[bool] = False
     """Whether texts are counted before they are looked up."""
     few_levels: ClassVar[int] = 0
     """So many levels are compared one by one; more of them are joined."""
+    text_end: ClassVar[str] = "$"
+    """The end of a text, and nothing else, in a regular expression."""
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
@@ -58,11 +62,21 @@ class Engine(ABC):
         """The table with its columns in types of which every value can be computed with; decimals stay in *exact*."""
         return table
 
+    def try_out(self, table: Any) -> bool:
+        """Whether the engine will take the query for a table, and let us read it: told without looking at a row."""
+        return True
+
     def fenced(self, table: Any) -> Any:
         """The same table, of which every expression is computed once."""
         return table
 
     # ---- values -----------------------------------------------------------------------------------------------------
+
+    def constant(self, text: str) -> Any:
+        """A public text, sign by sign, whatever it holds."""
+        import ibis
+
+        return ibis.literal(text)
 
     @abstractmethod
     def number(self, text: Any) -> Any:
@@ -166,6 +180,9 @@ class Engine(ABC):
     def bounded(self, work: Callable[[], Result]) -> Result | None:
         """What *work* finds in bounded memory; None where it would take more."""
         return work()
+
+    def make_room(self) -> None:  # noqa: B027
+        """From now on queries hold rows together, those of each unit or of each group: memory then grows with them."""
 
     def stopping(self) -> Callable[[], None] | None:
         """What ends the query that this thread is about to run, from another thread."""

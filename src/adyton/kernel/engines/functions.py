@@ -12,7 +12,7 @@ def engine_function(name: str, takes: Any, gives: Any) -> Any:
     import ibis
 
     signature = (takes if isinstance(takes, tuple) else (takes,), gives)
-    called = _never_called if len(signature[0]) == 1 else _never_called_with_two
+    called = (_never_called, _never_called_with_two, _never_called_with_three)[len(signature[0]) - 1]
     return ibis.udf.scalar.builtin(called, name=name, signature=signature)
 
 
@@ -22,3 +22,7 @@ def _never_called(value: Any) -> Any:
 
 def _never_called_with_two(value: Any, other: Any) -> Any:
     raise AssertionError(value, other)
+
+
+def _never_called_with_three(value: Any, other: Any, third: Any) -> Any:
+    raise AssertionError(value, other, third)

@@ -20,24 +20,20 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.own import sql_text
-from adyton.kernel.engines.written import FAR, LONGEST, MODERATE, PLAIN, is_number, is_special, special
+from adyton.kernel.engines.postgres_connection import SETTINGS, connected
+from adyton.kernel.engines.postgres_tables import identifier, problem_of, quoted, sameness, still, told
+from adyton.kernel.engines.written import FAR, MODERATE, PLAIN, SHORT, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
 _LARGEST, _SMALLEST = "1.7976931348623157e308", "2.4703282292062329e-324"
 """Decimals beyond the first are infinite as doubles; those below the second are zero."""
 _TYPES = {"string": "text", "int64": "bigint", "float64": "double precision", "int32": "integer"}
-_MEMORY = 64 << 20
-"""A hash table of a hundred thousand cells should not go to the disk; what the server allows beyond that stays."""
 _FEW_KEYS = 1 << 22
-_SETTINGS = (
-    "select set_config('enable_mergejoin', 'off', true), set_config('enable_nestloop', 'off', true), "
-    f"set_config('work_mem', greatest(pg_size_bytes(current_setting('work_mem')), {_MEMORY}) / 1024 || 'kB', true)"
-)
-"""For one query: the server cannot know how small our tables are, and would sort all rows to join them."""
 _HASHED = "select set_config('enable_sort', 'off', true), set_config('hash_mem_multiplier', '1000', true)"
 """For many tables in one pass: it takes their keys for many more than there can be, and would sort rows for each."""
-_STORED = ("r", "p", "m")
-_WHAT = {"v": "a view", "f": "a foreign table"}
+_WHOLE = {"int16": "smallint", "int32": "integer", "int64": "bigint"}
+_LONG_TEXT = 1 << 18
+"""In bytes. The server's functions take four times the memory of a text, and fail beyond a gigabyte."""
 
 
 class Postgres(Engine):
@@ -54,27 +50,10 @@ class Postgres(Engine):
 
     def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
         """Views, foreign tables and tables under row security are refused: what they show is not ours to judge."""
-        quoted = ".".join(identifier(part) for part in (database, name) if part)
-        found = quietly(
-            lambda: self._rows(
-                "select c.relkind::text, row_security_active(c.oid), current_setting('server_encoding'), "
-                "exists (select from pg_partition_tree(c.oid) p join pg_class l on l.oid = p.relid where l.relkind = "
-                "'f'), exists (select from pg_attribute a where a.attrelid = c.oid and a.attgenerated = 'v') "
-                f"from pg_class c where c.oid = to_regclass({sql_text(quoted)})"
-            )[1]
-        )
+        found = quietly(lambda: self._rows(told(quoted(name, database)))[1])
         if not found:
             raise SchemaError(f"the table {name!r} cannot be found. Check its name, and that you may read it.")
-        kind, secured, encoding, foreign, computed = found[0]
-        problem = ""
-        if kind not in _STORED or foreign:
-            problem = f"is {_WHAT.get('f' if foreign else kind, 'no table')}, not a stored table"
-        elif secured:
-            problem = "has row security, which shows some rows to you and others to others"
-        elif computed:
-            problem = "has columns that are computed whenever they are read"
-        elif encoding != "UTF8":
-            problem = f"is in a database with the encoding {encoding}; UTF8 is needed"
+        problem = problem_of(*found[0])
         if problem:
             raise SchemaError(f"{name!r} {problem}. Store what it shows with create table … as select, and open that.")
 
@@ -87,16 +66,27 @@ class Postgres(Engine):
             column = identifier(name)
             kinds[name] = kind
             if kind.is_string() or kind.is_uuid():
-                column, kinds[name] = f'({column}::text collate "C")', "string"
+                column, kinds[name] = _text(f"{column}::text"), "string"
             elif kind.is_decimal() and name in exact:
-                column = f"nullif({column}, 'NaN')"
+                column = f"nullif({column}::numeric, 'NaN')"
             elif kind.is_decimal():
-                column, kinds[name] = _double(column), "float64"
+                column, kinds[name] = _double(f"{column}::numeric"), "float64"
             elif kind.is_floating():
                 column, kinds[name] = f"{column}::double precision", "float64"
+            elif (whole := str(kind.copy(nullable=True))) in _WHOLE:
+                column = f"{column}::{_WHOLE[whole]}"  # object identifiers are called whole numbers, too
             columns.append(f"{column} as {identifier(name)}")
-        query = f"select {', '.join(columns)} from ({self.backend.compile(table)}) as given"
+        same = sameness(table)
+        found = quietly(lambda: self._rows(f"select {same}")[1])
+        if not found:
+            raise SchemaError("what the table is cannot be told. Check that the server can be reached.")
+        given = f"({self.backend.compile(table)}) as given where {still(same, found[0][0])}"
+        query = f"select {', '.join(columns)} from {given}"
         return self.backend.sql(query, schema=ibis.schema(kinds))
+
+    def try_out(self, table: Any) -> bool:
+        """None of its rows are asked for."""
+        return quietly(lambda: self._rows(self.backend.compile(table.limit(0)))) is not None
 
     def fenced(self, table: Any) -> Any:
         """Behind an offset, which the server does not look through."""
@@ -109,7 +99,7 @@ class Postgres(Engine):
 
         fits = is_number(text)
         clean = text.replace("_", "").replace("+", "")
-        short = fits & clean.re_search(PLAIN)
+        short = fits & (text.length() <= SHORT) & clean.re_search(PLAIN)
         moderate = fits & clean.re_search(MODERATE)
         digits = ibis.ifelse(short, clean, "0").cast("float64")
         decimal = ibis.ifelse(moderate, clean, "0").cast("decimal")
@@ -119,14 +109,13 @@ class Postgres(Engine):
             (decimal.abs() < ibis.literal(5e-324), 0.0),
             else_=decimal.cast("float64"),
         )
-        far = fits & (clean.length() <= LONGEST)
         zero = clean.re_search(FAR) | ~clean.re_search("^[^eE]*[1-9]")
         infinite = ibis.ifelse(clean.startswith("-"), -float("inf"), float("inf"))
         return ibis.cases(
             (short, digits),
             (moderate, double),
-            (is_special(text), special(text)),
-            (far, ibis.ifelse(zero, 0.0, infinite)),
+            (is_special(text, self.text_end), special(text)),
+            (fits, ibis.ifelse(zero, 0.0, infinite)),
             else_=ibis.null("float64"),
         )
 
@@ -209,19 +198,18 @@ class Postgres(Engine):
 
     def _rows(self, query: str, *settings: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The names and rows of a result; inside the caller's transaction, if one is open, with settings for it."""
-        if self.backend.con.closed and getattr(self.backend, "_can_reconnect", True):
-            self.backend.reconnect()
-        connection = self.backend.con
+        connection = connected(self.backend)
         with connection.transaction(), connection.cursor(binary=True) as cursor:
-            for setting in (_SETTINGS, *settings):
+            for setting in (SETTINGS, *settings):
                 cursor.execute(setting)
             cursor.execute(self._steps.before(query))
             return [column.name for column in cursor.description], cursor.fetchall()
 
 
-def identifier(name: str) -> str:
-    """A name as SQL quotes it."""
-    return '"' + name.replace('"', '""') + '"'
+def _text(column: str) -> str:
+    """A text by its bytes; of one that is too long to be anything, what tells it from others."""
+    short = f"case when octet_length({column}) > {_LONG_TEXT} then 'digest ' || md5({column}) else {column} end"
+    return f'(({short}) collate "C")'
 
 
 def _double(column: str) -> str:

@@ -21,7 +21,7 @@ from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.spark_plans import check_frame, is_remote
 from adyton.kernel.engines.spark_traces import named, quiet
-from adyton.kernel.engines.written import is_number, is_special, special
+from adyton.kernel.engines.written import TEXT_END, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
 _TYPES = {
@@ -44,6 +44,7 @@ _TYPES = {
 """Ibis's types for what columns are read as; no other type can be read."""
 _SPARK = {"string": "string", "int64": "bigint", "float64": "double", "int32": "int"}
 _BYTES = "UTF8_BINARY"
+_ESCAPED = "spark.sql.parser.escapedStringLiterals"
 
 
 class Spark(Engine):
@@ -53,6 +54,7 @@ class Spark(Engine):
     title = "Spark"
     groups_first = True
     few_levels = 4
+    text_end = TEXT_END
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -94,17 +96,33 @@ class Spark(Engine):
             kinds[field.name] = kind
         return self.backend.sql(f"select {', '.join(columns)} from ({query}) as given", schema=ibis.schema(kinds))
 
+    def try_out(self, table: Any) -> bool:
+        """Asks for its columns, and for the one setting that changes what texts in queries mean."""
+        if self._session.conf.get(_ESCAPED, "false") == "true":
+            raise SchemaError(f"{_ESCAPED} is set, so that texts are not compared sign by sign. Set it to false.")
+
+        def columns() -> Any:
+            with quiet(), named(self.backend):
+                return self._session.sql(_plain_text(self.backend.compile(table))).schema
+
+        return quietly(columns) is not None
+
     def fenced(self, table: Any) -> Any:
         """As a text of its own; Spark itself does not compute twice what costs something."""
         name = self._steps.add(self.backend.compile(table))
         return self.backend.sql(f"select * from {name}", schema=table.schema())
+
+    def constant(self, text: str) -> Any:
+        """In hexadecimal digits: settings decide what a backslash or a dollar in a query's text means."""
+        raw = engine_function("`unhex`", "string", "binary")(text.encode().hex())
+        return engine_function("`decode`", ("binary", "string"), "string")(raw, "UTF-8")
 
     def number(self, text: Any) -> Any:
         """By Spark's own conversion, of what has the shape of a number."""
         import ibis
 
         clean = ibis.ifelse(is_number(text), text.replace("_", "").replace("+", ""), ibis.null("string"))
-        return ibis.ifelse(is_special(text), special(text), clean.try_cast("float64"))
+        return ibis.ifelse(is_special(text, self.text_end), special(text), clean.try_cast("float64"))
 
     def fraction_text(self, number: Any) -> Any:
         """From Java's way of writing doubles to the usual one: 12345678.9 and 1e-05, not 1.23456789E7 and 1.0E-5."""
@@ -228,7 +246,7 @@ class Spark(Engine):
     def _asked(self, query: str) -> Any:
         import pyarrow
 
-        frame = self._session.sql(query)
+        frame = self._session.sql(_plain_text(query))
         names = list(frame.columns)
         if hasattr(frame, "toArrow"):
             found = frame.toArrow()
@@ -236,6 +254,11 @@ class Spark(Engine):
             rows = frame.collect()
             found = pyarrow.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
         return found.combine_chunks()
+
+
+def _plain_text(query: str) -> str:
+    """In the text of a query Spark puts the values of variables in place of ${their names}: not here."""
+    return query.replace("${", "\\u0024{")
 
 
 def read_as(kind: Any) -> str | None:

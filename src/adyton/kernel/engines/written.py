@@ -6,25 +6,32 @@ from typing import Any
 
 _DIGITS = "[0-9]+(_[0-9]+)*"
 _NUMBER = f"^[+]?-?({_DIGITS}([.]({_DIGITS})?)?|[.]{_DIGITS})([eE][+-]?{_DIGITS})?$"
-_SPECIAL = "^[+]?-?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])$"
-LONGEST = 1000
-"""Longer texts are no numbers where the engine must be guarded."""
-PLAIN = "^-?[0-9.]{1,250}$"
-"""Digits that no double is too small or too large for."""
-MODERATE = "^-?[0-9.]{1,250}([0-9.]{0,250}[0-9.]{0,250}[0-9.]{0,200})([eE]-?0*[0-9]{1,4})?$"
+_SPECIAL = "^[+]?-?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])"
+LONGEST = 900
+"""Longer texts are no numbers where the engine must be guarded; shorter ones fit into a decimal, or are far from it."""
+PLAIN = "^-?[0-9.]+$"
+"""Digits alone."""
+SHORT = 250
+"""No double is too small or too large for so many digits."""
+MODERATE = "^-?[0-9.]+([eE]-?0*[0-9]{1,4})?$"
 """What fits into a decimal."""
 FAR = "[eE]-"
 """An exponent that makes it small."""
+TEXT_END = "(?![^x]|x)"
+"""Not followed by any sign: in Java, a dollar stands before some signs at the end of a text, too."""
 
 
 def is_number(text: Any) -> Any:
-    """Whether a text without blanks around it is a number of digits."""
-    return text.re_search(_NUMBER)
+    """Whether a text without blanks around it is a number of digits.
+
+    A longer one is cut before it is looked at: Java's stack is not deep enough for all of it.
+    """
+    return text.left(LONGEST + 1).re_search(_NUMBER) & (text.length() <= LONGEST)
 
 
-def is_special(text: Any) -> Any:
+def is_special(text: Any, text_end: str) -> Any:
     """Whether it is a word for infinity or not-a-number."""
-    return text.re_search(_SPECIAL)
+    return text.re_search(_SPECIAL + text_end)
 
 
 def special(text: Any) -> Any:

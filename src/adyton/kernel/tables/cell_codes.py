@@ -21,7 +21,7 @@ from adyton.kernel.engines import Engine
 from adyton.kernel.engines.arrow_columns import arrow_column
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.columns import holds_booleans, trimmed, value_of
-from adyton.schema import Categorical, Integer, Numeric
+from adyton.schema import Boolean, Categorical, Integer, Numeric
 from adyton.schema.attributes import CelledAttribute
 from adyton.schema.times import Times
 
@@ -60,6 +60,21 @@ def base_code(column: Any, attribute: CelledAttribute, engine: Engine) -> CellCo
         return _time(column, attribute, engine)
     assert isinstance(attribute, Numeric)
     return _numeric(column, attribute, engine)
+
+
+def plain_code(column: Any, attribute: CelledAttribute, engine: Engine) -> Any | None:
+    """The cell of a value; null, or a number that is no cell, where it has none. None where it takes more to say that.
+
+    That is so where the schema drops all values without a cell, and these are whole numbers, one a cell, or booleans.
+    """
+    if attribute.outside != "drop" or attribute.nulls != "drop":
+        return None
+    if isinstance(attribute, Boolean):
+        return value_of(column, attribute, engine).cast("int32")
+    whole = isinstance(attribute, Integer) and column.type().is_integer() and attribute.step == 1
+    if not (whole and engine.tries) or max(abs(attribute.min), abs(attribute.max)) >= _INT32:
+        return None
+    return _shifted(column.try_cast("int32").cast("int64"), attribute.min) if attribute.min else column
 
 
 def _boolean(value: Any, attribute: CelledAttribute) -> CellCode:

@@ -15,7 +15,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.readers import Column
-from adyton.kernel.tables.written_numbers import read_number
+from adyton.kernel.tables.written_numbers import plainly
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier
 from adyton.schema.times import Times
 
@@ -75,12 +75,6 @@ def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> No
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
     plain = number or kind.is_boolean()
     reading = attribute.reading
-    written = reading.textual or reading.numeric or getattr(attribute, "spellings", False)
-    if not engine.calls and (written or (isinstance(attribute, Times) and attribute.format is not None)):
-        raise SchemaError(
-            f"the keys of the schema that say how {column.name!r} is written are for files, frames and DuckDB, not for "
-            f"{engine.title}. Clean the column there, or write the table to a Parquet file, and open that."
-        )
     if column.inferred:
         fits, need = plain or _is_single(kind), "a column of texts, numbers or dates"
     elif isinstance(attribute, Times):
@@ -141,7 +135,7 @@ def prepared(column: Any, attribute: Attribute, engine: Engine) -> Any:
         return as_text(column, attribute, engine)
     if kind.is_string():
         plain = not attribute.reading.numeric
-        return engine.number(column.strip()) if plain else read_number(column, attribute.reading)
+        return engine.number(column.strip() if plain else plainly(column, attribute.reading, engine))
     return ibis.null("float64") if kind.is_boolean() else column
 
 

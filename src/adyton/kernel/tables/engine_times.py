@@ -15,13 +15,16 @@ from typing import Any
 import numpy as np
 
 from adyton.kernel.engines import Engine
+from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.tables.blanks import BLANKS, stripped
 from adyton.kernel.tables.zones import clock_changes
 from adyton.schema.calendar import DAY, EARLIEST, LATEST, PARTS
+from adyton.schema.time_formats import UNIX
 from adyton.schema.times import Date, Times
 
 _SHAPE = (
     "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?"
-    "( ?([Zz]|[+-][0-9]{2}(:?[0-5][0-9])?))?)?$"
+    "( ?([Zz]|[+-][0-9]{2}(:?[0-5][0-9])?))?)?"
 )
 _BEFORE_ZONE = "^.{10}([T ].{5}(:[0-9]{2}([.,][0-9]+)?)? ?)?"
 _LONGEST = 100
@@ -63,12 +66,17 @@ class _Step:
         kind = column.type()
         if kind.is_date() or kind.is_timestamp():
             return {self.name: _within(self.engine.seconds(column)), f"{self.name} named": nothing}
+        if self._is_unix:
+            inside = (column >= EARLIEST) & (column < LATEST + 1)
+            seconds = ibis.ifelse(inside, column, 0).cast("float64")
+            whole = engine_function("floor", "float64", "float64")(seconds).cast("int64")
+            return {self.name: _within(ibis.ifelse(inside, whole, nothing)), f"{self.name} named": nothing}
         if not kind.is_string():
             hours = nothing if self.attribute.by != "hour of day" else _hour(column)
             return {self.name: nothing, f"{self.name} named": hours}
         text = column.strip()
-        fits = text.re_search(_SHAPE) & (text.length() <= _LONGEST)
-        return {self.name: ibis.ifelse(fits, text, _NONE), f"{self.name} named": _named(text, self.attribute)}
+        fits = text.left(_LONGEST + 1).re_search(_SHAPE + self.engine.text_end) & (text.length() <= _LONGEST)
+        return {self.name: ibis.ifelse(fits, text, _NONE), f"{self.name} named": self._named_by(column)}
 
     def parted(self, table: Any) -> dict[str, Any]:
         """The numbers in the text."""
@@ -82,10 +90,11 @@ class _Step:
 
         if self.name in table.columns:
             kind = table[self.column].type()
-            universal = ibis.literal(bool(kind.is_timestamp() and kind.timezone is not None))
+            zoned = kind.is_timestamp() and kind.timezone is not None
+            universal = ibis.literal(bool(zoned or self._is_unix))
             return {self.name: table[self.name], f"{self.name} universal": universal} | self._named(table)
         parts = {part: table[f"{self.name} {part}"] for part in (*_PLACES, "zone")}
-        seconds = ibis.ifelse(_exists(parts), _seconds(parts), ibis.null("int64"))
+        seconds = ibis.ifelse(exists(parts), _seconds(parts), ibis.null("int64"))
         universal = parts["zone"] != ""
         return {self.name: _within(seconds), f"{self.name} universal": universal} | self._named(table)
 
@@ -100,6 +109,14 @@ class _Step:
 
     def _named(self, table: Any) -> dict[str, Any]:
         return {f"{self.name} named": table[f"{self.name} named"]}
+
+    def _named_by(self, text: Any) -> Any:
+        return _named(stripped(text, BLANKS, self.engine), self.attribute)
+
+    @property
+    def _is_unix(self) -> bool:
+        """Whether numbers are seconds since 1970."""
+        return UNIX in (self.attribute.format or ())
 
 
 _PLACES = {"year": (0, 4), "month": (5, 2), "day": (8, 2), "hour": (11, 2), "minute": (14, 2), "second": (17, 2)}
@@ -118,7 +135,7 @@ def _parts(shaped: Any) -> dict[str, Any]:
     return {**numbers, "zone": zone}
 
 
-def _exists(rows: Mapping[str, Any]) -> Any:
+def exists(rows: Mapping[str, Any]) -> Any:
     """Whether the calendar has the day, and the day the time."""
     import ibis
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from adyton.arrays import Places
 from adyton.kernel.engines import Engine
-from adyton.kernel.tables.cell_codes import CellCode, base_code, with_policies
+from adyton.kernel.tables.cell_codes import CellCode, base_code, plain_code, with_policies
 from adyton.kernel.tables.cells import join_levels
 from adyton.kernel.tables.columns import is_missing
 from adyton.kernel.tables.packs import Column
@@ -29,12 +29,20 @@ _INT32 = (1 << 31) - 1
 
 
 def leaf_table(
-    table: Any, schema: Schema, columns: Mapping[str, str], tree: RowTree, names: Sequence[str], *, engine: Engine
+    table: Any,
+    schema: Schema,
+    columns: Mapping[str, str],
+    tree: RowTree,
+    names: Sequence[str],
+    *,
+    engine: Engine,
+    loose: bool = False,
 ) -> tuple[Any, dict[str, str]]:
     """The rows that lie in a leaf: a column ``leaf``, and one with the cell for each of these attributes.
 
-    Where the schema drops the value, the cell is the one after the last. *columns* names the column of every attribute.
-    Also returned are the names of the columns of cells.
+    Where the schema drops the value, the cell is the one after the last; of a tree without splits, *loose* allows that
+    it is null, or any number that is no cell. *columns* names the column of every attribute. Also returned are the
+    names of the columns of cells, as :func:`code_names` has them.
     """
     import ibis
 
@@ -47,14 +55,23 @@ def leaf_table(
     for name, attribute in concerned.attributes.items():
         assert isinstance(attribute, CelledAttribute)
         column, cell = table[columns[name]], table[levels[name]] if name in levels else None
+        plain = plain_code(column, attribute, engine) if loose and cell is None else None
+        if plain is not None:
+            codes[name] = plain
+            continue
         base = base_code(column, attribute, engine) if cell is None else CellCode(cell, attribute.size, cell.notnull())
         if cell is not None and attribute.outside == "drop" and attribute.nulls == "drop":
-            codes[name] = cell.fill_null(attribute.size)
+            codes[name] = cell if loose else cell.fill_null(attribute.size)
         else:
             codes[name] = _or_last(with_policies(attribute, base, is_missing(column)), attribute.size, engine)
-    found = {name: f"code_{place}" for place, name in enumerate(codes)}
+    found = code_names(list(codes))
     rows = _at_leaves(table.select(**{found[name]: code for name, code in codes.items()}), tree, found, engine)
     return rows, {name: found[name] for name in names}
+
+
+def code_names(names: Sequence[str]) -> dict[str, str]:
+    """The column of cells of each attribute."""
+    return {name: f"code_{place}" for place, name in enumerate(names)}
 
 
 def _or_last(code: CellCode, size: int, engine: Engine) -> Any:

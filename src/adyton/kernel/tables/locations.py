@@ -8,30 +8,43 @@ drivers say when they fail is never repeated.  ∎
 from __future__ import annotations
 
 import os
-import socket
-from collections.abc import Callable
+import re
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from adyton.errors import BadInput, SchemaError
+from adyton.kernel.engines.postgres_connection import backend_at
+from adyton.kernel.engines.postgres_tables import place_of
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.kernel.tables.readers import Reader
 from adyton.kernel.tables.spark_reader import SparkReader
-from adyton.messages import listing, shorten
+from adyton.messages import listing, shorten, suggestion
 
 _POSTGRES, _SPARK = ("postgresql://", "postgres://"), ("sc://",)
 _KINDS = "postgresql:// (PostgreSQL) and sc:// (Spark Connect)"
 _SECONDS = 15
 """As long is waited for a server that does not answer."""
-_SPARK_PORT = 15002
-_PROXIES = [name for word in ("grpc_proxy", "https_proxy", "http_proxy") for name in (word, word.upper())]
-"""Where one of these is set, the client may reach a server that we do not."""
+_LIKE_ADDRESSES = re.compile(
+    r"\b(host|hostaddr|server|dbname|database|user|user id|uid|password|passwd|pwd|token|service)\s*=|:[^/\\]*@"
+    r"|^(postgres|postgresql|sc|spark|jdbc|odbc|mysql|mssql|oracle):",
+    re.IGNORECASE,
+)
+"""What connections are described with elsewhere, or an address with a slip in it."""
 
 
 def is_address(data: Any) -> bool:
     """Whether the data are at an address, and not in a file."""
     return isinstance(data, str) and "://" in data
+
+
+def check_path(text: str) -> None:
+    """An error if what should be the path of a file, and is none, looks like an address: it is not repeated."""
+    if _LIKE_ADDRESSES.search(text):
+        raise SchemaError(
+            "there is no such file. It looks like a way to a database, and may hold a password: it is not repeated. "
+            "Write postgresql://user@host/database, or sc://host for Spark Connect, and the table beside it."
+        )
 
 
 def table_at(data: Any, table: str | None) -> Any:
@@ -55,42 +68,53 @@ def address_name(address: str) -> str:
     >>> address_name("postgresql://ann:secret@db.example.org:5432/clinic?sslmode=require#visits")
     'clinic.visits'
     """
-    base, _, table = address.partition("#")
+    base, table = _parts(address)
     place = base.partition("://")[2].partition("?")[0].partition(";")[0].partition("/")[2].strip("/")
     return ".".join(part for part in (unquote(place.rpartition("/")[2]), table) if part) or "table"
 
 
 def reader_at(address: str) -> Reader:
     """The reader of a table at an address."""
-    base, _, table = address.partition("#")
+    base, table = _parts(address)
     kind = base.partition("://")[0].lower() + "://"
     if kind not in (*_POSTGRES, *_SPARK):
         raise SchemaError(f"addresses that begin with {shorten(kind)} cannot be opened, {_KINDS} can.")
     if not table:
         raise SchemaError("the address names no table. Say which one with table='…' (--table on the command line).")
+    base = kind + base.partition("://")[2]
     return _postgres(base, table) if kind in _POSTGRES else _spark(base, table)
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """The address of a database, and the table. (A password may have the sign between them.)"""
+    base, sign, table = address.rpartition("#")
+    return (base, table) if sign else (address, "")
 
 
 def _postgres(url: str, table: str) -> Reader:
     try:
+        import ibis.backends.postgres
         import psycopg
-        from ibis.backends.postgres import Backend
+
+        _ = ibis.backends.postgres, psycopg
     except ImportError:
         raise SchemaError("PostgreSQL needs a driver: pip install 'adyton[postgres]'.") from None
 
-    def connect() -> Any:
-        return psycopg.connect(url, autocommit=True, connect_timeout=_SECONDS, application_name="adyton")
-
-    connection = quietly(connect)
-    if connection is None:
+    backend = quietly(lambda: backend_at(url))
+    if backend is None:
         raise SchemaError(
             "the PostgreSQL server cannot be reached, or does not let this user in. Check host, port, database, user "
             "and password in the address, or in PGHOST, PGUSER, PGPASSWORD and their like."
         )
-    backend = Backend.from_connection(connection)
-    backend._can_reconnect = True
-    backend.reconnect = lambda: setattr(backend, "con", connect())
-    return _of_table(table, lambda database, name: backend.table(name, database=database), lambda: _tables(backend))
+    place = quietly(lambda: place_of(backend.con, table))
+    if place is None:
+        names = quietly(lambda: sorted(backend.list_tables())) or []
+        there = f" There are {listing(names)}.{suggestion(table, names)}" if names else ""
+        raise SchemaError(f"there is no table {shorten(table)} that this user may read.{there}")
+    found = quietly(lambda: backend.table(place[1], database=place[0]))
+    if found is None:
+        raise SchemaError(f"the columns of the table {shorten(table)} cannot be told. Check that it still exists.")
+    return ExpressionReader(found)
 
 
 def _spark(url: str, table: str) -> Reader:
@@ -98,8 +122,8 @@ def _spark(url: str, table: str) -> Reader:
         from pyspark.sql.connect.session import SparkSession
     except ImportError:
         raise SchemaError("Spark needs its client: pip install 'adyton[spark]'.") from None
-    session = quietly(lambda: SparkSession.builder.remote(url).create()) if _answers(url) else None
-    if session is None or quietly(lambda: session.version) is None:
+    session = quietly(lambda: SparkSession.builder.remote(url).create())
+    if session is None or quietly(lambda: _answer(session)) is None:
         raise SchemaError("the Spark server cannot be reached, or does not let this user in. Check the address.")
     frame = session.table(table)
     if quietly(lambda: frame.schema) is None:
@@ -107,29 +131,16 @@ def _spark(url: str, table: str) -> Reader:
     return SparkReader(frame)
 
 
-def _answers(url: str) -> bool:
-    """Whether somebody listens at an address of Spark: its client would go on trying for ten minutes."""
-    if any(os.environ.get(name) for name in _PROXIES):
-        return True
+def _answer(session: Any) -> str:
+    """What the server of a session answers, within some seconds; Spark itself would ask again for ten minutes."""
+    from grpc import channel_ready_future
 
-    def tried() -> bool:
-        place = urlsplit(url)
-        with socket.create_connection((place.hostname or "", place.port or _SPARK_PORT), _SECONDS):
-            return True
-
-    return quietly(tried) is True
+    quietly(lambda: _be_impatient(session))
+    channel_ready_future(session.client._channel).result(timeout=_SECONDS)
+    return str(session.version)
 
 
-def _of_table(table: str, find: Callable[[str | None, str], Any], known: Callable[[], list[str]]) -> Reader:
-    """The reader of a table, whose name may have its schema before it."""
-    database, _, name = table.rpartition(".")
-    found = quietly(lambda: find(database or None, name))
-    if found is None:
-        names = quietly(known)
-        there = f" There are {listing(names)}." if names else ""
-        raise SchemaError(f"there is no table {shorten(table)} that this user may read.{there}")
-    return ExpressionReader(found)
+def _be_impatient(session: Any) -> None:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
 
-
-def _tables(backend: Any) -> list[str]:
-    return sorted(backend.list_tables())
+    session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=10_000)])

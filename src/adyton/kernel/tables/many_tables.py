@@ -8,9 +8,9 @@ from typing import Any
 
 from adyton.arrays import Integers
 from adyton.kernel.engines import Engine
-from adyton.kernel.tables.leaves import coded_columns, leaf_table
-from adyton.kernel.tables.packs import Column, packed
-from adyton.kernel.tables.passing_rows import KEYS_IN_CACHE, MOST_KEYS, counted_in_passing
+from adyton.kernel.tables.leaves import code_names, coded_columns, leaf_table
+from adyton.kernel.tables.packs import Column, Pack, packed
+from adyton.kernel.tables.passing_rows import counted_in_passing, packed_for_passing
 from adyton.schema import RowTree, Schema
 
 _FEW_PACKS = 3
@@ -24,6 +24,11 @@ class ManyTables:
     rows: Any
     columns: Mapping[str, Column]
     groups: Sequence[Sequence[str]]
+    packs: Sequence[Pack]
+    where: Sequence[int]
+    """The number of the pack that each group lies within."""
+    passing: bool
+    """Whether rows are counted as they pass by."""
 
     @classmethod
     def of(
@@ -40,18 +45,21 @@ class ManyTables:
             return None
         names, head = list(dict.fromkeys(name for group in groups for name in group)), ["leaf"] if tree else []
         tree = tree or RowTree.stump(names)
-        coded, codes = leaf_table(rows, schema, columns, tree, names, engine=engine)
+        codes = code_names(names)
         found = coded_columns(schema, codes) | {"leaf": Column(len(tree.leaves), len(tree.leaves))}
-        return cls(engine.fenced(coded), found, [[*head, *(codes[name] for name in group)] for group in groups])
+        wanted = [[*head, *(codes[name] for name in group)] for group in groups]
+        packs, where = packed(found, wanted, engine.keys_together)
+        passing = packed_for_passing(found, wanted) if engine.passes and len(packs) > _FEW_PACKS else None
+        loose = passing is not None and not tree.depth
+        coded, _ = leaf_table(rows, schema, columns, tree, names, engine=engine, loose=loose)
+        return cls(engine.fenced(coded), found, wanted, *(passing or (packs, where)), passing is not None)
 
     def counted(self, engine: Engine, by_keys: Callable[..., list[Integers]]) -> list[Integers]:
         """For each group how many rows lie in every cell. *by_keys* counts the values of columns in the engine."""
-        packs, where = packed(self.columns, self.groups)
-        if engine.passes and len(packs) > _FEW_PACKS and all(pack.keys <= MOST_KEYS for pack in packs):
-            packs, where = packed(self.columns, self.groups, KEYS_IN_CACHE)
-            counts = engine.run(lambda: counted_in_passing(engine, self.rows, self.columns, packs))
+        if self.passing:
+            counts = engine.run(lambda: counted_in_passing(engine, self.rows, self.columns, self.packs))
         else:
-            keys = {f"key_{place}": pack.key(self.rows, engine) for place, pack in enumerate(packs)}
-            counts = by_keys(self.rows.select(**keys), *(pack.keys for pack in packs))
-        pairs = zip(where, self.groups, strict=True)
-        return [packs[one].table(counts[one], group, self.columns) for one, group in pairs]
+            keys = {f"key_{place}": pack.key(self.rows, engine) for place, pack in enumerate(self.packs)}
+            counts = by_keys(self.rows.select(**keys), *(pack.keys for pack in self.packs))
+        pairs = zip(self.where, self.groups, strict=True)
+        return [self.packs[one].table(counts[one], group, self.columns) for one, group in pairs]

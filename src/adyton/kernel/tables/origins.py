@@ -15,7 +15,7 @@ from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.csv_bytes import without_ending
 from adyton.kernel.tables.csv_reader import CsvReader
 from adyton.kernel.tables.frame_readers import frame_reader
-from adyton.kernel.tables.locations import is_address, reader_at
+from adyton.kernel.tables.locations import check_path, is_address, reader_at
 from adyton.kernel.tables.readers import Reader, TableReader
 from adyton.kernel.tables.spark_reader import SparkReader, is_spark_frame
 from adyton.messages import listing
@@ -43,12 +43,17 @@ def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) 
         given = os.fsdecode(data)
         if is_address(given):
             return reader_at(given)
+        if not _exists(given):
+            check_path(given)
         base, _, table = given.rpartition("#")
         if base.lower().endswith(_DATABASE):
             return DatabaseReader(base, table)
         return _reader_of(_files_at(given), given, multiline, file)
     if isinstance(data, list | tuple) and data and all(isinstance(one, str | os.PathLike) for one in data):
         names = [os.fsdecode(one) for one in data]
+        for name in names:
+            if not _exists(name):
+                check_path(name)
         return _reader_of([found for name in names for found in _files_at(name)], ", ".join(names[:3]), multiline, file)
     reader = SparkReader(data) if is_spark_frame(data) else frame_reader(data)
     if reader is None:

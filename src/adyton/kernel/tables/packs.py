@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from adyton.arrays import Integers
@@ -12,6 +12,9 @@ from adyton.kernel.engines import Engine
 KEYS_TOGETHER = 1 << 16
 """Columns are counted together while there are so many keys: one table less to look up per row, and keys of 16 bits,
 for which the engine has a fast way."""
+_ORDERS = 64
+_WORK = 1 << 16
+"""So many orders of the groups are tried, and so many pairs of groups looked at, before the best is taken."""
 
 
 class Column(NamedTuple):
@@ -53,25 +56,44 @@ class Pack(NamedTuple):
 def packed(
     columns: Mapping[str, Column], groups: Sequence[Sequence[str]], together: int = KEYS_TOGETHER
 ) -> tuple[list[Pack], list[int]]:
-    """Packs such that every group of columns lies within one, and the number of that pack for each group.
+    """Packs such that every group of columns lies within one, and the number of a pack for each group.
 
-    Large groups come first; each goes where it adds the fewest keys, if there is room for *together* of them.
+    A pack has at most *together* keys, or is a single group. Finding the fewest is a hard problem: large groups come
+    first, then every second, third, … of them, as long as that takes next to no time, and the fewest packs are taken.
     """
-    packs: list[Pack] = []
-    where = [0] * len(groups)
-    for place in sorted(range(len(groups)), key=lambda place: -_pack(columns, groups[place]).keys):
-        own = _pack(columns, groups[place])
-        joined = [_pack(columns, dict.fromkeys([*pack.names, *own.names])) for pack in packs]
-        growth = {
-            number: pack.keys / packs[number].keys
-            for number, pack in enumerate(joined)
-            if pack.keys <= max(together, packs[number].keys)
-        }
-        number = min(growth, key=lambda number: growth[number], default=len(packs))
-        packs[number : number + 1] = [joined[number] if growth else own]
-        where[place] = number
-    return packs, where
+    sizes = {name: column.keys for name, column in columns.items()}
+    wanted = sorted(
+        {frozenset(group): None for group in groups}, key=lambda group: (-_keys(sizes, group), sorted(group))
+    )
+    steps = [step for step in range(1, len(wanted) + 1) if math.gcd(step, len(wanted)) == 1]
+    orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[: _tries(wanted)]]
+    packs = min((_one_by_one(sizes, order, together) for order in orders), key=len, default=[])
+    where = [next(number for number, pack in enumerate(packs) if pack >= set(group)) for group in groups]
+    return [_pack(columns, [name for name in columns if name in pack]) for pack in packs], where
 
 
-def _pack(columns: Mapping[str, Column], names: Sequence[str] | dict[str, None]) -> Pack:
+def _tries(groups: Sequence[Set[str]]) -> int:
+    return max(1, min(_ORDERS, _WORK // len(groups) ** 2)) if groups else 0
+
+
+def _one_by_one(sizes: Mapping[str, int], groups: Sequence[Set[str]], together: int) -> list[Set[str]]:
+    """Each group goes where it adds the fewest keys, if there is room."""
+    packs: list[Set[str]] = []
+    for group in groups:
+        growth = {number: _keys(sizes, group - pack) for number, pack in enumerate(packs)}
+        room = [
+            number
+            for number, pack in enumerate(packs)
+            if growth[number] == 1 or growth[number] * _keys(sizes, pack) <= together
+        ]
+        number = min(room, key=growth.__getitem__, default=len(packs))
+        packs[number : number + 1] = [packs[number] | group if room else group]
+    return packs
+
+
+def _keys(sizes: Mapping[str, int], names: Set[str]) -> int:
+    return math.prod(sizes[name] for name in names)
+
+
+def _pack(columns: Mapping[str, Column], names: Sequence[str]) -> Pack:
     return Pack(tuple(names), tuple(columns[name].keys for name in names))

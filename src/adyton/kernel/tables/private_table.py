@@ -139,6 +139,7 @@ class PrivateTable(Sealed):
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
         """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""
         schema = self._schema.grouped(keys, count_name, max_count)
+        self._engine.make_room()
         *names, _ = schema.names
         columns = {name: f"c{index}" for index, name in enumerate(schema.names)}
         projected = self._rows.select(**{columns[name]: self._value(name) for name in names})

@@ -14,44 +14,38 @@ from adyton.kernel.tables.columns import as_text, holds_levels, prepared
 from adyton.kernel.tables.readers import Column
 from adyton.kernel.tables.spellings import spelled
 from adyton.kernel.tables.time_columns import read_durations, read_times
-from adyton.kernel.tables.translating import Translation, translated
 from adyton.schema import Attribute, Duration, Identifier
 from adyton.schema.misfits import unread_as
 from adyton.schema.times import Times
 
 
-def read_values(
-    column: Any, attribute: Attribute, translation: Translation | None, source: Column, engine: Engine
-) -> tuple[Any, Any | None]:
-    """The values in one of the few types that the kernel computes with; and the texts of numbers and times, if any."""
-    if isinstance(attribute, Times | Duration):
-        return _moments(column, attribute, translation, source, engine)
-    if translation is None:
-        text = column if column.type().is_string() and unread_as(attribute) is not None else None
-        value = prepared(column, attribute, engine)
-        return spelled(value, attribute) if source.inferred else value, text
+def to_translate(column: Any, attribute: Attribute, engine: Engine) -> Any | None:
+    """The texts of a column that must be translated before they are read; None where it holds numbers or times."""
     if isinstance(attribute, Identifier):
-        return translated(_any_text(column, attribute, engine), translation), None
+        return _any_text(column, attribute, engine)
     if holds_levels(attribute, str):
-        return translated(prepared(column, attribute, engine), translation), None
+        return prepared(column, attribute, engine)
     if attribute.reading.lookup is not None or attribute.reading.first is not None:
-        column = _any_text(column, attribute, engine)
-    if column.type().is_string():
-        column = translated(column, translation)
-    text = column if column.type().is_string() and unread_as(attribute) is not None else None
-    return _without(prepared(column, attribute, engine), attribute, text)
+        return _any_text(column, attribute, engine)
+    return column if column.type().is_string() else None
 
 
-def _moments(
-    column: Any, attribute: Times | Duration, translation: Translation | None, source: Column, engine: Engine
+def read_values(
+    column: Any, attribute: Attribute, source: Column, engine: Engine, *, translated: bool, number: Any | None = None
 ) -> tuple[Any, Any | None]:
-    """Dates, times and durations, without the words that mean missing."""
-    if translation is not None and column.type().is_string():
-        column = translated(column, translation)
-    text = column if column.type().is_string() else None
+    """The values in one of the few types that the kernel computes with; and the texts of numbers and times, if any.
+
+    *number* is a column with the text of a plain number for each text, where that was made before.
+    """
+    text = column if column.type().is_string() and unread_as(attribute) is not None else None
     if isinstance(attribute, Duration):
         return read_durations(column, attribute, engine), text
-    return read_times(column, attribute, engine, written_by_us=bool(source.type.is_temporal())), text
+    if isinstance(attribute, Times):
+        return read_times(column, attribute, engine, written_by_us=bool(source.type.is_temporal())), text
+    value = prepared(column, attribute, engine) if number is None else engine.number(number)
+    if not translated:
+        return spelled(value, attribute) if source.inferred else value, text
+    return _without(value, attribute, text)
 
 
 def _any_text(column: Any, attribute: Attribute, engine: Engine) -> Any:

@@ -8,10 +8,12 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.kernel.engines.own import take
 from adyton.kernel.engines.spark import Spark, identifier, read_as
-from adyton.kernel.engines.spark_plans import check_frame
+from adyton.kernel.engines.spark_plans import check_frame, folder_columns
 from adyton.kernel.engines.spark_traces import name_for
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.readers import Column, Reader
+
+_FOLDERS = "of folders' names, which Spark guesses (store the frame with df.write.saveAsTable(…), and open that)"
 
 
 def is_spark_frame(data: Any) -> bool:
@@ -26,15 +28,15 @@ class SparkReader(Reader):
     ours = False
 
     def __init__(self, frame: Any) -> None:
-        from ibis.expr import datatypes
-
         check_frame(frame)
         self._schema: Any = quietly(lambda: frame.schema)
         if self._schema is None:
             raise SchemaError("Spark cannot tell the columns of the frame. Check that its table still exists.")
+        folders = quietly(lambda: folder_columns(frame))
+        kinds = {field.name: (field.dataType.simpleString(), read_as(field.dataType)) for field in self._schema.fields}
+        kinds |= dict.fromkeys(kinds if folders is None else folders, (_FOLDERS, None))
         self.columns = [
-            Column(field.name, field.dataType.simpleString(), datatypes.dtype(read_as(field.dataType) or "unknown"))
-            for field in self._schema.fields
+            Column(field.name, kinds[field.name][0], _ibis_type(kinds[field.name][1])) for field in self._schema.fields
         ]
         backend = backend_of(frame.sparkSession)
         self._own, self._name = Spark(backend), name_for(frame, backend)
@@ -46,6 +48,12 @@ class SparkReader(Reader):
         query = f"select {', '.join(map(identifier, once))} from {self._name}"
         schema = type(self._schema)([field for field in self._schema.fields if field.name in once])
         return take(self._own.plain_query(query, schema, exact), names)
+
+
+def _ibis_type(name: str | None) -> Any:
+    from ibis.expr import datatypes
+
+    return datatypes.unknown if name is None else datatypes.dtype(name)
 
 
 def backend_of(session: Any) -> Any:

@@ -20,10 +20,37 @@ from adyton.schema import Attribute, Categorical, Reading
 from adyton.schema.look_up_files import look_up_values
 from adyton.schema.spellings import compared, texts_of_levels
 
-_SIGN = "\0"
-"""Keeps readings apart from texts: no text of a schema has it."""
-_NONE = "\1"
+NONE = "\1"
 """Stands for a missing value on the way back to the engine, which takes no null from a function."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What texts stand for."""
+
+    texts: Mapping[str, str]
+    readings: Mapping[str, str]
+    """The same for other spellings of the number, boolean or date that a text can be read as."""
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> Known:
+        """With the readings of all texts: the first text has it, where several have the same."""
+        readings: dict[str, str] = {}
+        for text, value in texts.items():
+            read = canonical(text)
+            if read is not None:
+                readings.setdefault(read, value)
+        return cls(texts, readings)
+
+    def get(self, text: str) -> str | None:
+        """What a text stands for; None if nothing is known of it."""
+        value = self.texts.get(text)
+        return value if value is not None else self.readings.get(canonical(text) or "")
+
+    def then(self, what: Callable[[str], str]) -> Known:
+        """The same texts, with something else that they stand for."""
+        own, other = ({text: what(value) for text, value in one.items()} for one in (self.texts, self.readings))
+        return Known(own, other)
 
 
 @dataclass(frozen=True)
@@ -35,9 +62,9 @@ class Translation:
     """The same with all characters of a text."""
     words: frozenset[str]
     """What means missing."""
-    values: Mapping[str, str] | None = None
+    values: Known | None = None
     """What a look-up has for each key, if there is one."""
-    levels: Mapping[str, str] | None = None
+    levels: Known | None = None
     """The level of each text, if the attribute has levels of text."""
     others: Mapping[str, str] | None = None
     """What becomes of texts that look like a level and stand for none."""
@@ -50,20 +77,14 @@ class Translation:
             return None
         found = self.reading.normal(text)
         if self.values is not None:
-            value = _found(self.values, found)
+            value = self.values.get(found)
             if value is None:
                 return None
             found = value if self.levels is None else self.whole.normal(value)
         if self.levels is None:
             return found[: self.most]
-        level = _found(self.levels, found)
+        level = self.levels.get(found)
         return level if level is not None else (self.others or {}).get(text, text[: self.most])
-
-
-def _found(known: Mapping[str, str], text: str) -> str | None:
-    """What is known of a text or, if nothing is, of another spelling of the same number, boolean or date."""
-    value = known.get(text)
-    return value if value is not None else known.get(f"{_SIGN}{canonical(text)}")
 
 
 def translation_of(attribute: Attribute) -> Translation | None:
@@ -72,28 +93,17 @@ def translation_of(attribute: Attribute) -> Translation | None:
     texts = isinstance(attribute, Categorical) and type(attribute.levels[0]) is str
     if not reading.textual and not (texts and isinstance(attribute, Categorical) and attribute.spellings):
         return None
-    values = None if reading.lookup is None else with_readings(look_up_values(reading))
+    values = None if reading.lookup is None else Known.of(look_up_values(reading))
     levels = others = None
     if isinstance(attribute, Categorical) and texts:
         names = tuple(map(str, attribute.levels))
         reading = compared(names, attribute.spellings, reading)
-        levels = texts_of_levels(names, attribute.spellings, reading)
+        levels = Known.of(texts_of_levels(names, attribute.spellings, reading))
         others = {name: _unlike(name, names) for name in names}
-        levels = with_readings(levels)
     whole = replace(reading, first=None)
     words = frozenset(whole.normal(str(text_of(word))) for word in reading.missing)
     most = max([LONGEST_TEXT, *(len(name) + 1 for name in others or ())])
     return Translation(reading, whole, words, values, levels, others, most)
-
-
-def with_readings(known: dict[str, str]) -> dict[str, str]:
-    """The same, and beside each text its reading as a number, a boolean or a date: the first text has it."""
-    more: dict[str, str] = {}
-    for text, value in known.items():
-        read = canonical(text)
-        if read is not None:
-            more.setdefault(f"{_SIGN}{read}", value)
-    return known | more
 
 
 def _unlike(name: str, names: tuple[str, ...]) -> str:
@@ -105,7 +115,7 @@ def _unlike(name: str, names: tuple[str, ...]) -> str:
 
 def translated(column: Any, translation: Translation) -> Any:
     """A column of texts, translated inside the engine's pass."""
-    return _function(translation.translate, repr(translation))(short_text(column)).nullif(_NONE)
+    return _function(translation.translate, repr(translation))(short_text(column)).nullif(NONE)
 
 
 def _function(translate: Callable[[str], str | None], content: str) -> Any:
@@ -117,7 +127,7 @@ def _function(translate: Callable[[str], str | None], content: str) -> Any:
         if isinstance(values, pyarrow.ChunkedArray):
             values = values.combine_chunks()
         encoded = values.dictionary_encode()
-        found = [_NONE if text is None else _or_none(translate(text)) for text in encoded.dictionary.to_pylist()]
+        found = [NONE if text is None else _or_none(translate(text)) for text in encoded.dictionary.to_pylist()]
         return pyarrow.array(found, pyarrow.string()).take(encoded.indices)
 
     name = f"translate_{hashlib.sha256(content.encode()).hexdigest()[:16]}"
@@ -125,4 +135,4 @@ def _function(translate: Callable[[str], str | None], content: str) -> Any:
 
 
 def _or_none(text: str | None) -> str:
-    return _NONE if text is None else text
+    return NONE if text is None else text

@@ -49,6 +49,7 @@ class Units:
     def of(cls, opened: OpenedRows) -> Units:
         """The rows of an opened table; what has no unit is left out, or is one unit, as the schema says."""
         engine = opened.engine
+        engine.make_room()
         name = _name(opened.rows[opened.unit], opened.inferred, engine)
         digest = engine.digest(_joined([name, *(text for text, _ in _told(opened, opened.rows))]))
         rows = opened.rows.mutate(**{UNIT: engine.same_bytes(name), DIGEST: digest}).drop(opened.unit)

@@ -1,0 +1,85 @@
+"""What a name of PostgreSQL stands for: stored rows, or something whose rows are not ours to judge.
+
+Claim.  Every row that is counted is a row of a stored table, once.
+Proof.  A table that is opened is stored, with all that inherit from it, and shows every row to everybody. Each query
+asks once more before it reads a row, and fails if the name stands for something else by then, or if a column has
+another type: a conversion that was total might not be so any more.  ∎
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adyton.kernel.engines.own import sql_text
+
+_STORED = ("r", "p", "m")
+_WHAT = {"v": "a view", "f": "a foreign table"}
+_INHERITING = (
+    "with recursive family(oid) as (select c.oid union select i.inhrelid from pg_inherits i join family f "
+    "on i.inhparent = f.oid) select from family join pg_class l using (oid) where l.relkind = 'f'"
+)
+
+
+def identifier(name: str) -> str:
+    """A name as SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quoted(name: str, database: str | None) -> str:
+    """The name of a table, with its schema if there is one."""
+    return ".".join(identifier(part) for part in (database, name) if part)
+
+
+def told(table: str) -> str:
+    """A query for what the server tells about a table."""
+    return (
+        "select c.relkind::text, row_security_active(c.oid), current_setting('server_encoding'), "
+        f"exists ({_INHERITING}), "
+        "exists (select from pg_attribute a where a.attrelid = c.oid and a.attgenerated = 'v') "
+        f"from pg_class c where c.oid = to_regclass({sql_text(table)})"
+    )
+
+
+def problem_of(kind: str, secured: bool, encoding: str, foreign: bool, computed: bool) -> str:
+    """What is wrong with a table; an empty text if nothing is."""
+    if kind not in _STORED or foreign:
+        return f"is {_WHAT.get('f' if foreign else kind, 'no table')}, not a stored table"
+    if secured:
+        return "has row security, which shows some rows to you and others to others"
+    if computed:
+        return "has columns that are computed whenever they are read"
+    return "" if encoding == "UTF8" else f"is in a database with the encoding {encoding}; UTF8 is needed"
+
+
+def sameness(table: Any) -> str:
+    """An expression for what the tables of an Ibis table are: their kinds, and their columns with their types."""
+    from ibis.expr import operations
+
+    used = sorted({*table.columns, *(field.name for field in table.op().find(operations.Field))})
+    names = ", ".join(map(sql_text, used))
+    told = [
+        "(select concat(c.relkind, row_security_active(c.oid), (select string_agg(a.attname || a.atttypid::text, ',' "
+        f"order by a.attname) from pg_attribute a where a.attrelid = c.oid and a.attname in ({names}))) "
+        f"from pg_class c where c.oid = to_regclass({sql_text(quoted(node.name, node.namespace.database))}))"
+        for node in table.op().find(operations.DatabaseTable)
+    ]
+    return f"concat({', '.join(told)})"
+
+
+def still(sameness: str, value: str) -> str:
+    """A condition, asked once in a query, which fails unless an expression of :func:`sameness` has this value."""
+    return f"(case when {sameness} = {sql_text(value)} then 'true' else 'changed' end)::boolean"
+
+
+def place_of(connection: Any, table: str) -> tuple[str, str] | None:
+    """The schema and the name of a table as it was said: its name, or the schema's, a dot and its name."""
+    database, _, own = table.rpartition(".")
+    query = (
+        "select n.nspname, c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n "
+        "on n.oid = c.relnamespace where c.oid = pg_catalog.to_regclass(%s)"
+    )
+    for name, within in ((table, None), *([(own, database)] if database else [])):
+        found = connection.execute(query, [quoted(name, within)]).fetchone()
+        if found and found[1] == name:  # the server cuts long names
+            return str(found[0]), str(found[1])
+    return None

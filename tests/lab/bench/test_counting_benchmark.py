@@ -1,0 +1,27 @@
+"""Counting beside its peers: all ways count the same rows, and their times are compared."""
+
+import pytest
+
+from adyton.errors import BadInput
+from adyton.lab.bench import vectorize
+from adyton.lab.bench.counting_places import place_at
+
+
+def test_files(monkeypatch):
+    monkeypatch.setattr(vectorize, "_ROUNDS", 1)
+    found = list(vectorize.compare(rows=2000))
+    assert len(found) == vectorize.steps(2000)
+    ways = {question: [one.way for one in found if one.question == question] for question in ("numbers", "texts")}
+    assert ways == {"numbers": ["adyton", "duckdb", "polars", "numpy"], "texts": ["adyton", "duckdb", "polars"]}
+    least = min(found[:4], key=lambda one: one.processor_seconds)
+    assert [one for one in found[:4] if one.times_the_fastest_other < 1] == [least]
+
+
+def test_ways_must_count_the_same():
+    with pytest.raises(AssertionError, match="do not count the same rows"):
+        vectorize._check_same({"a": lambda: 1, "b": lambda: 2})
+
+
+def test_an_unknown_engine():
+    with pytest.raises(BadInput, match="spark"), place_at("mysql://somewhere", 10):
+        pass
