@@ -89,6 +89,52 @@ def test_names_of_addresses():
         table_at(object(), "visits")
 
 
+@pytest.mark.parametrize(
+    "address", ["sc://{}:1x", "sc://127.0.0.1:1/;token={}", "sc://127.0.0.1:1/;user_id={};x-{}={}", "sc://{}@[::1]:1/"]
+)
+def test_an_address_of_spark_is_not_repeated(address, tmp_path, capfd, monkeypatch):
+    pytest.importorskip("pyspark")
+    monkeypatch.setattr("adyton.kernel.tables.locations._SECONDS", 0.2)
+    with pytest.raises(SchemaError) as caught:
+        ad.Session(address.replace("{}", SECRET), table="hard", schema=SCHEMA, epsilon=1, ledger=tmp_path / "ledger")
+    assert "cannot be reached" in str(caught.value)
+    assert SECRET not in "".join([str(caught.value), repr(caught.value.__context__), *capfd.readouterr()])
+    assert not (tmp_path / "ledger").exists()
+
+
+@pytest.mark.full
+def test_whose_address_of_spark_it_is_stays_unknown(spark, parquet, tmp_path, capfd):
+    """Neither the user nor the host comes into a ledger, a report, a release, a drawn plan, a message or a log."""
+    session, address = spark
+    session.sql(f"create table if not exists told using parquet as select * from parquet.`{parquet}`")
+    given = f"{address.replace('localhost', '127.0.0.1')}/;user_id={SECRET}"
+    schema, ledger, out = tmp_path / "s.toml", tmp_path / "l.ledger", tmp_path / "out"
+    schema.write_text(SCHEMA.to_toml())
+    words = ["release", given, "--table", "told", "--schema", str(schema), "--epsilon", "0.5", "--histogram", "flag"]
+    words += ["--ledger", str(ledger), "--total", "1"]
+    done = CliRunner().invoke(app, [*words, "--out", str(out), "--json"])
+    assert done.exit_code == 0, done.output
+    assert Ledger.read(ledger).dataset == "told"
+    with ad.Session(given, table="told", schema=SCHEMA, ledger=ledger) as opened:
+        shown = [repr(opened), str(opened.preview(ad.Histogram("flag"), "0.1")), repr(opened.release)]
+        session.sql("drop table told")
+        with pytest.raises(KernelFailure) as caught:
+            opened.release(ad.Histogram("flag"), epsilon="0.1")
+    told = [str(caught.value), repr(caught.value.__context__), *shown, *capfd.readouterr(), done.output]
+    told += [CliRunner().invoke(app, words).output]  # there is no such table any more
+    told += [path.read_bytes().decode("latin-1") for path in (ledger, *out.rglob("*")) if path.is_file()]
+    assert not any(word in text for text in told for word in (SECRET, "127.0.0.1", "sc://"))
+
+
+@pytest.mark.full
+def test_nothing_is_left_in_a_session_of_spark(spark, remote, parquet):
+    for session in (spark[0], remote):
+        before = [table.name for table in session.catalog.listTables()]
+        table = open_table(session.read.parquet(str(parquet)), SCHEMA)
+        assert table.count() == len(ROWS["short"])
+        assert [table.name for table in session.catalog.listTables()] == before
+
+
 def failing(session, ledger):
     """A release that fails inside: the same words whatever happened, and the debit stays."""
     spent = session.spent

@@ -20,7 +20,7 @@ ATTRIBUTES = {
     "exact": ad.Numeric(0, 1, bins=2, nulls="level", outside="clamp"),
     "moment": CALENDAR,
 }
-UNITS = {"decimal": "id", "double": "double_id", "single": "single_id", "one": "id"}
+UNITS = {"decimal": "id", "double": "double_id", "single": "single_id", "digits": "long_id", "one": "id"}
 """Units of several types; rows without one are left out, or are one unit."""
 LIMIT = 2
 
@@ -60,6 +60,7 @@ def rows():
     start = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
     return {
         "id": [*ids, None, Decimal("-0.0000000001"), Decimal("-0.0000000001"), None],
+        "long_id": [Decimal(2**64 + place // 4 * 10) for place in range(count)],
         "double_id": [draw.choice([0.1, 0.25, 2e23, 2.0**-44, -0.0, 0.0, math.inf, math.nan, None]) for _ in numbers],
         "single_id": [draw.choice([single(0.1), 0.25, single(1e30), 7.0, math.nan, None]) for _ in numbers],
         "double": numbers,
@@ -72,6 +73,7 @@ def rows():
 ROWS = rows()
 KINDS = {
     "id": ("decimal", "numeric"),
+    "long_id": ("digits", "numeric(20)"),
     "double_id": ("float64", "double precision"),
     "single_id": ("float32", "real"),
     "double": ("float64", "double precision"),
@@ -87,7 +89,7 @@ def files(tmp_path_factory):
     from pyarrow import parquet
 
     path = tmp_path_factory.mktemp("people") / "people.parquet"
-    kinds = {"decimal": pa.decimal128(38, 10), "instant": pa.timestamp("us", tz="UTC")}
+    kinds = {"digits": pa.decimal128(20, 0), "decimal": pa.decimal128(38, 10), "instant": pa.timestamp("us", tz="UTC")}
     table = pa.table({name: pa.array(ROWS[name], kinds.get(kind, kind)) for name, (kind, _) in KINDS.items()})
     parquet.write_table(table, path)
     return path
@@ -165,10 +167,6 @@ def test_in_postgres(files, postgres):
         check(f"{address}#people", UNITS)
     finally:
         connection.execute("alter role adyton reset extra_float_digits")
-
-
-def test_in_spark(files, spark):
-    check(spark[0].read.parquet(str(files)), ("decimal",))
 
 
 @pytest.mark.full

@@ -140,12 +140,9 @@ class Engine(ABC):
         """How many of the inner edges lie at or below a value, by a search of the engine's own; None if it has none."""
         return None
 
+    @abstractmethod
     def passed(self, value: Any, places: Sequence[int]) -> Any:
         """How many of these whole numbers, which are in order, lie at or below a value."""
-        import ibis
-
-        passed = ibis.literal(list(places), "array<int64>").filter(lambda place: place <= value)
-        return passed.length().cast("int32")
 
     @abstractmethod
     def seconds(self, column: Any) -> Any:

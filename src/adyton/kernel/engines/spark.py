@@ -119,7 +119,14 @@ class Spark(Engine):
     def decimal_text(self, decimal: Any) -> Any:
         """In a format, because plain conversions write small ones with exponents or not, as the session is set."""
         digits = engine_function("`format_number`", (decimal.type(), "string"), "string")
-        return digits(decimal, "0." + "#" * decimal.type().scale)
+        return digits(decimal, "0." + "#" * decimal.type().scale if decimal.type().scale else "0")
+
+    def passed(self, value: Any, places: Sequence[int]) -> Any:
+        """By a function over an array, which Spark does not compile: compiling would take minutes."""
+        import ibis
+
+        before = ibis.literal(list(places), "array<int64>").filter(lambda place: place <= value)
+        return before.length().cast("int32")
 
     def seconds(self, column: Any) -> Any:
         """Days and seconds as Spark keeps them; a time without a zone is taken apart."""
