@@ -167,9 +167,17 @@ KINDS = {
 }
 
 
+@FULL
 def test_types_that_no_attribute_can_have_in_postgres(postgres):
     connection, address = postgres
-    wrong = {"json": "json", "jsonb": "jsonb", "bytes": "bytea", "list": "integer[]", "place": "point", "bits": "bit(3)"}
+    wrong = {
+        "json": "json",
+        "jsonb": "jsonb",
+        "bytes": "bytea",
+        "list": "integer[]",
+        "place": "point",
+        "bits": "bit(3)",
+    }
     wrong |= {"clock": "time", "net": "inet", "range": "int4range", "search": "tsvector", "markup": "xml"}
     connection.execute("drop type if exists pair cascade; create type pair as (a integer, b text)")
     wrong |= {"pair": "pair"}
@@ -181,3 +189,57 @@ def test_types_that_no_attribute_can_have_in_postgres(postgres):
                 open_table(f"{address}#wrong", ad.Schema({column: attribute}))
             assert repr(column) in str(caught.value), (column, kind)
             assert "has the type" in str(caught.value), (column, kind)
+            assert "DataType" not in str(caught.value), (column, kind)
+
+
+def test_kinds_of_tables_in_postgres(postgres):
+    connection, address = postgres
+    connection.execute(
+        'create table one as select 1::smallint as short, true as flag; create schema if not exists "A b";'
+        "create materialized view kept as select * from one; create unlogged table light as select * from one;"
+        "create table parts (like one) partition by range (short);"
+        "create table part1 partition of parts for values from (0) to (5); insert into parts select * from one;"
+        'create table "A b"."C.d E" as select * from one; create table bare ()'
+    )
+    for name in ("one", "kept", "light", "parts", "part1", "A b.C.d E"):
+        assert open_table(f"{address}#{name}", SCHEMA).count() == 1, name
+    for name, words in {"bare": "and has any", "ONE": "no table 'ONE'.*'one'"}.items():
+        with pytest.raises(SchemaError, match=words):
+            open_table(f"{address}#{name}", SCHEMA)
+
+
+def all_counts(table):
+    """Every kind of count of a table with a number and a level."""
+    counts = [table.vectorize(), *table.tables([["whole"], ["level"]]), *table.power_sums("whole", (), 2)]
+    counts += [*table.power_sums("whole", ("level",), 2), table.select(["level"]).vectorize()]
+    return [one.tolist() for one in counts]
+
+
+def test_no_rows_are_counted_like_others(postgres, tmp_path):
+    """That there are none is private: a count must not fail for it."""
+    connection, address = postgres
+    connection.execute("drop table if exists nobody; create table nobody (whole integer, level text)")
+    schema = ad.Schema({"whole": KINDS["whole"], "level": KINDS["level"]})
+    (tmp_path / "nobody.csv").write_text("whole,level\n")
+    assert all_counts(open_table(f"{address}#nobody", schema)) == all_counts(
+        open_table(tmp_path / "nobody.csv", schema)
+    )
+
+
+@FULL
+@pytest.mark.parametrize("kind", ["spark", "connect"])
+def test_types_and_no_rows_in_spark(kind, spark, remote, tmp_path):
+    session = spark[0] if kind == "spark" else remote
+    wrong = {"bytes": "binary", "list": "array<int>", "pair": "struct<a: int>", "named": "map<string, int>"}
+    columns = ", ".join(f"cast(null as {type}) as {name}" for name, type in wrong.items())
+    session.sql(f"select {columns}").write.parquet(str(tmp_path / "wrong"))
+    frame = session.read.parquet(str(tmp_path / "wrong"))
+    for column in frame.columns:
+        for attribute in KINDS.values():
+            with pytest.raises(SchemaError, match=f"'{column}' has the type"):
+                open_table(frame, ad.Schema({column: attribute}))
+    session.sql("select 1 as whole, 'a' as level where false").write.parquet(str(tmp_path / "nobody"))
+    schema = ad.Schema({"whole": KINDS["whole"], "level": KINDS["level"]})
+    (tmp_path / "nobody.csv").write_text("whole,level\n")
+    found = all_counts(open_table(session.read.parquet(str(tmp_path / "nobody")), schema))
+    assert found == all_counts(open_table(tmp_path / "nobody.csv", schema))
