@@ -21,7 +21,7 @@ from adyton.kernel.engines.engine import Counted, Engine, Steps
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.java_doubles import exact_bits, usual_text
 from adyton.kernel.engines.spark_plans import check_frame, is_remote
-from adyton.kernel.engines.spark_traces import named, quiet
+from adyton.kernel.engines.spark_traces import impatient, named, quiet
 from adyton.kernel.engines.spark_types import identifier, plain_text, read_as
 from adyton.kernel.engines.written import TEXT_END, is_number, is_special, special
 from adyton.kernel.sealed import quietly
@@ -206,7 +206,7 @@ class Spark(Engine):
             self._session.addTag(self._group)
         else:
             self._session.sparkContext.setJobGroup(self._group, "adyton", interruptOnCancel=True)
-        with quiet(), named(self.backend):
+        with quiet(), impatient(self._session), named(self.backend):
             return self._asked(self._steps.before(query))
 
     def _asked(self, query: str) -> Any:

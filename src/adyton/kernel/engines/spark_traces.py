@@ -1,4 +1,4 @@
-"""What a query leaves behind in a session of Spark: neither a name, nor a line in a log."""
+"""What a query leaves behind in a session of Spark: no name, no line in a log, and no setting."""
 
 from __future__ import annotations
 
@@ -58,3 +58,23 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         logger.disabled = disabled
+
+
+def be_impatient(session: Any) -> None:
+    """A client of Connect asks a server that is gone again for half a minute; of itself, for ten minutes."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=10_000)])
+
+
+@contextmanager
+def impatient(session: Any) -> Iterator[None]:
+    """For the time of a query."""
+    before = quietly(lambda: list(session.client.get_retry_policies())) if is_remote(session) else None
+    if before is not None:
+        quietly(lambda: be_impatient(session))
+    try:
+        yield
+    finally:
+        if before is not None:
+            quietly(lambda: session.client.set_retry_policies(before))

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.engines.postgres_connection import backend_at
 from adyton.kernel.engines.postgres_tables import place_of
+from adyton.kernel.engines.spark_traces import be_impatient
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.kernel.tables.readers import Reader
@@ -137,12 +138,6 @@ def _answer(session: Any) -> str:
     """What the server of a session answers, within some seconds; Spark itself would ask again for ten minutes."""
     from grpc import channel_ready_future
 
-    quietly(lambda: _be_impatient(session))
+    quietly(lambda: be_impatient(session))
     channel_ready_future(session.client._channel).result(timeout=_SECONDS)
     return str(session.version)
-
-
-def _be_impatient(session: Any) -> None:
-    from pyspark.sql.connect.client.retries import DefaultPolicy
-
-    session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=10_000)])
