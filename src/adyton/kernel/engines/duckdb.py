@@ -30,7 +30,7 @@ class DuckDb(Engine):
 
     name = "duckdb"
     title = "DuckDB"
-    tries = calls = passes = True
+    tries = True
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -86,14 +86,6 @@ class DuckDb(Engine):
         """In few bits, for which it has fast ways."""
         return number.try_cast("uint16" if largest < 1 << 16 else "int32")
 
-    def passed(self, value: Any, places: Sequence[int]) -> Any:
-        """Not asked for: times are read by functions of ours."""
-        raise NotImplementedError
-
-    def seconds(self, column: Any) -> Any:
-        """Not asked for: times are read by functions of ours."""
-        raise NotImplementedError
-
     def length(self, column: Any) -> Any:
         """The engine's epoch."""
         return engine_function("epoch", column.type(), "float64")(column)
@@ -116,9 +108,9 @@ class DuckDb(Engine):
         return {name: np.asarray(column) for name, column in relation.fetchnumpy().items()}
 
     @property
-    def groups_first(self) -> bool:  # type: ignore[override]
+    def groups_first(self) -> bool:
         """On an engine of our own, whose memory is ours to bound."""
-        return getattr(self.backend, OURS, False)
+        return bool(getattr(self.backend, OURS, False))
 
     def bounded(self, work: Callable[[], Result]) -> Result | None:
         """Nothing goes to the disk: what takes too much memory is given up. A connection of others is left as it is."""

@@ -17,11 +17,12 @@ import numpy as np
 
 from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
+from adyton.kernel.engines.engine import Counted, sets_of
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.own import sql_text
 from adyton.kernel.engines.postgres_connection import SETTINGS, connected
 from adyton.kernel.engines.postgres_tables import identifier, problem_of, quoted, sameness, still, told
+from adyton.kernel.engines.server import Server
 from adyton.kernel.engines.written import FAR, MODERATE, PLAIN, SHORT, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
@@ -36,17 +37,11 @@ _LONG_TEXT = 1 << 18
 """In bytes. The server's functions take four times the memory of a text, and fail beyond a gigabyte."""
 
 
-class Postgres(Engine):
+class Postgres(Server):
     """A connection to PostgreSQL."""
 
     name = "postgres"
     title = "PostgreSQL"
-    groups_first = True
-    few_levels = 4
-
-    def __init__(self, backend: Any) -> None:
-        super().__init__(backend)
-        self._steps = Steps()
 
     def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
         """Views, foreign tables and tables under row security are refused: what they show is not ours to judge."""

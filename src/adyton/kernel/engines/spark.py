@@ -17,9 +17,10 @@ import numpy as np
 
 from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted, Engine, Steps
+from adyton.kernel.engines.engine import Counted
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.java_doubles import exact_bits, usual_text
+from adyton.kernel.engines.server import Server
 from adyton.kernel.engines.spark_plans import check_frame, is_remote
 from adyton.kernel.engines.spark_traces import named, quiet
 from adyton.kernel.engines.spark_types import identifier, plain_text, read_as
@@ -31,18 +32,15 @@ _BYTES = "UTF8_BINARY"
 _ESCAPED = "spark.sql.parser.escapedStringLiterals"
 
 
-class Spark(Engine):
+class Spark(Server):
     """A session of Spark."""
 
     name = "pyspark"
     title = "Spark"
-    groups_first = True
-    few_levels = 4
     text_end = TEXT_END
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
-        self._steps = Steps()
         self._session = backend._session
         self._remote = is_remote(self._session)
         self._group = f"adyton-{uuid.uuid4()}"

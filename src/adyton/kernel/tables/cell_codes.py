@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.engines import Engine
+from adyton.kernel.engines import Engine, Server
 from adyton.kernel.engines.arrow_columns import arrow_column
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.columns import holds_booleans, trimmed, value_of
@@ -174,7 +174,7 @@ def _among_edges(value: Any, edges: tuple[float, ...], engine: Engine) -> Any:
     bins = len(edges) - 1
     if bins <= _FEW_EDGES:
         return _search(value, edges, 0, bins)
-    if engine.calls:
+    if not isinstance(engine, Server):
         return _bisect(edges)(value)
     found = engine.bin_of(value, edges[1:-1])
     return _search(value, edges, 0, bins) if found is None else found

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.engines import Engine
+from adyton.kernel.engines import Server
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.blanks import BLANKS, stripped
 from adyton.kernel.tables.zones import clock_changes
@@ -34,7 +34,7 @@ _TO_MARCH = 719_468
 """Days from the first of March of the year 0 to 1970: years that begin in March have their leap day at the end."""
 
 
-def with_times(table: Any, times: Mapping[str, tuple[str, Times]], engine: Engine) -> Any:
+def with_times(table: Any, times: Mapping[str, tuple[str, Times]], engine: Server) -> Any:
     """The table with columns of times more, each made from another: whole numbers, null where there is no time.
 
     Step by step for all of them, so that every step is computed once.
@@ -56,7 +56,7 @@ class _Step:
     name: str
     column: str
     attribute: Times
-    engine: Engine
+    engine: Server
 
     def shaped(self, table: Any) -> dict[str, Any]:
         """The text, if it has the shape of a time; and the number of a part that it names."""
@@ -173,7 +173,7 @@ def _within(seconds: Any) -> Any:
     return ibis.ifelse(seconds.between(EARLIEST, LATEST), seconds, ibis.null("int64"))
 
 
-def _on_clock(seconds: Any, universal: Any, attribute: Times, engine: Engine) -> Any:
+def _on_clock(seconds: Any, universal: Any, attribute: Times, engine: Server) -> Any:
     """What the clock of the attribute's zone shows: by comparisons within the span, and else by a search."""
     import ibis
 
