@@ -95,12 +95,17 @@ class Engine(ABC):
         """The digits of a double that is a whole number; another text for others; null for not-a-number."""
         import ibis
 
+        whole = self.whole(number)
+        is_whole = number.between(-_EXACT, _EXACT) & (whole.cast("float64") == number)
         infinite = (number == float("inf"), "inf"), (number == -float("inf"), "-inf")
-        inside = number.between(-_EXACT, _EXACT)
-        whole = ibis.greatest(ibis.least(number, _EXACT), -_EXACT).cast("int64")
-        is_whole = inside & (whole.cast("float64") == number)
         known = number.notnull() & ~number.isnan()
         return ibis.cases((is_whole, whole.cast("string")), *infinite, (known, otherwise))
+
+    def whole(self, number: Any) -> Any:
+        """A double as a whole number, if it is one up to 2^53; else null, or any number."""
+        import ibis
+
+        return ibis.greatest(ibis.least(number, _EXACT), -_EXACT).cast("int64")
 
     def fraction_text(self, number: Any) -> Any:
         """The shortest text that is read as this double again."""
@@ -131,7 +136,7 @@ class Engine(ABC):
         return number.cast("int64")
 
     def bin_of(self, value: Any, edges: Sequence[float]) -> Any | None:
-        """How many of the inner edges lie at or below a value, by a search of the engine's own; None if it has none."""
+        """How many of the inner edges lie at or below a value, by a search in its pass; None if it has none."""
         return None
 
     @abstractmethod

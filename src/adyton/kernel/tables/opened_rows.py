@@ -83,7 +83,7 @@ def opened_rows(
     owner = {} if whose is None else {RAW_UNIT: table[f"c{len(read) - 1}"]}
     rows = table.select(**values, **kept, **owner)
     return OpenedRows(
-        engine.fenced(rows) if texts else rows,
+        engine.fenced(rows) if texts else rows,  # a value and its text are made of the same
         columns,
         texts,
         reader.is_text,
