@@ -15,7 +15,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine, Server
-from adyton.kernel.tables.engine_times import exists
+from adyton.kernel.tables.engine_times import is_in_calendar
 from adyton.schema.calendar import MONTHS
 from adyton.schema.time_formats import FIRST_SHORT_YEAR, UNIX
 from adyton.schema.times import Times
@@ -139,4 +139,4 @@ def _iso(table: Any, column: str) -> Any:
         (value + (10_000 if part == "year" else 100)).cast("string").substr(1) for part, value in parts.items()
     )
     shown = year + "-" + month + "-" + day + " " + hour + ":" + minute + ":" + second
-    return ibis.ifelse(exists(parts | {"zone": ibis.literal("")}), shown, ibis.null("string"))
+    return ibis.ifelse(is_in_calendar(parts | {"zone": ibis.literal("")}), shown, ibis.null("string"))
