@@ -42,8 +42,13 @@ def _first_level(column: Any, levels: Sequence[Any]) -> Any:
     return ibis.cases(*cases, else_=ibis.null("int32"))
 
 
-def base_code(column: Any, attribute: CelledAttribute, engine: Engine) -> CellCode:
-    """The cell of a value that has one before the policies are asked; ``keep`` says which values have one."""
+def base_code(column: Any, attribute: CelledAttribute, engine: Engine, level: Any | None = None) -> CellCode:
+    """The cell of a value that has one before the policies are asked; ``keep`` says which values have one.
+
+    *level* is the number of the value's level, null if it has none, where that was joined already.
+    """
+    if level is not None:
+        return CellCode(level, attribute.size, level.notnull())
     if holds_booleans(attribute):
         return _boolean(value_of(column, attribute, engine), attribute)
     if isinstance(attribute, Categorical):
@@ -63,7 +68,7 @@ def plain_code(column: Any, attribute: CelledAttribute, engine: Engine) -> Any |
     Such a value's code is null, or a number that is no cell. There are few operations for booleans, and for whole
     numbers of which each is a cell.
     """
-    if attribute.outside != "drop" or attribute.nulls != "drop":
+    if not attribute.drops_all:
         return None
     if isinstance(attribute, Boolean):
         return value_of(column, attribute, engine).cast("int32")
