@@ -161,9 +161,10 @@ class Postgres(Server):
         return self.backend.sql(f"select {', '.join(parts)}", schema=ibis.schema(dict(kinds)))
 
     def fetched(self, expression: Any) -> dict[str, Array]:
-        """Row by row: there are at most as many as cells."""
+        """Row by row: there are at most as many as cells. (Without rows, Python would take them for doubles.)"""
         names, rows = self._rows(self.backend.compile(expression))
-        return {name: np.array(column) for name, column in zip(names, _columns(names, rows), strict=True)}
+        kind = None if rows else np.int64
+        return {name: np.array(column, kind) for name, column in zip(names, _columns(names, rows), strict=True)}
 
     def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
         """By grouping sets, of which Ibis has none."""

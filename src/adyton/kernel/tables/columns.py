@@ -100,7 +100,7 @@ def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> No
     if fits:
         return
     advice = "Change the type in the schema, or convert the column."
-    if kind.is_temporal():
+    if kind.is_date() or kind.is_timestamp():
         advice = 'Declare it as type = "date" or type = "datetime", or convert the column.'
     raise SchemaError(
         f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "

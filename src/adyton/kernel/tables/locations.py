@@ -113,7 +113,9 @@ def _postgres(url: str, table: str) -> Reader:
         raise SchemaError(f"there is no table {shorten(table)} that this user may read.{there}")
     found = quietly(lambda: backend.table(place[1], database=place[0]))
     if found is None:
-        raise SchemaError(f"the columns of the table {shorten(table)} cannot be told. Check that it still exists.")
+        raise SchemaError(
+            f"the columns of the table {shorten(table)} cannot be told. Check that it still exists, and has any."
+        )
     return ExpressionReader(found)
 
 
