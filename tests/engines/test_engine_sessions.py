@@ -95,12 +95,25 @@ def test_names_of_addresses():
 )
 def test_an_address_of_spark_is_not_repeated(address, tmp_path, capfd, monkeypatch):
     pytest.importorskip("pyspark")
-    monkeypatch.setattr("adyton.kernel.tables.locations._SECONDS", 0.2)
+    monkeypatch.setattr("adyton.kernel.engines.spark_sessions._SECONDS", 0.2)
     with pytest.raises(SchemaError) as caught:
         ad.Session(address.replace("{}", SECRET), table="hard", schema=SCHEMA, epsilon=1, ledger=tmp_path / "ledger")
     assert "cannot be reached" in str(caught.value)
     assert SECRET not in "".join([str(caught.value), repr(caught.value.__context__), *capfd.readouterr()])
     assert not (tmp_path / "ledger").exists()
+
+
+@pytest.mark.full
+def test_a_session_at_an_address_is_opened_once_and_never_collected(spark):
+    """When Python collects a session, a query of another one can wait for ever."""
+    from adyton.kernel.engines.spark_sessions import _kept, session_at
+
+    first = session_at(spark[1])
+    assert first is session_at(spark[1])
+    assert first in _kept
+    first.client.close()
+    assert session_at(spark[1]) not in (None, first)
+    assert first in _kept
 
 
 @pytest.mark.full

@@ -116,4 +116,4 @@ def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
 def _type_name(kind: Any) -> str:
     """What people call a type; of one that Ibis does not know, what the engine calls it."""
     raw = getattr(kind, "raw_type", None)
-    return raw.sql().lower() if hasattr(raw, "sql") else str(kind)
+    return str(raw.sql()).lower() if raw is not None and hasattr(raw, "sql") else str(kind)
