@@ -150,7 +150,7 @@ def test_an_extra_that_is_missing_is_named(address, names, extra, tmp_path):
     words = ["release", address, "--table", "t", "--schema", str(tmp_path / "s.toml"), "--histogram", "flag"]
     words += ["--epsilon", "0.25", "--ledger", str(tmp_path / "ledger"), "--total", "1", "--json"]
     given = HIDDEN.format(names=names, words=words)
-    done = subprocess.run([sys.executable, "-c", given], check=False, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", given], capture_output=True, check=False, text=True, timeout=120)
     assert f"pip install '{extra}'" in done.stdout + done.stderr, done
     assert done.returncode == 2
     assert not (tmp_path / "ledger").exists()

@@ -115,5 +115,5 @@ def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
 
 def _type_name(kind: Any) -> str:
     """What people call a type; of one that Ibis does not know, what the engine calls it."""
-    raw: Any = getattr(kind, "raw_type", None)
-    return str(kind) if raw is None else str(raw.sql()).lower()
+    raw = getattr(kind, "raw_type", None)
+    return str(raw.sql()).lower() if raw is not None and hasattr(raw, "sql") else str(kind)
