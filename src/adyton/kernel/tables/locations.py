@@ -78,7 +78,10 @@ def reader_at(address: str) -> Reader:
     base, table = _parts(address)
     kind = base.partition("://")[0].lower() + "://"
     if kind not in (*_POSTGRES, *_SPARK):
-        raise SchemaError(f"addresses that begin with {shorten(kind)} cannot be opened, {_KINDS} can.")
+        raise SchemaError(
+            f"addresses that begin with {shorten(kind)} cannot be opened, {_KINDS} can. Write the table of another "
+            "database to a Parquet file."
+        )
     if not table:
         raise SchemaError("the address names no table. Say which one with table='…' (--table on the command line).")
     base = kind + base.partition("://")[2]
@@ -92,20 +95,7 @@ def _parts(address: str) -> tuple[str, str]:
 
 
 def _postgres(url: str, table: str) -> Reader:
-    try:
-        import ibis.backends.postgres
-        import psycopg
-
-        _ = ibis.backends.postgres, psycopg
-    except ImportError:
-        raise SchemaError("PostgreSQL needs a driver: pip install 'adyton[postgres]'.") from None
-
-    backend = quietly(lambda: backend_at(url))
-    if backend is None:
-        raise SchemaError(
-            "the PostgreSQL server cannot be reached, or does not let this user in. Check host, port, database, user "
-            "and password in the address, or in PGHOST, PGUSER, PGPASSWORD and their like."
-        )
+    backend = backend_at(url)
     place = quietly(lambda: place_of(backend.con, table))
     if place is None:
         names = quietly(lambda: sorted(backend.list_tables())) or []
