@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.engines.postgres_connection import backend_at
-from adyton.kernel.engines.postgres_tables import place_of
+from adyton.kernel.engines.postgres_tables import names_of, place_of
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.kernel.tables.readers import Reader
@@ -98,7 +98,7 @@ def _postgres(url: str, table: str) -> Reader:
     backend = backend_at(url)
     place = quietly(lambda: place_of(backend.con, table))
     if place is None:
-        names = quietly(lambda: sorted(backend.list_tables())) or []
+        names = quietly(lambda: names_of(backend.con)) or []
         there = f" There are {listing(names)}.{suggestion(table, names)}" if names else ""
         raise SchemaError(f"there is no table {shorten(table)} that this user may read.{there}")
     found = quietly(lambda: backend.table(place[1], database=place[0]))
@@ -114,7 +114,10 @@ def _spark(url: str, table: str) -> Reader:
         raise SchemaError("Spark needs its client: pip install 'adyton[spark]'.") from None
     session = quietly(lambda: SparkSession.builder.remote(url).create())
     if session is None or quietly(lambda: _answer(session)) is None:
-        raise SchemaError("the Spark server cannot be reached, or does not let this user in. Check the address.")
+        raise SchemaError(
+            "the Spark server cannot be reached, or does not let this user in. Check host, port and token in the "
+            "address, or the token in SPARK_CONNECT_AUTHENTICATE_TOKEN."
+        )
     frame = session.table(table)
     if quietly(lambda: frame.schema) is None:
         raise SchemaError(f"there is no table {shorten(table)} that this user may read. Check its name.")
