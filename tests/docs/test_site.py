@@ -10,6 +10,7 @@ from page_blocks import ROOT
 import adyton as ad
 
 
+@pytest.mark.full  # what pages show is tried by default: test_pages, test_question_page
 def test_the_site(tmp_path):
     for name in ("mkdocs", "material", "mkdocstrings"):
         pytest.importorskip(name)

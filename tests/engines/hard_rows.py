@@ -153,7 +153,7 @@ def write_parquet(path, rows, columns=COLUMNS):
     from pyarrow import parquet
 
     kinds = {"decimal128(38, 10)": pa.decimal128(38, 10), "timestamp[us]": pa.timestamp("us"), "date32": pa.date32()}
-    kinds["timestamp[us, tz=UTC]"] = pa.timestamp("us", tz="UTC")
+    kinds |= {"timestamp[us, tz=UTC]": pa.timestamp("us", tz="UTC"), "decimal128(20, 0)": pa.decimal128(20, 0)}
     table = {name: pa.array(values, kinds.get(columns[name][0], columns[name][0])) for name, values in rows.items()}
     parquet.write_table(pa.table(table), path)
 

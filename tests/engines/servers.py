@@ -65,6 +65,11 @@ def served(folder, binaries):
             server.wait(20)
 
 
+def host_and_port(address):
+    """Of the address of a server from here."""
+    return (address.partition(f"{key}=")[2].partition("&")[0] for key in ("host", "port"))
+
+
 def wait_for(log, server):
     end = time.monotonic() + 60
     while "ready to accept connections" not in log.read_text():

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from hard_rows import ROWS
+from servers import host_and_port
 from typer.testing import CliRunner
 
 import adyton as ad
@@ -68,7 +69,7 @@ def test_what_cannot_be_opened_is_said_without_secrets(postgres, address, table,
     connection, own = postgres
     connection.execute("create or replace view seen as select * from hard")
     connection.execute("create table if not exists odd (short bytea, flag boolean)")
-    host, port = (own.partition(f"{key}=")[2].partition("&")[0] for key in ("host", "port"))
+    host, port = host_and_port(own)
     given = address.replace("{}", SECRET).replace("{host}", host).replace("{port}", port)
     with pytest.raises(SchemaError) as caught:
         ad.Session(given, table=table, schema=SCHEMA, epsilon=1, ledger=tmp_path / "ledger")
@@ -115,12 +116,25 @@ def test_names_of_addresses():
 )
 def test_an_address_of_spark_is_not_repeated(address, tmp_path, capfd, monkeypatch):
     pytest.importorskip("pyspark")
-    monkeypatch.setattr("adyton.kernel.tables.locations._SECONDS", 0.2)
+    monkeypatch.setattr("adyton.kernel.engines.spark_sessions._SECONDS", 0.2)
     with pytest.raises(SchemaError) as caught:
         ad.Session(address.replace("{}", SECRET), table="hard", schema=SCHEMA, epsilon=1, ledger=tmp_path / "ledger")
     assert "cannot be reached" in str(caught.value)
     assert SECRET not in "".join([str(caught.value), repr(caught.value.__context__), *capfd.readouterr()])
     assert not (tmp_path / "ledger").exists()
+
+
+@pytest.mark.full
+def test_a_session_at_an_address_is_opened_once_and_never_collected(spark):
+    """When Python collects a session, a query of another one can wait for ever."""
+    from adyton.kernel.engines.spark_sessions import _kept, session_at
+
+    first = session_at(spark[1])
+    assert first is session_at(spark[1])
+    assert first in _kept
+    first.client.close()
+    assert session_at(spark[1]) not in (None, first)
+    assert first in _kept
 
 
 @pytest.mark.full
@@ -198,8 +212,7 @@ def end_waiting_backends(address):
 def test_an_ibis_table_and_the_transaction_that_is_open(postgres):
     import ibis
 
-    _connection, address = postgres
-    host, port = (address.partition(f"{key}=")[2].partition("&")[0] for key in ("host", "port"))
+    host, port = host_and_port(postgres[1])
     own = ibis.postgres.connect(host=host, port=int(port), user="adyton", database="postgres", autocommit=False)
     own.con.execute("create table mine (a integer)")
     table = own.table("hard")
@@ -246,9 +259,9 @@ def test_frames_of_spark_are_stored_rows(spark, parquet):
     session = spark[0]
     files = session.read.parquet(str(parquet))
     files.createOrReplaceTempView("seen")
-    count = sum(value is not None and value >= 0 for value in ROWS["short"])
-    for frame in (session.table("seen"), files.select("short", "flag"), files.filter("short >= 0")):
-        assert open_table(frame, SCHEMA).count() in (len(ROWS["short"]), count)
+    frames = (session.table("seen"), files.select("short", "flag"), files.filter("short >= 0"))
+    count, chosen = len(ROWS["short"]), sum(value is not None and value >= 0 for value in ROWS["short"])
+    assert [open_table(frame, SCHEMA).count() for frame in frames] == [count, count, chosen]
     refused = {
         "rows in memory": session.range(3).toDF("short").withColumnRenamed("id", "short"),
         "computed columns": files.selectExpr("short + 1 as short", "flag"),
@@ -284,8 +297,11 @@ def test_spark_counts_alike_with_and_without_errors(spark, parquet, ansi):
         "long": ad.Integer(0, 10, outside="clamp"),
         "number": ad.Numeric(0, 10, bins=3, outside="other", nulls="level"),
     }
-    counted = [open_table(data, ad.Schema(names)).vectorize() for data in (session.read.parquet(str(parquet)), parquet)]
-    assert np.array_equal(*counted)
+    try:
+        found = open_table(session.read.parquet(str(parquet)), ad.Schema(names)).vectorize()
+    finally:
+        session.conf.unset("spark.sql.ansi.enabled")
+    assert np.array_equal(found, open_table(parquet, ad.Schema(names)).vectorize())
 
 
 def test_errors_have_no_secrets_in_json(tmp_path):

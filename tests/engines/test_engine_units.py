@@ -9,6 +9,8 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from hard_rows import insert_into_postgres, write_parquet
+from servers import host_and_port
 
 import adyton as ad
 from adyton.kernel.tables import open_table
@@ -72,26 +74,21 @@ def rows():
 
 ROWS = rows()
 KINDS = {
-    "id": ("decimal", "numeric"),
-    "long_id": ("digits", "numeric(20)"),
+    "id": ("decimal128(38, 10)", "numeric"),
+    "long_id": ("decimal128(20, 0)", "numeric(20)"),
     "double_id": ("float64", "double precision"),
     "single_id": ("float32", "real"),
     "double": ("float64", "double precision"),
     "single": ("float32", "real"),
-    "exact": ("decimal", "numeric(38, 10)"),
-    "moment": ("instant", "timestamptz"),
+    "exact": ("decimal128(38, 10)", "numeric(38, 10)"),
+    "moment": ("timestamp[us, tz=UTC]", "timestamptz"),
 }
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    import pyarrow as pa
-    from pyarrow import parquet
-
     path = tmp_path_factory.mktemp("people") / "people.parquet"
-    kinds = {"digits": pa.decimal128(20, 0), "decimal": pa.decimal128(38, 10), "instant": pa.timestamp("us", tz="UTC")}
-    table = pa.table({name: pa.array(ROWS[name], kinds.get(kind, kind)) for name, (kind, _) in KINDS.items()})
-    parquet.write_table(table, path)
+    write_parquet(path, ROWS, KINDS)
     return path
 
 
@@ -156,12 +153,9 @@ def test_in_files(files):
     check(files, UNITS)
 
 
-def test_in_postgres(files, postgres):
+def test_in_postgres(postgres):
     connection, address = postgres
-    connection.execute(f"create table people ({', '.join(f'{name} {kind}' for name, (_, kind) in KINDS.items())})")
-    marks = ", ".join(["%s"] * len(ROWS))
-    with connection.cursor() as cursor:
-        cursor.executemany(f"insert into people values ({marks})", list(zip(*ROWS.values(), strict=True)))
+    insert_into_postgres(connection, "people", ROWS, KINDS)
     connection.execute("alter role adyton set extra_float_digits = -5")  # writes doubles with few digits
     try:
         check(f"{address}#people", UNITS)
@@ -190,7 +184,7 @@ def test_the_bits_of_many_doubles(postgres, spark, remote):
 
     numbers = [number for number in doubles(3000, 8) if math.isfinite(number)]
     wanted = dict(enumerate(map(text, numbers)))
-    host, port = (postgres[1].partition(f"{key}=")[2].partition("&")[0] for key in ("host", "port"))
+    host, port = host_and_port(postgres[1])
     backends = [
         ibis.duckdb.connect(),
         ibis.postgres.connect(host=host, port=int(port), user="adyton", database="postgres"),

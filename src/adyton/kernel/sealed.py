@@ -22,7 +22,10 @@ def quietly(call: Callable[[], Result]) -> Result | None:
 
 
 def interruptible(call: Callable[[], Result], stop: Callable[[], None] | None) -> Result | None:
-    """Like :func:`quietly`, in a thread of its own, so that Ctrl-C is noticed at once: *stop* then ends the call."""
+    """Like :func:`quietly`, in a thread of its own, so that Ctrl-C is noticed at once: *stop* then ends the call.
+
+    It is asked to again until the call has ended: it may come between two queries, or fail to reach the server.
+    """
     results: list[Result] = []
     done = threading.Event()  # Thread.join believes, once interrupted, that the thread has ended
 
@@ -35,9 +38,9 @@ def interruptible(call: Callable[[], Result], stop: Callable[[], None] | None) -
     try:
         done.wait()
     except BaseException:
-        if stop is not None:
-            stop()
-            done.wait()
+        while stop is not None and not done.is_set():
+            quietly(stop)
+            done.wait(1)
         raise
     return results[0] if results else None
 

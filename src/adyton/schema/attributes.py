@@ -114,6 +114,11 @@ class CelledAttribute(Attribute):
         """The cell of missing values, if there is one."""
         return self.size - 1 if self.nulls == "level" else None
 
+    @property
+    def drops_all(self) -> bool:
+        """Whether every value without a base cell is left out."""
+        return self.outside == "drop" and self.nulls == "drop"
+
     @cached_property
     def labels(self) -> tuple[Label, ...]:
         """Levels and single integers as they are, intervals as text, then ``(other)`` and ``(null)``."""

@@ -46,6 +46,18 @@ _MONDAY = -3 * DAY
 _EPOCH = datetime(1970, 1, 1)
 EARLIEST, LATEST = -62_135_596_800, 253_402_300_799
 """The first second of the year 1 and the last one of the year 9999: nothing else is a time."""
+
+
+def part_numbers(by: str) -> dict[str, int]:
+    """The number of a part by its name, in small letters; of an hour also with a zero before it.
+
+    >>> part_numbers("weekday")["monday"], part_numbers("hour of day")["07"], part_numbers("month")
+    (0, 7, {})
+    """
+    numbers = {str(name).lower(): place for place, name in enumerate(PARTS.get(by, ()))}
+    return numbers | ({f"{hour:02}": hour for hour in range(10)} if by == "hour of day" else {})
+
+
 _WRITTEN = re.compile(
     r"(?P<year>\d{4})"
     r"(-(Q(?P<quarter>[1-4])|W(?P<week>\d\d)|(?P<month>\d\d)"

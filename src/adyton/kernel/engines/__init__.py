@@ -2,5 +2,6 @@
 
 from adyton.kernel.engines.engine import Engine
 from adyton.kernel.engines.known import ENGINES, engine_of
+from adyton.kernel.engines.server import Server
 
-__all__ = ["ENGINES", "Engine", "engine_of"]
+__all__ = ["ENGINES", "Engine", "Server", "engine_of"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,6 @@ from adyton.kernel.engines.own import OURS, sql_text
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 
-_EXACT = float(1 << 53)
 _MOST_CELLS = 1 << 22
 _ROWS_AT_A_TIME = 1 << 20
 _ARROW = {"string": "binary", "int64": "int64", "float64": "float64", "int32": "int32"}
@@ -30,7 +31,7 @@ class DuckDb(Engine):
 
     name = "duckdb"
     title = "DuckDB"
-    tries = calls = passes = True
+    tries = True
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -49,15 +50,9 @@ class DuckDb(Engine):
         """By the engine's own conversion."""
         return text.try_cast("boolean")
 
-    def digits_or(self, number: Any, otherwise: Any) -> Any:
-        """By way of the whole number, where there is one."""
-        import ibis
-
-        whole = number.try_cast("int64")
-        is_whole = (whole.cast("float64") == number) & number.between(-_EXACT, _EXACT)
-        infinite = (number == float("inf"), "inf"), (number == -float("inf"), "-inf")
-        known = number.notnull() & ~number.isnan()
-        return ibis.cases((is_whole, whole.cast("string")), *infinite, (known, otherwise))
+    def whole(self, number: Any) -> Any:
+        """By the engine's own conversion."""
+        return number.try_cast("int64")
 
     def bits(self, number: Any) -> Any:
         """By way of its strings of bits, to which only a function converts that takes the type from an example."""
@@ -86,13 +81,9 @@ class DuckDb(Engine):
         """In few bits, for which it has fast ways."""
         return number.try_cast("uint16" if largest < 1 << 16 else "int32")
 
-    def passed(self, value: Any, places: Sequence[int]) -> Any:
-        """Not asked for: times are read by functions of ours."""
-        raise NotImplementedError
-
-    def seconds(self, column: Any) -> Any:
-        """Not asked for: times are read by functions of ours."""
-        raise NotImplementedError
+    def bin_of(self, value: Any, edges: Sequence[float]) -> Any:
+        """By a function of ours, on whole vectors of values."""
+        return _bisect(tuple(edges))(value)
 
     def length(self, column: Any) -> Any:
         """The engine's epoch."""
@@ -116,9 +107,9 @@ class DuckDb(Engine):
         return {name: np.asarray(column) for name, column in relation.fetchnumpy().items()}
 
     @property
-    def groups_first(self) -> bool:  # type: ignore[override]
+    def groups_first(self) -> bool:
         """On an engine of our own, whose memory is ours to bound."""
-        return getattr(self.backend, OURS, False)
+        return bool(getattr(self.backend, OURS, False))
 
     def bounded(self, work: Callable[[], Result]) -> Result | None:
         """Nothing goes to the disk: what takes too much memory is given up. A connection of others is left as it is."""
@@ -173,6 +164,21 @@ class DuckDb(Engine):
         """Its own way to be interrupted."""
         stop: Callable[[], None] = self.backend.con.interrupt
         return stop
+
+
+@cache
+def _bisect(edges: tuple[float, ...]) -> Any:
+    """Binary search, inside the engine's pass over the rows."""
+    import ibis
+
+    inner = np.array(edges)
+
+    def bisect(values: Any) -> Any:
+        numbers = values.to_numpy(zero_copy_only=False)
+        return arrow_column(np.searchsorted(inner, numbers, side="right").astype(np.int32))
+
+    name = f"bisect_{hashlib.sha256(inner.tobytes()).hexdigest()[:16]}"
+    return ibis.udf.scalar.pyarrow(bisect, name=name, signature=(("float64",), "int32"))
 
 
 def check_stored(connection: Any, name: str, catalog: str | None, database: str | None) -> None:

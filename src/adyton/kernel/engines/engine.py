@@ -7,8 +7,6 @@ value finds its cell is written once for all engines, in :mod:`adyton.kernel.tab
 
 from __future__ import annotations
 
-import hashlib
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
@@ -24,7 +22,6 @@ Counted = tuple[Integers, Integers]
 Result = TypeVar("Result")
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 _EXACT = float(1 << 53)
-_STEP = re.compile(r"\bstep_[0-9a-f]{16}\b")
 
 
 class Engine(ABC):
@@ -36,14 +33,6 @@ class Engine(ABC):
     """What people call it."""
     tries: ClassVar[bool] = False
     """Whether it has conversions of its own that yield null instead of failing."""
-    calls: ClassVar[bool] = False
-    """Whether columns can pass through functions of ours inside its pass over the rows."""
-    passes: ClassVar[bool] = False
-    """Whether coded rows can be counted as they come from it, faster than it counts them."""
-    keys_together: ClassVar[int] = 1 << 16
-    """Columns are counted together while there are at most so many keys."""
-    groups_first: ClassVar[bool] = False
-    """Whether texts are counted before they are looked up."""
     few_levels: ClassVar[int] = 0
     """So many levels are compared one by one; more of them are joined."""
     text_end: ClassVar[str] = "$"
@@ -51,6 +40,11 @@ class Engine(ABC):
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
+
+    @property
+    def groups_first(self) -> bool:
+        """Whether texts are counted before they are looked up."""
+        return False
 
     # ---- opening ----------------------------------------------------------------------------------------------------
 
@@ -101,12 +95,17 @@ class Engine(ABC):
         """The digits of a double that is a whole number; another text for others; null for not-a-number."""
         import ibis
 
+        whole = self.whole(number)
+        is_whole = number.between(-_EXACT, _EXACT) & (whole.cast("float64") == number)
         infinite = (number == float("inf"), "inf"), (number == -float("inf"), "-inf")
-        inside = number.between(-_EXACT, _EXACT)
-        whole = ibis.greatest(ibis.least(number, _EXACT), -_EXACT).cast("int64")
-        is_whole = inside & (whole.cast("float64") == number)
         known = number.notnull() & ~number.isnan()
         return ibis.cases((is_whole, whole.cast("string")), *infinite, (known, otherwise))
+
+    def whole(self, number: Any) -> Any:
+        """A double as a whole number, if it is one up to 2^53; else null, or any number."""
+        import ibis
+
+        return ibis.greatest(ibis.least(number, _EXACT), -_EXACT).cast("int64")
 
     def fraction_text(self, number: Any) -> Any:
         """The shortest text that is read as this double again."""
@@ -137,16 +136,8 @@ class Engine(ABC):
         return number.cast("int64")
 
     def bin_of(self, value: Any, edges: Sequence[float]) -> Any | None:
-        """How many of the inner edges lie at or below a value, by a search of the engine's own; None if it has none."""
+        """How many of the inner edges lie at or below a value, by a search in its pass; None if it has none."""
         return None
-
-    @abstractmethod
-    def passed(self, value: Any, places: Sequence[int]) -> Any:
-        """How many of these whole numbers, which are in order, lie at or below a value."""
-
-    @abstractmethod
-    def seconds(self, column: Any) -> Any:
-        """The whole seconds since 1970 of a date or a time from the year 1 to 9999; null for every other."""
 
     @abstractmethod
     def length(self, column: Any) -> Any:
@@ -195,33 +186,6 @@ class Engine(ABC):
         if result is None:
             raise KernelFailure
         return result
-
-
-class Steps:
-    """Queries that others are built on, by name: each is written once, however many are built on it."""
-
-    def __init__(self) -> None:
-        self._queries: dict[str, str] = {}
-
-    def add(self, query: str) -> str:
-        """The name of a query."""
-        name = f"step_{hashlib.sha256(query.encode()).hexdigest()[:16]}"
-        self._queries[name] = query
-        return name
-
-    def before(self, query: str) -> str:
-        """A query with those before it that it is built on."""
-        needed: dict[str, str] = {}
-
-        def need(text: str) -> None:
-            for name in _STEP.findall(text):
-                if name in self._queries and name not in needed:
-                    need(self._queries[name])
-                    needed[name] = self._queries[name]
-
-        need(query)
-        steps = ", ".join(f"{name} as ({own})" for name, own in needed.items())
-        return f"with {steps} select * from ({query}) as whole_query" if needed else query
 
 
 def sets_of(names: Sequence[str], query: str) -> str:

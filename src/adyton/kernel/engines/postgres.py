@@ -17,11 +17,12 @@ import numpy as np
 
 from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted, Engine, Steps, sets_of
+from adyton.kernel.engines.engine import Counted, sets_of
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.own import sql_text
 from adyton.kernel.engines.postgres_connection import SETTINGS, connected
-from adyton.kernel.engines.postgres_tables import identifier, problem_of, quoted, sameness, still, told
+from adyton.kernel.engines.postgres_tables import fingerprint, identifier, kind_query, problem_of, quoted, unchanged
+from adyton.kernel.engines.server import Server
 from adyton.kernel.engines.written import FAR, MODERATE, PLAIN, SHORT, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
@@ -36,21 +37,15 @@ _LONG_TEXT = 1 << 18
 """In bytes. The server's functions take four times the memory of a text, and fail beyond a gigabyte."""
 
 
-class Postgres(Engine):
+class Postgres(Server):
     """A connection to PostgreSQL."""
 
     name = "postgres"
     title = "PostgreSQL"
-    groups_first = True
-    few_levels = 4
-
-    def __init__(self, backend: Any) -> None:
-        super().__init__(backend)
-        self._steps = Steps()
 
     def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
         """Views, foreign tables and tables under row security are refused: what they show is not ours to judge."""
-        found = quietly(lambda: self._rows(told(quoted(name, database)))[1])
+        found = quietly(lambda: self._rows(kind_query(quoted(name, database)))[1])
         if not found:
             raise SchemaError(f"the table {name!r} cannot be found. Check its name, and that you may read it.")
         problem = problem_of(*found[0])
@@ -76,11 +71,11 @@ class Postgres(Engine):
             elif (whole := str(kind.copy(nullable=True))) in _WHOLE:
                 column = f"{column}::{_WHOLE[whole]}"  # object identifiers are called whole numbers, too
             columns.append(f"{column} as {identifier(name)}")
-        same = sameness(table)
-        found = quietly(lambda: self._rows(f"select {same}")[1])
+        identity = fingerprint(table)
+        found = quietly(lambda: self._rows(f"select {identity}")[1])
         if not found:
             raise SchemaError("what the table is cannot be told. Check that the server can be reached.")
-        given = f"({self.backend.compile(table)}) as given where {still(same, found[0][0])}"
+        given = f"({self.backend.compile(table)}) as given where {unchanged(identity, found[0][0])}"
         query = f"select {', '.join(columns)} from {given}"
         return self.backend.sql(query, schema=ibis.schema(kinds))
 
@@ -166,9 +161,10 @@ class Postgres(Engine):
         return self.backend.sql(f"select {', '.join(parts)}", schema=ibis.schema(dict(kinds)))
 
     def fetched(self, expression: Any) -> dict[str, Array]:
-        """Row by row: there are at most as many as cells."""
+        """Row by row: there are at most as many as cells. (Without rows, Python would take them for doubles.)"""
         names, rows = self._rows(self.backend.compile(expression))
-        return {name: np.array(column) for name, column in zip(names, _columns(names, rows), strict=True)}
+        kind = None if rows else np.int64
+        return {name: np.array(column, kind) for name, column in zip(names, _columns(names, rows), strict=True)}
 
     def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
         """By grouping sets, of which Ibis has none."""

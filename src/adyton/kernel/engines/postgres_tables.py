@@ -30,7 +30,7 @@ def quoted(name: str, database: str | None) -> str:
     return ".".join(identifier(part) for part in (database, name) if part)
 
 
-def told(table: str) -> str:
+def kind_query(table: str) -> str:
     """A query for what the server tells about a table."""
     return (
         "select c.relkind::text, row_security_active(c.oid), current_setting('server_encoding'), "
@@ -51,7 +51,7 @@ def problem_of(kind: str, secured: bool, encoding: str, foreign: bool, computed:
     return "" if encoding == "UTF8" else f"is in a database with the encoding {encoding}; UTF8 is needed"
 
 
-def sameness(table: Any) -> str:
+def fingerprint(table: Any) -> str:
     """An expression for what the tables of an Ibis table are: their kinds, and their columns with their types."""
     from ibis.expr import operations
 
@@ -66,9 +66,9 @@ def sameness(table: Any) -> str:
     return f"concat({', '.join(told)})"
 
 
-def still(sameness: str, value: str) -> str:
-    """A condition, asked once in a query, which fails unless an expression of :func:`sameness` has this value."""
-    return f"(case when {sameness} = {sql_text(value)} then 'true' else 'changed' end)::boolean"
+def unchanged(fingerprint: str, value: str) -> str:
+    """A condition, asked once in a query, which fails unless an expression of :func:`fingerprint` has this value."""
+    return f"(case when {fingerprint} = {sql_text(value)} then 'true' else 'changed' end)::boolean"
 
 
 def place_of(connection: Any, table: str) -> tuple[str, str] | None:

@@ -17,32 +17,30 @@ import numpy as np
 
 from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted, Engine, Steps
+from adyton.kernel.engines.engine import Counted
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.engines.java_doubles import exact_bits, usual_text
+from adyton.kernel.engines.server import Server
 from adyton.kernel.engines.spark_plans import check_frame, is_remote
 from adyton.kernel.engines.spark_traces import named, quiet
 from adyton.kernel.engines.spark_types import identifier, plain_text, read_as
 from adyton.kernel.engines.written import TEXT_END, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
-_SPARK = {"string": "string", "int64": "bigint", "float64": "double", "int32": "int"}
+_TYPES = {"string": "string", "int64": "bigint", "float64": "double", "int32": "int"}
 _BYTES = "UTF8_BINARY"
 _ESCAPED = "spark.sql.parser.escapedStringLiterals"
 
 
-class Spark(Engine):
+class Spark(Server):
     """A session of Spark."""
 
     name = "pyspark"
     title = "Spark"
-    groups_first = True
-    few_levels = 4
     text_end = TEXT_END
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
-        self._steps = Steps()
         self._session = backend._session
         self._remote = is_remote(self._session)
         self._group = f"adyton-{uuid.uuid4()}"
@@ -163,7 +161,7 @@ class Spark(Engine):
             name: np.asarray(values).tolist() if kinds[name] != "string" else values for name, values in columns.items()
         }
         lines = [dict(zip(own, line, strict=True)) for line in zip(*own.values(), strict=True)]
-        fields = ", ".join(f"{name}: {_SPARK[kinds[name]]}" for name in columns)
+        fields = ", ".join(f"{name}: {_TYPES[kinds[name]]}" for name in columns)
         text = json.dumps(lines).encode().hex()
         query = f"select inline(from_json(decode(unhex('{text}'), 'UTF-8'), 'array<struct<{fields}>>'))"
         return self.backend.sql(query, schema=ibis.schema(dict(kinds)))
@@ -213,10 +211,7 @@ class Spark(Engine):
         import pyarrow
 
         frame = self._session.sql(plain_text(query))
-        names = list(frame.columns)
         if hasattr(frame, "toArrow"):
-            found = frame.toArrow()
-        else:
-            rows = frame.collect()
-            found = pyarrow.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
-        return found.combine_chunks()
+            return frame.toArrow().combine_chunks()
+        rows = frame.collect()  # before Spark 4
+        return pyarrow.table({name: [row[place] for row in rows] for place, name in enumerate(frame.columns)})

@@ -9,16 +9,11 @@ before the arithmetic; the conversion to an integer is one that yields null inst
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import numpy as np
-
 from adyton.kernel.engines import Engine
-from adyton.kernel.engines.arrow_columns import arrow_column
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.columns import holds_booleans, trimmed, value_of
 from adyton.schema import Boolean, Categorical, Integer, Numeric
@@ -47,8 +42,13 @@ def _first_level(column: Any, levels: Sequence[Any]) -> Any:
     return ibis.cases(*cases, else_=ibis.null("int32"))
 
 
-def base_code(column: Any, attribute: CelledAttribute, engine: Engine) -> CellCode:
-    """The cell of a value that has one before the policies are asked; ``keep`` says which values have one."""
+def base_code(column: Any, attribute: CelledAttribute, engine: Engine, level: Any | None = None) -> CellCode:
+    """The cell of a value that has one before the policies are asked; ``keep`` says which values have one.
+
+    *level* is the number of the value's level, null if it has none, where that was joined already.
+    """
+    if level is not None:
+        return CellCode(level, attribute.size, level.notnull())
     if holds_booleans(attribute):
         return _boolean(value_of(column, attribute, engine), attribute)
     if isinstance(attribute, Categorical):
@@ -63,11 +63,12 @@ def base_code(column: Any, attribute: CelledAttribute, engine: Engine) -> CellCo
 
 
 def plain_code(column: Any, attribute: CelledAttribute, engine: Engine) -> Any | None:
-    """The cell of a value; null, or a number that is no cell, where it has none. None where it takes more to say that.
+    """The cell of a value in few operations, where the schema drops all values without one; else None.
 
-    That is so where the schema drops all values without a cell, and these are whole numbers, one a cell, or booleans.
+    Such a value's code is null, or a number that is no cell. There are few operations for booleans, and for whole
+    numbers of which each is a cell.
     """
-    if attribute.outside != "drop" or attribute.nulls != "drop":
+    if not attribute.drops_all:
         return None
     if isinstance(attribute, Boolean):
         return value_of(column, attribute, engine).cast("int32")
@@ -174,8 +175,6 @@ def _among_edges(value: Any, edges: tuple[float, ...], engine: Engine) -> Any:
     bins = len(edges) - 1
     if bins <= _FEW_EDGES:
         return _search(value, edges, 0, bins)
-    if engine.calls:
-        return _bisect(edges)(value)
     found = engine.bin_of(value, edges[1:-1])
     return _search(value, edges, 0, bins) if found is None else found
 
@@ -188,21 +187,6 @@ def _search(value: Any, edges: Any, first: int, end: int) -> Any:
         return ibis.literal(first, "int32")
     middle = (first + end) // 2
     return ibis.ifelse(value < edges[middle], _search(value, edges, first, middle), _search(value, edges, middle, end))
-
-
-@cache
-def _bisect(edges: tuple[float, ...]) -> Any:
-    """The same for many edges: binary search on whole vectors of values, inside the engine's pass."""
-    import ibis
-
-    inner = np.array(edges[1:-1])
-
-    def bisect(values: Any) -> Any:
-        numbers = values.to_numpy(zero_copy_only=False)
-        return arrow_column(np.searchsorted(inner, numbers, side="right").astype(np.int32))
-
-    name = f"bisect_{hashlib.sha256(inner.tobytes()).hexdigest()[:16]}"
-    return ibis.udf.scalar.pyarrow(bisect, name=name, signature=(("float64",), "int32"))
 
 
 def _clamped(value: Any, low: float, high: float, attribute: CelledAttribute, engine: Engine) -> tuple[Any, bool]:

@@ -32,10 +32,10 @@ def cell_table(
     for name, attribute in schema.attributes.items():
         assert isinstance(attribute, CelledAttribute)
         column, cell = table[columns[name]], table[levels[name]] if name in levels else None
-        if cell is not None and attribute.outside == "drop" and attribute.nulls == "drop":
+        if cell is not None and attribute.drops_all:
             codes.append(CellCode(cell, attribute.size, None))  # the join has dropped them
             continue
-        base = base_code(column, attribute, engine) if cell is None else CellCode(cell, attribute.size, cell.notnull())
+        base = base_code(column, attribute, engine, level=cell)
         codes.append(with_policies(attribute, base, is_missing(column)))
     shape = schema.shape
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
@@ -70,8 +70,8 @@ def join_levels(
         kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "string"
         numbers = np.arange(len(attribute.levels), dtype=np.int32)
         lookup = engine.lookup({key: attribute.levels, cell: numbers}, {key: kind, cell: "int32"})
-        drops = attribute.outside == "drop" and attribute.nulls == "drop" and not keep
-        table = table.join(lookup, engine.same_bytes(column) == lookup[key], how="inner" if drops else "left")
+        how = "inner" if attribute.drops_all and not keep else "left"
+        table = table.join(lookup, engine.same_bytes(column) == lookup[key], how=how)
         found[name] = cell
     return table, found
 

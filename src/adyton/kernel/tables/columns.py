@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines import Engine
+from adyton.kernel.engines import Engine, Server
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.readers import Column
 from adyton.kernel.tables.written_numbers import plainly
@@ -68,10 +68,10 @@ def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> No
     """An error unless values of the column's type can be read as the attribute says.
 
     Where types are inferred from rows, as in a frame, every type of single values will do: one odd row makes a column
-    of numbers one of texts, and whether a table can be opened must not tell. On an
-    *engine* that cannot call functions of ours, what needs them is refused.
+    of numbers one of texts, and whether a table can be opened must not tell. On a server, what needs functions of ours
+    is refused.
     """
-    kind = column.type
+    kind, calls = column.type, not issubclass(engine, Server)
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
     plain = number or kind.is_boolean()
     reading = attribute.reading
@@ -81,10 +81,10 @@ def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> No
         digits = number and (attribute.format is not None or attribute.is_part)
         fits, need = kind.is_date() or kind.is_timestamp() or kind.is_string() or digits, "dates, times or texts"
     elif isinstance(attribute, Duration):
-        texts = engine.calls and kind.is_string()
+        texts = calls and kind.is_string()
         fits, need = (
             kind.is_interval() or number or texts,
-            f"durations{', numbers or texts' if engine.calls else ' or numbers'}",
+            f"durations{', numbers or texts' if calls else ' or numbers'}",
         )
     elif isinstance(attribute, Identifier) or reading.lookup is not None or reading.first is not None:
         fits, need = plain or kind.is_string() or kind.is_uuid(), "texts or numbers"
@@ -92,7 +92,7 @@ def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> No
         fits, need = plain or kind.is_string(), "a boolean column, or one of 0 and 1"
     elif holds_levels(attribute, str):
         fits, need = (
-            kind.is_string() or kind.is_integer() or kind.is_boolean() or (engine.calls and plain),
+            kind.is_string() or kind.is_integer() or kind.is_boolean() or (calls and plain),
             "a text column",
         )
     else:
@@ -100,7 +100,7 @@ def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> No
     if fits:
         return
     advice = "Change the type in the schema, or convert the column."
-    if kind.is_temporal():
+    if kind.is_date() or kind.is_timestamp():
         advice = 'Declare it as type = "date" or type = "datetime", or convert the column.'
     raise SchemaError(
         f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "

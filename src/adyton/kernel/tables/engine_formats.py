@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines import Engine
-from adyton.kernel.tables.engine_times import exists
+from adyton.kernel.engines import Engine, Server
+from adyton.kernel.tables.engine_times import is_in_calendar
 from adyton.schema.calendar import MONTHS
 from adyton.schema.time_formats import FIRST_SHORT_YEAR, UNIX
 from adyton.schema.times import Times
@@ -40,8 +40,8 @@ _ISO_START = "^[0-9]{4}-"
 
 
 def check_formats(attribute: Times, kind: Any, engine: type[Engine]) -> None:
-    """An error if a column cannot be read in the attribute's formats: seconds since 1970 are told from numbers."""
-    formats = tuple(attribute.format or ())
+    """An error if a server cannot read a column in the attribute's formats: there, seconds since 1970 are numbers."""
+    formats = tuple(attribute.format or ()) if issubclass(engine, Server) else ()
     if UNIX in formats and (kind.is_string() or len(formats) > 1):
         raise SchemaError(
             f"on {engine.title}, the format {UNIX!r} is for columns of numbers, and no other format stands beside it. "
@@ -139,4 +139,4 @@ def _iso(table: Any, column: str) -> Any:
         (value + (10_000 if part == "year" else 100)).cast("string").substr(1) for part, value in parts.items()
     )
     shown = year + "-" + month + "-" + day + " " + hour + ":" + minute + ":" + second
-    return ibis.ifelse(exists(parts | {"zone": ibis.literal("")}), shown, ibis.null("string"))
+    return ibis.ifelse(is_in_calendar(parts | {"zone": ibis.literal("")}), shown, ibis.null("string"))

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.engines import Engine
+from adyton.kernel.engines import Server
 from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.blanks import BLANKS, stripped
 from adyton.kernel.tables.zones import clock_changes
-from adyton.schema.calendar import DAY, EARLIEST, LATEST, PARTS
+from adyton.schema.calendar import DAY, EARLIEST, LATEST, part_numbers
 from adyton.schema.time_formats import UNIX
 from adyton.schema.times import Date, Times
 
@@ -27,6 +27,8 @@ _SHAPE = (
     "( ?([Zz]|[+-][0-9]{2}(:?[0-5][0-9])?))?)?"
 )
 _BEFORE_ZONE = "^.{10}([T ].{5}(:[0-9]{2}([.,][0-9]+)?)? ?)?"
+_PLACES = {"year": (0, 4), "month": (5, 2), "day": (8, 2), "hour": (11, 2), "minute": (14, 2), "second": (17, 2)}
+"""Where the numbers stand in a text of that shape, and how many signs they have."""
 _LONGEST = 100
 _NONE = "0000-01-01"
 """Has the shape of a time, and is none."""
@@ -34,29 +36,29 @@ _TO_MARCH = 719_468
 """Days from the first of March of the year 0 to 1970: years that begin in March have their leap day at the end."""
 
 
-def with_times(table: Any, times: Mapping[str, tuple[str, Times]], engine: Engine) -> Any:
+def with_times(table: Any, times: Mapping[str, tuple[str, Times]], engine: Server) -> Any:
     """The table with columns of times more, each made from another: whole numbers, null where there is no time.
 
     Step by step for all of them, so that every step is computed once.
     """
     if not times:
         return table
-    steps = [_Step(name, column, attribute, engine) for name, (column, attribute) in times.items()]
+    paths = [_Path(name, column, attribute, engine) for name, (column, attribute) in times.items()]
     kept = table.columns
-    for work in (_Step.shaped, _Step.parted, _Step.counted, _Step.on_clock, _Step.finished):
-        found = {name: column for step in steps for name, column in work(step, table).items()}
+    for work in (_Path.shaped, _Path.parted, _Path.in_seconds, _Path.on_clock, _Path.finished):
+        found = {name: column for path in paths for name, column in work(path, table).items()}
         table = engine.fenced(table.select(*kept, **found))
     return table
 
 
 @dataclass(frozen=True)
-class _Step:
+class _Path:
     """One column of times on its way: what each step makes of what the one before it made."""
 
     name: str
     column: str
     attribute: Times
-    engine: Engine
+    engine: Server
 
     def shaped(self, table: Any) -> dict[str, Any]:
         """The text, if it has the shape of a time; and the number of a part that it names."""
@@ -76,15 +78,16 @@ class _Step:
             return {self.name: nothing, f"{self.name} named": hours}
         text = column.strip()
         fits = text.left(_LONGEST + 1).re_search(_SHAPE + self.engine.text_end) & (text.length() <= _LONGEST)
-        return {self.name: ibis.ifelse(fits, text, _NONE), f"{self.name} named": self._named_by(column)}
+        named = _named(stripped(column, BLANKS, self.engine), self.attribute)
+        return {self.name: ibis.ifelse(fits, text, _NONE), f"{self.name} named": named}
 
     def parted(self, table: Any) -> dict[str, Any]:
         """The numbers in the text."""
         parts = _parts(table[self.name]) if table[self.name].type().is_string() else {"": table[self.name]}
         found = {f"{self.name} {part}" if part else self.name: value for part, value in parts.items()}
-        return found | self._named(table)
+        return found | self._carried(table)
 
-    def counted(self, table: Any) -> dict[str, Any]:
+    def in_seconds(self, table: Any) -> dict[str, Any]:
         """The seconds, and whether they are in universal time."""
         import ibis
 
@@ -92,34 +95,29 @@ class _Step:
             kind = table[self.column].type()
             zoned = kind.is_timestamp() and kind.timezone is not None
             universal = ibis.literal(bool(zoned or self._is_unix))
-            return {self.name: table[self.name], f"{self.name} universal": universal} | self._named(table)
+            return {self.name: table[self.name], f"{self.name} universal": universal} | self._carried(table)
         parts = {part: table[f"{self.name} {part}"] for part in (*_PLACES, "zone")}
-        seconds = ibis.ifelse(exists(parts), _seconds(parts), ibis.null("int64"))
+        seconds = ibis.ifelse(is_in_calendar(parts), _seconds(parts), ibis.null("int64"))
         universal = parts["zone"] != ""
-        return {self.name: _within(seconds), f"{self.name} universal": universal} | self._named(table)
+        return {self.name: _within(seconds), f"{self.name} universal": universal} | self._carried(table)
 
     def on_clock(self, table: Any) -> dict[str, Any]:
         """What the attribute's clock shows."""
         shown = _on_clock(table[self.name], table[f"{self.name} universal"], self.attribute, self.engine)
-        return {self.name: shown} | self._named(table)
+        return {self.name: shown} | self._carried(table)
 
     def finished(self, table: Any) -> dict[str, Any]:
         """The value of the attribute."""
         return {self.name: _finished(table[self.name], table[f"{self.name} named"], self.attribute)}
 
-    def _named(self, table: Any) -> dict[str, Any]:
+    def _carried(self, table: Any) -> dict[str, Any]:
+        """The number of a part, which is needed at the end."""
         return {f"{self.name} named": table[f"{self.name} named"]}
-
-    def _named_by(self, text: Any) -> Any:
-        return _named(stripped(text, BLANKS, self.engine), self.attribute)
 
     @property
     def _is_unix(self) -> bool:
         """Whether numbers are seconds since 1970."""
         return UNIX in (self.attribute.format or ())
-
-
-_PLACES = {"year": (0, 4), "month": (5, 2), "day": (8, 2), "hour": (11, 2), "minute": (14, 2), "second": (17, 2)}
 
 
 def _parts(shaped: Any) -> dict[str, Any]:
@@ -135,29 +133,29 @@ def _parts(shaped: Any) -> dict[str, Any]:
     return {**numbers, "zone": zone}
 
 
-def exists(rows: Mapping[str, Any]) -> Any:
+def is_in_calendar(parts: Mapping[str, Any]) -> Any:
     """Whether the calendar has the day, and the day the time."""
     import ibis
 
-    year, month, day = rows["year"], rows["month"], rows["day"]
+    year, month, day = parts["year"], parts["month"], parts["day"]
     leap = ((year % 4 == 0) & (year % 100 != 0)) | (year % 400 == 0)
     february = ibis.ifelse(leap, 29, 28)
     length = ibis.cases((month == 2, february), (month.isin([4, 6, 9, 11]), 30), else_=31)
-    clock = (rows["hour"] <= 23) & (rows["minute"] <= 59) & (rows["second"] <= 59)
-    return (year >= 1) & month.between(1, 12) & day.between(1, length) & clock & (_ahead(rows["zone"], 1) <= 23)
+    clock = (parts["hour"] <= 23) & (parts["minute"] <= 59) & (parts["second"] <= 59)
+    return (year >= 1) & month.between(1, 12) & day.between(1, length) & clock & (_ahead(parts["zone"], 1) <= 23)
 
 
-def _seconds(rows: Mapping[str, Any]) -> Any:
+def _seconds(parts: Mapping[str, Any]) -> Any:
     """The seconds since 1970."""
     import ibis
 
-    hours = ibis.ifelse(rows["zone"].startswith("-"), -1, 1) * _ahead(rows["zone"], 1)
-    minutes = ibis.ifelse(rows["zone"].startswith("-"), -1, 1) * _ahead(rows["zone"], 3)
-    march = (rows["month"] + 9) % 12
-    year = rows["year"] - ibis.ifelse(rows["month"] <= 2, 1, 0)
-    day = (153 * march + 2) // 5 + rows["day"] - 1
+    hours = ibis.ifelse(parts["zone"].startswith("-"), -1, 1) * _ahead(parts["zone"], 1)
+    minutes = ibis.ifelse(parts["zone"].startswith("-"), -1, 1) * _ahead(parts["zone"], 3)
+    march = (parts["month"] + 9) % 12
+    year = parts["year"] - ibis.ifelse(parts["month"] <= 2, 1, 0)
+    day = (153 * march + 2) // 5 + parts["day"] - 1
     days = year * 365 + year // 4 - year // 100 + year // 400 + day - _TO_MARCH
-    return days * DAY + (rows["hour"] - hours) * 3600 + (rows["minute"] - minutes) * 60 + rows["second"]
+    return days * DAY + (parts["hour"] - hours) * 3600 + (parts["minute"] - minutes) * 60 + parts["second"]
 
 
 def _ahead(zone: Any, place: int) -> Any:
@@ -173,7 +171,7 @@ def _within(seconds: Any) -> Any:
     return ibis.ifelse(seconds.between(EARLIEST, LATEST), seconds, ibis.null("int64"))
 
 
-def _on_clock(seconds: Any, universal: Any, attribute: Times, engine: Engine) -> Any:
+def _on_clock(seconds: Any, universal: Any, attribute: Times, engine: Server) -> Any:
     """What the clock of the attribute's zone shows: by comparisons within the span, and else by a search."""
     import ibis
 
@@ -222,10 +220,8 @@ def _named(text: Any, attribute: Times) -> Any:
     """The number of a part that is written by its name."""
     import ibis
 
-    names = {str(name).lower(): place for place, name in enumerate(PARTS.get(attribute.by, ()))}
-    names |= {f"{hour:02}": hour for hour in range(10)} if "23" in names else {}
     word = text.lower()
-    known = [(word == name, ibis.literal(place, "int64")) for name, place in names.items()]
+    known = [(word == name, ibis.literal(place, "int64")) for name, place in part_numbers(attribute.by).items()]
     return ibis.cases(*known, else_=ibis.null("int64")) if known else ibis.null("int64")
 
 

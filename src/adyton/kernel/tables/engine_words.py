@@ -27,6 +27,8 @@ from adyton.remembered import cached_property
 from adyton.schema import Attribute, Identifier
 
 _TRUTHS = ("true", "false")
+_PARTS = ("key", "whole", "found", "by_number", "by_truth", "stray")
+"""The ends of the names of columns that are made on the way to an outcome."""
 _OUTSIDE = "\2"
 """Stands for the text itself, where a look-up has a value that is no level."""
 _FEW = 8
@@ -170,9 +172,6 @@ class _Path:
         for word in sorted(translation.words):
             gone = gone | (own.get("whole", own["key"]) == self.engine.constant(word))
         return ibis.ifelse(gone, ibis.null("string"), value).nullif(self.engine.constant(NONE))
-
-
-_PARTS = ("key", "whole", "found", "by_number", "by_truth", "stray")
 
 
 def _folded(fold: Callable[[Any], Any], columns: Sequence[str], table: Any) -> dict[str, Any]:

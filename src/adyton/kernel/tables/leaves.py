@@ -59,11 +59,11 @@ def leaf_table(
         if plain is not None:
             codes[name] = plain
             continue
-        base = base_code(column, attribute, engine) if cell is None else CellCode(cell, attribute.size, cell.notnull())
-        if cell is not None and attribute.outside == "drop" and attribute.nulls == "drop":
+        if cell is not None and attribute.drops_all:
             codes[name] = cell if loose else cell.fill_null(attribute.size)
         else:
-            codes[name] = _or_last(with_policies(attribute, base, is_missing(column)), attribute.size, engine)
+            code = with_policies(attribute, base_code(column, attribute, engine, level=cell), is_missing(column))
+            codes[name] = _or_last(code, attribute.size, engine)
     found = code_names(list(codes))
     rows = _at_leaves(table.select(**{found[name]: code for name, code in codes.items()}), tree, found, engine)
     return rows, {name: found[name] for name in names}

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.engines.postgres_connection import backend_at
 from adyton.kernel.engines.postgres_tables import names_of, place_of
+from adyton.kernel.engines.spark_sessions import session_at
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.kernel.tables.readers import Reader
@@ -23,8 +24,6 @@ from adyton.messages import listing, shorten, suggestion
 
 _POSTGRES, _SPARK = ("postgresql://", "postgres://"), ("sc://",)
 _KINDS = "postgresql:// (PostgreSQL) and sc:// (Spark Connect)"
-_SECONDS = 15
-"""As long is waited for a server that does not answer."""
 _LIKE_ADDRESSES = re.compile(
     r"\b(host|hostaddr|server|dbname|database|user|user id|uid|password|passwd|pwd|token|service)\s*=|:[^/\\]*@"
     r"|^(postgres|postgresql|sc|spark|jdbc|odbc|mysql|mssql|oracle):",
@@ -103,17 +102,21 @@ def _postgres(url: str, table: str) -> Reader:
         raise SchemaError(f"there is no table {shorten(table)} that this user may read.{there}")
     found = quietly(lambda: backend.table(place[1], database=place[0]))
     if found is None:
-        raise SchemaError(f"the columns of the table {shorten(table)} cannot be told. Check that it still exists.")
+        raise SchemaError(
+            f"the columns of the table {shorten(table)} cannot be told. Check that it still exists, and has any."
+        )
     return ExpressionReader(found)
 
 
 def _spark(url: str, table: str) -> Reader:
     try:
-        from pyspark.sql.connect.session import SparkSession
+        import pyspark.sql.connect.session
+
+        _ = pyspark.sql.connect.session
     except ImportError:
         raise SchemaError("Spark needs its client: pip install 'adyton[spark]'.") from None
-    session = quietly(lambda: SparkSession.builder.remote(url).create())
-    if session is None or quietly(lambda: _answer(session)) is None:
+    session = session_at(url)
+    if session is None:
         raise SchemaError(
             "the Spark server cannot be reached, or does not let this user in. Check host, port and token in the "
             "address, or the token in SPARK_CONNECT_AUTHENTICATE_TOKEN."
@@ -122,18 +125,3 @@ def _spark(url: str, table: str) -> Reader:
     if quietly(lambda: frame.schema) is None:
         raise SchemaError(f"there is no table {shorten(table)} that this user may read. Check its name.")
     return SparkReader(frame)
-
-
-def _answer(session: Any) -> str:
-    """What the server of a session answers, within some seconds; Spark itself would ask again for ten minutes."""
-    from grpc import channel_ready_future
-
-    quietly(lambda: _be_impatient(session))
-    channel_ready_future(session.client._channel).result(timeout=_SECONDS)
-    return str(session.version)
-
-
-def _be_impatient(session: Any) -> None:
-    from pyspark.sql.connect.client.retries import DefaultPolicy
-
-    session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=10_000)])

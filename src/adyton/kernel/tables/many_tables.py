@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.arrays import Integers
-from adyton.kernel.engines import Engine
+from adyton.kernel.engines import Engine, Server
 from adyton.kernel.tables.leaves import code_names, coded_columns, leaf_table
 from adyton.kernel.tables.packs import Column, Pack, packed
 from adyton.kernel.tables.passing_rows import counted_in_passing, packed_for_passing
@@ -48,8 +48,9 @@ class ManyTables:
         codes = code_names(names)
         found = coded_columns(schema, codes) | {"leaf": Column(len(tree.leaves), len(tree.leaves))}
         wanted = [[*head, *(codes[name] for name in group)] for group in groups]
-        packs, where = packed(found, wanted, engine.keys_together)
-        passing = packed_for_passing(found, wanted) if engine.passes and len(packs) > _FEW_PACKS else None
+        packs, where = packed(found, wanted)
+        passes = not isinstance(engine, Server) and len(packs) > _FEW_PACKS
+        passing = packed_for_passing(found, wanted) if passes else None
         loose = passing is not None and not tree.depth
         coded, _ = leaf_table(rows, schema, columns, tree, names, engine=engine, loose=loose)
         return cls(engine.fenced(coded), found, wanted, *(passing or (packs, where)), passing is not None)

@@ -73,7 +73,9 @@ class TableReader(Reader):
 
     def __init__(self, table: Any, *, inferred: bool = False) -> None:
         self.table = table
-        self.columns = [Column(name, str(kind), kind, inferred=inferred) for name, kind in table.schema().items()]
+        self.columns = [
+            Column(name, _type_name(kind), kind, inferred=inferred) for name, kind in table.schema().items()
+        ]
 
     def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
         """A projection."""
@@ -109,3 +111,9 @@ def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
         if times > 1:
             raise SchemaError(f"the table has {times} columns called {shorten(name)}. Rename all but one.")
     return [present.index(name) for name in names]
+
+
+def _type_name(kind: Any) -> str:
+    """What people call a type; of one that Ibis does not know, what the engine calls it."""
+    raw = getattr(kind, "raw_type", None)
+    return str(raw.sql()).lower() if raw is not None and hasattr(raw, "sql") else str(kind)

@@ -15,7 +15,7 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
-from adyton.kernel.engines import Engine
+from adyton.kernel.engines import Engine, Server
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.cell_codes import CellCode, base_code, with_policies
 from adyton.kernel.tables.columns import holds_booleans, is_missing, trimmed
@@ -71,7 +71,7 @@ def _code(column: Any, attribute: Any, engine: Engine) -> Any:
     import ibis
 
     assert isinstance(attribute, CelledAttribute)
-    if isinstance(attribute, Categorical) and not holds_booleans(attribute) and engine.calls:
+    if isinstance(attribute, Categorical) and not holds_booleans(attribute) and not isinstance(engine, Server):
         cell = _numbered(trimmed(column, attribute), attribute.levels)
         base = CellCode(cell, attribute.size, (cell >= 0).fill_null(False))
     else:

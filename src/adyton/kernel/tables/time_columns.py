@@ -22,7 +22,7 @@ from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.tables.columns import short_text
 from adyton.kernel.tables.iso_times import NO_TIME, iso_seconds
 from adyton.kernel.tables.zones import on_clock
-from adyton.schema.calendar import DAY, EARLIEST, LATEST, PARTS
+from adyton.schema.calendar import DAY, EARLIEST, LATEST, part_numbers
 from adyton.schema.durations import Duration
 from adyton.schema.reading_times import duration_in, moment_in
 from adyton.schema.times import Date, Times
@@ -91,8 +91,7 @@ def _of_numbers(attribute: Times, per_second: int, *, universal: bool) -> Any:
 def _of_texts(attribute: Times, written_by_us: bool) -> Any:
     """From texts: those of the usual shape all at once, each other one once however often it is there."""
     formats = () if written_by_us else tuple(attribute.format or ())
-    named = {str(name).lower(): place for place, name in enumerate(PARTS.get(attribute.by, ()))}
-    named |= {f"{hour:02}": hour for hour in range(10)} if "23" in named else {}
+    named = part_numbers(attribute.by)
 
     def read(values: Any) -> Any:
         seconds, others = (np.full(len(values), NO_TIME), values) if formats else iso_seconds(values)

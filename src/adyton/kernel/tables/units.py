@@ -70,14 +70,14 @@ class Units:
         """
         import ibis
 
-        rows, dropped = self.rows, ["before", "alike", "place"]
+        rows = self.rows
         before = ibis.rank().over(group_by=rows[UNIT], order_by=rows[DIGEST])
         placed = rows.mutate(before=before, alike=rows.count().over(group_by=[rows[UNIT], rows[DIGEST]]))
         near = placed.filter(placed["before"] < self.limit)
         place = ibis.row_number().over(group_by=near[UNIT], order_by=self.order(near))
         kept = near.mutate(place=place)
         kept = kept.filter(kept["place"] < self.limit)
-        return _short(kept.drop(*dropped, DIGEST), "cut", self.ours)
+        return _short(kept.drop("before", "alike", "place", DIGEST), "cut", self.ours)
 
     def order(self, rows: Any) -> list[Any]:
         """What a unit's rows are put in order by: their digest; then, where that does not decide, their content."""

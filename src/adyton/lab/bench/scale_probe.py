@@ -12,22 +12,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adyton.arrays import Integers
-from adyton.lab.bench.vectorize import peak_memory
 from adyton.schema import Schema
 
 LEVELS = 100_000
 """The cells that rows fall into."""
 SIDES = (1024, 2048, 4096)
 """The cells of the vectors that workers run experiments on."""
-_SIDE = 32
-_PAIRED_ATTRIBUTES, _LEVELS = 8, 10
+_FEW_ROWS = 10
 _ROWS = "select cast((i * 7919 + i % 8191 * 31) % {levels} as integer) as value from range({rows}) made(i)"
 _MAKE = """
 import sys, duckdb
@@ -41,41 +39,61 @@ _WARM = 1 << 17
 """So many cells have all loops compiled before the clock runs."""
 
 
+class Probe(NamedTuple):
+    """What is measured: everything that is loaded, compiled or made up once is done before."""
+
+    work: Callable[[], None]
+    bare: Callable[[], float] | None = None
+    """Processor time of the bare query that it is held against, if there is one."""
+
+
 def probe(what: str, name: str, size: int) -> None:
     """Measure, and print the figures as JSON."""
-    work = _WORK[what](name, size)
+    measured = _PROBES[what](name, size)
     before, begun, used = peak_memory(), time.perf_counter(), time.process_time()
-    extra = work()
+    measured.work()
     found = {
         "seconds": time.perf_counter() - begun,
         "processor_seconds": time.process_time() - used,
         "megabytes": peak_memory() - before,
     }
-    sys.stdout.write(json.dumps(found | extra))
+    if measured.bare is not None:
+        found["processor_seconds_of_the_query"] = measured.bare()
+    sys.stdout.write(json.dumps(found))
 
 
-def _rows(name: str, rows: int) -> Callable[[], dict[str, float]]:
+def _rows(name: str, rows: int) -> Probe:
     """A histogram of rows that the engine made up, beside the same question in plain SQL."""
     import adyton as ad
 
     schema = ad.Schema({"value": ad.Integer(0, LEVELS - 1)})
-    many, few = (_stored(_ROWS.format(levels=LEVELS, rows=number)) for number in (rows, 10))
-    return _beside(many, few, schema, ad.Histogram("value"), name, "value")
+    made = [_ROWS.format(levels=LEVELS, rows=number) for number in (rows, _FEW_ROWS)]
+    return _release(made, schema, ad.Histogram("value"), name, "value")
 
 
-def _pairs(name: str, rows: int) -> Callable[[], dict[str, float]]:
+def _pairs(name: str, rows: int) -> Probe:
     """The 28 pair tables of eight attributes of ten levels, beside the bare query for one of them."""
+    return _all_pairs(name, 8, 10, rows, "x0, x1")
+
+
+def _attributes(name: str, attributes: int) -> Probe:
+    """All pair tables of so many attributes of 32 levels, over a million rows."""
+    return _all_pairs(name, attributes, 32, 1_000_000)
+
+
+def _all_pairs(name: str, attributes: int, levels: int, rows: int, group: str = "") -> Probe:
+    """All pair tables of independent attributes."""
     import adyton as ad
 
-    schema = ad.Schema({f"x{place}": ad.Integer(0, _LEVELS - 1) for place in range(_PAIRED_ATTRIBUTES)})
-    many, few = (_stored(_paired(_PAIRED_ATTRIBUTES, _LEVELS, number)) for number in (rows, 10))
-    return _beside(many, few, schema, ad.Marginals(way=2), name, "x0, x1")
+    columns = {f"x{place}": f"cast(hash(i * 64 + {place}) % {levels} as integer)" for place in range(attributes)}
+    chosen = ", ".join(f"{value} as {column}" for column, value in columns.items())
+    made = [f"select {chosen} from range({number}) made(i)" for number in (rows, _FEW_ROWS)]
+    schema = ad.Schema({column: ad.Integer(0, levels - 1) for column in columns})
+    return _release(made, schema, ad.Marginals(way=2), name, group)
 
 
-def _beside(
-    many: Path, few: Path, schema: Schema, task: Any, algorithm: str, group: str
-) -> Callable[[], dict[str, float]]:
-    """A release of a stored table, beside a bare group-by."""
+def _release(made: Sequence[str], schema: Schema, task: Any, algorithm: str, group: str) -> Probe:
+    """A release of a stored table, and the bare group-by, if a *group* is named; first one of few rows, to warm up."""
     import duckdb
 
     import adyton as ad
@@ -84,12 +102,6 @@ def _beside(
         with ad.Session(path, schema=schema, epsilon=1, dataset="made up") as session:
             session.release(task, epsilon=_EPSILON, algorithm=algorithm)
 
-    def work() -> dict[str, float]:
-        begun, used = time.perf_counter(), time.process_time()
-        release(many)
-        found = {"seconds": time.perf_counter() - begun, "processor_seconds": time.process_time() - used}
-        return found | {"megabytes": peak_memory() - before, "processor_seconds_of_the_query": bare()}
-
     def bare() -> float:
         with duckdb.connect(str(many), read_only=True) as connection:
             connection.execute("set enable_progress_bar = false")
@@ -97,9 +109,20 @@ def _beside(
             connection.sql(f"select {group}, count(*) as number from made group by {group}").fetchnumpy()
             return time.process_time() - used
 
-    release(few)  # what is loaded and compiled once is no part of the figures
-    before = peak_memory()
-    return work
+    many, few = map(_stored, made)
+    release(few)
+    return Probe(lambda: release(many), bare if group else None)
+
+
+def peak_memory() -> float:
+    """The most memory, in MB, that this process has had."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage counts the parent's memory from before the program started
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _stored(query: str) -> Path:
@@ -110,7 +133,7 @@ def _stored(query: str) -> Path:
     return path
 
 
-def _cells(name: str, cells: int) -> Callable[[], dict[str, float]]:
+def _cells(name: str, cells: int) -> Probe:
     """A plan on a vector of so many cells, with exact noise, for all prefix sums."""
     from adyton.kernel.kernel import Kernel
     from adyton.plans import plan_named
@@ -118,13 +141,12 @@ def _cells(name: str, cells: int) -> Callable[[], dict[str, float]]:
 
     plan = plan_named(name)
 
-    def work(counts: Integers) -> dict[str, float]:
+    def work(counts: Integers) -> None:
         plan.estimate(Kernel.on_vector(counts, epsilon=1).root, Prefix(counts.size), _EPSILON)
-        return {}
 
     work(made_up(_WARM))
     counts = made_up(cells)
-    return lambda: work(counts)
+    return Probe(lambda: work(counts))
 
 
 def made_up(cells: int) -> Integers:
@@ -134,30 +156,7 @@ def made_up(cells: int) -> Integers:
     return random.poisson(np.repeat(levels, _NEIGHBOURS)[:cells]).astype(np.int64)
 
 
-def _attributes(name: str, attributes: int) -> Callable[[], dict[str, float]]:
-    """All pair tables of so many attributes of 32 levels, over a million rows."""
-    import adyton as ad
-
-    names = [f"x{place}" for place in range(attributes)]
-    schema = ad.Schema({one: ad.Integer(0, _SIDE - 1) for one in names})
-    few, many = (_stored(_paired(attributes, _SIDE, rows)) for rows in (10, 1_000_000))
-
-    def work(path: Path) -> dict[str, float]:
-        with ad.Session(path, schema=schema, epsilon=1, dataset="made up") as session:
-            session.release(ad.Marginals(way=2), epsilon=_EPSILON, algorithm=name)
-        return {}
-
-    work(few)
-    return lambda: work(many)
-
-
-def _paired(attributes: int, levels: int, rows: int) -> str:
-    """The query that makes up rows of independent attributes."""
-    columns = (f"cast(hash(i * 64 + {place}) % {levels} as integer) as x{place}" for place in range(attributes))
-    return f"select {', '.join(columns)} from range({rows}) made(i)"
-
-
-def _queries(name: str, queries: int) -> Callable[[], dict[str, float]]:
+def _queries(name: str, queries: int) -> Probe:
     """A plan for so many random ranges over 65,536 cells, and their answers."""
     from adyton.kernel.kernel import Kernel
     from adyton.plans import plan_named
@@ -165,16 +164,15 @@ def _queries(name: str, queries: int) -> Callable[[], dict[str, float]]:
 
     counts, plan = made_up(1 << 16), plan_named(name)
 
-    def work(number: int) -> dict[str, float]:
+    def work(number: int) -> None:
         asked = RandomRanges(counts.size, number, seed=1)
         asked @ plan.estimate(Kernel.on_vector(counts, epsilon=1).root, asked, _EPSILON)
-        return {}
 
     work(10)
-    return lambda: work(queries)
+    return Probe(lambda: work(queries))
 
 
-def _workers(name: str, workers: int) -> Callable[[], dict[str, float]]:
+def _workers(name: str, workers: int) -> Probe:
     """Experiments on made-up shapes, by so many processes."""
     from adyton.lab.corpus import made_up_corpus
     from adyton.lab.executors import Processes
@@ -183,16 +181,15 @@ def _workers(name: str, workers: int) -> Callable[[], dict[str, float]]:
 
     shapes = made_up_corpus(1)[:4]
 
-    def work(sides: list[int], executor: Processes) -> dict[str, float]:
+    def work(sides: list[int], executor: Processes) -> None:
         inputs = grid(shapes, sides, [1_000, 100_000])
         Experiments().measure(inputs, [name], ["prefix"], trials=10, executor=executor)
-        return {}
 
     work([64], Processes(1))
-    return lambda: work(list(SIDES), Processes(workers))
+    return Probe(lambda: work(list(SIDES), Processes(workers)))
 
 
-_WORK: dict[str, Callable[[str, int], Callable[[], dict[str, float]]]] = {
+_PROBES: dict[str, Callable[[str, int], Probe]] = {
     "rows": _rows,
     "pairs": _pairs,
     "cells": _cells,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from adyton.lab.bench.counting_places import BINS, LEVELS, Ways, place_at
@@ -67,14 +66,3 @@ def _check_same(ways: Ways) -> None:
 def steps(rows: int = ROWS, engine: str | None = None) -> int:
     """How many records :func:`compare` yields."""
     return 7 if engine is None else 4
-
-
-def peak_memory() -> float:
-    """The most memory, in MB, that this process has had."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage counts the parent's memory from before the program started
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) / 1024
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

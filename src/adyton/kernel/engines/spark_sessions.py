@@ -1,0 +1,52 @@
+"""Sessions of Spark Connect that we open ourselves, by their addresses.
+
+They are never let go. Spark's client closes a session when Python collects it, and waits for a lock meanwhile. If that
+happens in the middle of a query of another session, the query has that lock already, and waits for ever.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adyton.kernel.sealed import quietly
+
+_SECONDS = 15
+"""As long is waited for a server that does not answer."""
+_kept: list[Any] = []
+_answering: dict[str, Any] = {}
+
+
+def session_at(address: str) -> Any | None:
+    """A session at an address whose server answers, the last one if it still does; None if there is none."""
+    last = _answering.pop(address, None)
+    session = last if last is not None and _answers(last) else quietly(lambda: _session(address))
+    if session is None or not (session is last or _answers(session)):
+        return None
+    _answering[address] = session
+    return session
+
+
+def _session(address: str) -> Any:
+    from pyspark.sql.connect.session import SparkSession
+
+    session = SparkSession.builder.remote(address).create()
+    _kept.append(session)
+    return session
+
+
+def _answers(session: Any) -> bool:
+    """Whether its server does, within some seconds; Spark itself would ask again for ten minutes."""
+    from grpc import channel_ready_future
+
+    def asked() -> str:
+        channel_ready_future(session.client._channel).result(timeout=_SECONDS)
+        return str(session.version)
+
+    quietly(lambda: _be_impatient(session))
+    return quietly(asked) is not None
+
+
+def _be_impatient(session: Any) -> None:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=10_000)])
