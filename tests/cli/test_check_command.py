@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow
 import pytest
 from typer.testing import CliRunner
 
@@ -67,7 +68,20 @@ def test_every_problem_is_told_at_once(folder):
     problems = {one["attribute"]: one["problems"] for one in json.loads(done.stdout)["attributes"] if one["problems"]}
     assert "no column 'age'" in problems["age"][0]
     assert "'no.csv' does not exist" in problems["region"][0]
-    assert run(folder / "none.csv", "--schema", folder / "s.toml").exit_code == 2
+
+
+def test_without_a_table_only_that_is_told(folder):
+    for name, words in (("none.csv", "does not exist"), ("t.csv#t", "is one table, in which 't' names nothing")):
+        done = run(folder / name, "--schema", folder / "s.toml")
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert words in done.stderr
+
+
+def test_how_numbers_are_written_is_not_told_of_columns_of_numbers():
+    schema = Schema({"age": Integer(0, 9)})
+    typed, text = (check_table(pyarrow.table({"age": column}), schema) for column in ([1], ["1"]))
+    assert "is not read" not in typed.attributes[0].accepts
+    assert "is not read" in text.attributes[0].accepts
 
 
 def test_a_first_line_that_may_be_a_row_is_not_shown(tmp_path):

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -78,6 +79,26 @@ def test_what_cannot_be_opened_is_said_without_secrets(postgres, address, table,
         assert SECRET not in f"{told} {told!r} {told.args}"
         told = told.__context__ or told.__cause__
     assert not (tmp_path / "ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent", "words"),
+    [(False, False, "cannot be reached"), (False, True, "was reached, but"), (True, True, "has got none")],
+)
+def test_how_far_a_connection_came_is_told(monkeypatch, asked, sent, words):
+    """Whether a password was asked for and sent; nothing of what the server says."""
+    psycopg = pytest.importorskip("psycopg")
+
+    class Refused(psycopg.OperationalError):
+        pgconn = SimpleNamespace(needs_password=asked, used_password=sent)
+
+    def refuse(**_):
+        raise Refused(SECRET)
+
+    monkeypatch.setattr("psycopg.connect", refuse)
+    with pytest.raises(SchemaError, match=words) as caught:
+        ad.Session(f"postgresql://u:{SECRET}@h/x", table="visits", schema=SCHEMA, epsilon=1)
+    assert SECRET not in f"{caught.value!r} {caught.value.__context__!r} {caught.value.__cause__!r}"
 
 
 def test_names_of_addresses():

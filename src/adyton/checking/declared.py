@@ -102,17 +102,17 @@ def _checked(
 ) -> CheckedAttribute:
     """One attribute. That its column is not there is not said where it was *told* of the whole table."""
     missing = _problem(lambda: wanted_columns(reader, known))
-    problems, kind = [], None
+    problems, kind, written = [], None, True
     if missing is None:
         found = next(one for one in reader.columns if one.name == column)
-        kind = found.engine_type
+        kind, written = found.engine_type, found.kind in ("text", "categorical")
         problems.append(_problem(lambda: check_type(found, attribute, reader.engine)))
     elif not told:
         problems.append(missing)
     remarks, looked_up = _look_up(attribute)
     problems.append(looked_up)
     said = tuple(problem for problem in problems if problem is not None)
-    return CheckedAttribute(name, column, kind, accepts(attribute), said, remarks)
+    return CheckedAttribute(name, column, kind, accepts(attribute, written=written), said, remarks)
 
 
 def _without_table(name: str, attribute: Attribute) -> CheckedAttribute:

@@ -87,8 +87,8 @@ def command(
         confirm_public(public, "a benchmark", "Leave --data out to measure on made-up data.")
     for name in plan or ():
         plan_named(name)
-    if plots is not None and (subject != "scale" or not plots.is_dir()):
-        raise BadInput("--plots takes a folder that is there, for the benchmark `scale`.")
+    if plots is not None:
+        _make(plots, subject)
     given = {"plans": plan, "data": data, "public": public, "trials": trials}
     given |= {"rows": rows, "cells": cells, "workers": workers, "engine": engine}
     options = {name: given[name] for name in _BENCHMARKS[subject]}
@@ -112,6 +112,16 @@ def command(
     for values in records:
         table.add_row(*map(_show, values.values()))
     out().print(table)
+
+
+def _make(folder: Path, subject: str) -> None:
+    """The folder for pictures, before anything is measured."""
+    if subject != "scale":
+        raise BadInput("--plots is for the benchmark `scale`. Leave it out.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise BadInput(f"the folder {str(folder)!r} for --plots cannot be made. Give another one.") from None
 
 
 def _write_plots(records: list[dict[str, Any]], folder: Path) -> None:

@@ -54,7 +54,11 @@ def _print(found: Check, fits: tuple[Fit, ...] | None) -> None:
     def say(text: str) -> None:
         out().print(printable(text), soft_wrap=True)
 
-    if found.file:
+    if not found.file:  # the table cannot be opened: why is said at the end
+        return
+    if found.file["kind"] == "typed columns":
+        say(f"{found.file['columns']} columns, which have types.")
+    else:
         say("; ".join(f"{key} {_shown(value)}" for key, value in found.file.items()) + ".")
     if found.unit:
         say(f"{found.unit}.")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from adyton.kernel.ledger import Entry, LedgerReport
+    from adyton.kernel.ledger.terms import Terms
 
 _NARROW = 100
 _FEW = 3
@@ -80,6 +81,11 @@ def _raise(file: Path, total: str | None, consent: str | None, yes: bool) -> Non
         ledger.raise_total(allowed, consent=consent.strip())
 
 
+def _terms(terms: Terms) -> dict[str, Any]:
+    """What a ledger keeps of its terms. (Whether a limit is enforced is known of the schema that it is opened with.)"""
+    return {name: value for name, value in asdict(terms).items() if name != "enforced"}
+
+
 def _as_json(report: LedgerReport) -> dict[str, Any]:
     return {
         "path": report.path,
@@ -87,7 +93,7 @@ def _as_json(report: LedgerReport) -> dict[str, Any]:
         "total": as_number(report.total),
         "spent": as_number(report.spent),
         "remaining": as_number(report.remaining),
-        "terms": None if report.terms is None else asdict(report.terms),
+        "terms": None if report.terms is None else _terms(report.terms),
         "entries": [
             {
                 "number": entry.number,

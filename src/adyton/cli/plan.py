@@ -100,8 +100,8 @@ def command(
     if not quiet:
         _remark(found, picture)
         if part:
-            words = f"{part} of every ε counts the rows that do not fit the schema; --no-misfits leaves that out."
-            notes().print(words, soft_wrap=True)
+            words = f"Of a CSV file, {part} of every ε counts the rows that do not fit the schema"
+            notes().print(f"{words}; --no-misfits leaves that out.", soft_wrap=True)
         for name, words in accepted.items():
             notes().print(printable(f"{name} takes {words}."), soft_wrap=True)
 

@@ -84,7 +84,7 @@ _Cluster = Annotated[
     typer.Option(
         metavar="ADDRESS",
         help="Run on the workers of a Dask scheduler, such as tcp://host:8786 or the path of its scheduler file; "
-        "`local` for a cluster of --processes workers here. Needs `pip install 'adyton[cluster]'`.",
+        "`local` for a cluster of --processes workers here. Needs Adyton's extra `cluster`.",
     ),
 ]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")]

@@ -7,6 +7,7 @@ result depends on the job alone, so that is all there is to it. Needs the extra 
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -57,7 +58,10 @@ class Cluster:
         """A client of the scheduler, which lives as long as the stack."""
         if self.address == LOCAL:
             cluster = distributed.LocalCluster(
-                n_workers=self.workers or os.cpu_count() or 1, threads_per_worker=1, dashboard_address=None
+                n_workers=self.workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.ERROR,  # a worker that is slow to end is no news
             )
             return stack.enter_context(distributed.Client(stack.enter_context(cluster)))
         is_file = os.path.isfile(self.address)

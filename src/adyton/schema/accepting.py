@@ -16,8 +16,10 @@ from adyton.schema.times import Datetime, Times
 _SHOWN = 6
 
 
-def accepts(attribute: Attribute) -> str:
+def accepts(attribute: Attribute, *, written: bool = True) -> str:
     """What the values of an attribute look like, what is not read, and where the rest goes.
+
+    Not *written*: in a column of numbers or times, which nobody can write otherwise.
 
     >>> accepts(Numeric(0, 10000, bins=50))
     'a number like 6250.5 between 0 and 10000, in 50 bins; "$6,250.50" is not read, and counts as missing; rows with \
@@ -25,10 +27,12 @@ values outside or none are left out'
     >>> accepts(Categorical(["F", "M"], nulls="level", outside="other"))
     "one of 'F', 'M', with or without spaces around it; 'f' is none of them; other values count as (other); missing \
 ones count as (null)"
+    >>> accepts(Integer(0, 119), written=False)
+    'a whole number like 74 between 0 and 119; rows with values outside or none are left out'
     """
     match attribute:
         case Times():
-            return f"{_times(attribute)}; {_policies(attribute)}"
+            return f"{_times(attribute, written)}; {_policies(attribute)}"
         case Duration():
             words = (
                 f"a number of {attribute.unit}, or a text like 1:30:00 or PT1H30M, between {attribute.min:.12g} and "
@@ -52,7 +56,7 @@ ones count as (null)"
     assert isinstance(attribute, CelledAttribute)
     if isinstance(attribute, Integer | Numeric) and attribute.reading.numeric:
         words += f"; {_written(attribute)} is read"
-    elif reads_numbers(attribute):
+    elif written and reads_numbers(attribute):
         words += f"; {_unread(attribute)} is not read, and counts as missing"
     return f"{words}{_reading(attribute)}; {_policies(attribute)}"
 
@@ -94,7 +98,7 @@ def _written(attribute: Integer | Numeric) -> str:
     return f'"{"".join(reading.currency[:1])}{text}"'
 
 
-def _times(attribute: Times) -> str:
+def _times(attribute: Times, written: bool) -> str:
     """What times look like, on which clock they are read, and what the cells are."""
     when = span_of("2024-03-01", "").first if attribute.is_part else attribute.starts[attribute.base_size * 5 // 8]
     clock = isinstance(attribute, Datetime)
@@ -106,7 +110,8 @@ def _times(attribute: Times) -> str:
         words += f" between {attribute.min} and {attribute.max}"
     words += f", by {attribute.by}" if attribute.every == 1 else f", {attribute.every} {attribute.by}s to a cell"
     words += f" on the clock of {attribute.zone}"
-    return f'{words}; "{moment.day} {moment:%b} {moment:%y}" is not read, and counts as missing'
+    unread = f'; "{moment.day} {moment:%b} {moment:%y}" is not read, and counts as missing'
+    return words + unread * written
 
 
 def _policies(attribute: CelledAttribute) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adyton.errors import BadInput
+from adyton.errors import BadInput, SchemaError
 from adyton.lab.bench import vectorize
 from adyton.lab.bench.counting_places import place_at
 
@@ -20,6 +20,14 @@ def test_files(monkeypatch):
 def test_ways_must_count_the_same():
     with pytest.raises(AssertionError, match="do not count the same rows"):
         vectorize._check_same({"a": lambda: 1, "b": lambda: 2})
+
+
+def test_a_server_that_does_not_answer_is_told_without_its_address():
+    pytest.importorskip("psycopg")
+    with pytest.raises(SchemaError) as caught, place_at("postgresql://zoe:hunter2@127.0.0.1:1/x", 10):
+        pass
+    assert "cannot be reached" in str(caught.value)
+    assert not any(word in f"{caught.value} {caught.value.__context__}" for word in ("zoe", "hunter2", "127"))
 
 
 def test_an_unknown_engine():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
+from adyton.errors import SchemaError
 from adyton.kernel.sealed import quietly
 
 _MEMORY = 64 << 20
@@ -35,13 +37,43 @@ _PATIENCE = {
 }
 """As long is waited for a server that does not answer: seconds, and milliseconds for what was sent."""
 _IDLE = 0
+_NO_SERVER = (
+    "the PostgreSQL server cannot be reached, or does not let this user in. Check host, port, database, user and "
+    "password in the address, or in PGHOST, PGUSER, PGPASSWORD and their like."
+)
+_NO_PASSWORD = "the PostgreSQL server asks for a password, and has got none. Put it into ~/.pgpass or PGPASSWORD."
+_WRONG_PASSWORD = (
+    "the PostgreSQL server was reached, but does not let this user in. Check database, user and password in the "
+    "address, or in PGDATABASE, PGUSER, PGPASSWORD and ~/.pgpass."
+)
 
 
 def backend_at(url: str) -> Any:
-    """Ibis's way to a server, which connects anew when a connection was lost, and is closed when nobody has it."""
+    """Ibis's way to a server; if there is none, an error that repeats neither the address nor what the server says."""
+    try:
+        import ibis.backends.postgres
+        import psycopg
+
+        _ = ibis.backends.postgres, psycopg
+    except ImportError:
+        raise SchemaError("PostgreSQL needs a driver: pip install 'adyton[postgres]'.") from None
+    refusals: list[str] = []
+    backend = quietly(lambda: _backend(url, refusals.append))
+    if backend is None:
+        raise SchemaError(refusals[0] if refusals else _NO_SERVER)
+    return backend
+
+
+def _backend(url: str, refused: Callable[[str], None]) -> Any:
+    """What connects anew when a connection was lost, and is closed when nobody has it."""
+    import psycopg
     from ibis.backends.postgres import Backend
 
-    connection = _connection(url)
+    try:
+        connection = _connection(url)
+    except psycopg.OperationalError as error:
+        refused(_refusal(error.pgconn))
+        raise
     backend, kept = Backend.from_connection(connection), [connection]
 
     def reconnect() -> None:
@@ -53,6 +85,13 @@ def backend_at(url: str) -> Any:
     backend._can_reconnect, backend.reconnect = True, reconnect
     weakref.finalize(backend, close)
     return backend
+
+
+def _refusal(attempt: Any) -> str:
+    """How far an attempt to connect came. What the server said, maybe in another language, is not read."""
+    if attempt is None or not (attempt.needs_password or attempt.used_password):
+        return _NO_SERVER
+    return _NO_PASSWORD if attempt.needs_password else _WRONG_PASSWORD
 
 
 def _connection(url: str) -> Any:

@@ -83,3 +83,14 @@ def place_of(connection: Any, table: str) -> tuple[str, str] | None:
         if found and found[1] == name:  # the server cuts long names
             return str(found[0]), str(found[1])
     return None
+
+
+def names_of(connection: Any) -> list[str]:
+    """The tables that the user may read, with their schema where the name alone does not find them."""
+    found = connection.execute(
+        "select n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid) from pg_catalog.pg_class c "
+        "join pg_catalog.pg_namespace n on n.oid = c.relnamespace where c.relkind in ('r', 'p', 'm', 'v', 'f') "
+        "and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_t%' "
+        "and pg_catalog.has_schema_privilege(n.oid, 'usage') and pg_catalog.has_any_column_privilege(c.oid, 'select')"
+    )
+    return sorted(name if visible else f"{schema}.{name}" for schema, name, visible in found.fetchall())

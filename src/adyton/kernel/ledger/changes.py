@@ -40,8 +40,13 @@ def reconcile(
                 if word == "total" and asked.total > found.total
                 else f'Ledger.open(…, accept={{"{word}"}}) in Python'
             )
+            keep = (
+                f"If it is the same table at another place, give dataset={old!r} (--dataset on the command line), or"
+                if word == "dataset"
+                else "Open it with what it has, or"
+            )
             raise LedgerMismatch(
-                f"{name} was made for {phrase} {old}, and was opened for {phrase} {new}. Open it with what it has, or "
+                f"{name} was made for {phrase} {old}, and was opened for {phrase} {new}. {keep} "
                 f"use another ledger. (With the data owner's consent, {way} changes and records it.)"
             )
         if word == "total":

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.engines.postgres_connection import backend_at
-from adyton.kernel.engines.postgres_tables import place_of
+from adyton.kernel.engines.postgres_tables import names_of, place_of
 from adyton.kernel.engines.spark_sessions import session_at
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.expressions import ExpressionReader
@@ -77,7 +77,10 @@ def reader_at(address: str) -> Reader:
     base, table = _parts(address)
     kind = base.partition("://")[0].lower() + "://"
     if kind not in (*_POSTGRES, *_SPARK):
-        raise SchemaError(f"addresses that begin with {shorten(kind)} cannot be opened, {_KINDS} can.")
+        raise SchemaError(
+            f"addresses that begin with {shorten(kind)} cannot be opened, {_KINDS} can. Write the table of another "
+            "database to a Parquet file."
+        )
     if not table:
         raise SchemaError("the address names no table. Say which one with table='…' (--table on the command line).")
     base = kind + base.partition("://")[2]
@@ -91,23 +94,10 @@ def _parts(address: str) -> tuple[str, str]:
 
 
 def _postgres(url: str, table: str) -> Reader:
-    try:
-        import ibis.backends.postgres
-        import psycopg
-
-        _ = ibis.backends.postgres, psycopg
-    except ImportError:
-        raise SchemaError("PostgreSQL needs a driver: pip install 'adyton[postgres]'.") from None
-
-    backend = quietly(lambda: backend_at(url))
-    if backend is None:
-        raise SchemaError(
-            "the PostgreSQL server cannot be reached, or does not let this user in. Check host, port, database, user "
-            "and password in the address, or in PGHOST, PGUSER, PGPASSWORD and their like."
-        )
+    backend = backend_at(url)
     place = quietly(lambda: place_of(backend.con, table))
     if place is None:
-        names = quietly(lambda: sorted(backend.list_tables())) or []
+        names = quietly(lambda: names_of(backend.con)) or []
         there = f" There are {listing(names)}.{suggestion(table, names)}" if names else ""
         raise SchemaError(f"there is no table {shorten(table)} that this user may read.{there}")
     found = quietly(lambda: backend.table(place[1], database=place[0]))
@@ -127,7 +117,10 @@ def _spark(url: str, table: str) -> Reader:
         raise SchemaError("Spark needs its client: pip install 'adyton[spark]'.") from None
     session = session_at(url)
     if session is None:
-        raise SchemaError("the Spark server cannot be reached, or does not let this user in. Check the address.")
+        raise SchemaError(
+            "the Spark server cannot be reached, or does not let this user in. Check host, port and token in the "
+            "address, or the token in SPARK_CONNECT_AUTHENTICATE_TOKEN."
+        )
     frame = session.table(table)
     if quietly(lambda: frame.schema) is None:
         raise SchemaError(f"there is no table {shorten(table)} that this user may read. Check its name.")

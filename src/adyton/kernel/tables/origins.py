@@ -69,6 +69,9 @@ def _files_at(text: str) -> list[str]:
             raise SchemaError(f"there is no file at {text!r}. {_ADVICE}.")
         return found
     path = Path(text)
+    base, _, table = text.rpartition("#")
+    if not _exists(text) and base and _exists(base):
+        raise SchemaError(f"{base!r} is one table, in which {table!r} names nothing. Leave the name of the table out.")
     if not _exists(text):
         raise SchemaError(f"the file {text!r} does not exist. {_ADVICE}.")
     if not path.is_dir():

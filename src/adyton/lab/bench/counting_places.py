@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
+from adyton.kernel.sealed import quietly
 from adyton.lab.bench.servers import family_seconds, parent_of
 
 if TYPE_CHECKING:
@@ -181,12 +182,14 @@ class Server(Place):
 @contextmanager
 def _postgres(address: str, rows: int) -> Iterator[Place]:
     """A table of its own, which is dropped at the end."""
-    import psycopg
+    from adyton.kernel.engines.postgres_connection import backend_at
 
     name = "adyton_made_up"
     made = _MADE.format(random="random()", text="text", series=f"generate_series(1, {rows})")
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"create unlogged table {name} as {made}")
+    backend = backend_at(address)  # while somebody has it, it is connected
+    with backend.con as connection:
+        if quietly(lambda: connection.execute(f"create unlogged table {name} as {made}")) is None:
+            raise BadInput(f"the table {name} cannot be made. Give a user who may, and drop the table if it is there.")
         try:
             connection.execute(f"vacuum analyze {name}")
 
@@ -202,7 +205,10 @@ def _postgres(address: str, rows: int) -> Iterator[Place]:
 @contextmanager
 def _spark(rows: int) -> Iterator[Place]:
     """A local session with all cores, over a Parquet file."""
-    from pyspark.sql import SparkSession
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise BadInput("Spark needs its client: pip install 'adyton[spark]'.") from None
 
     with tempfile.TemporaryDirectory() as folder:
         path = _written(Path(folder), rows)
@@ -210,7 +216,9 @@ def _spark(rows: int) -> Iterator[Place]:
         builder = SparkSession.builder.master("local[*]").config("spark.driver.memory", "2g")
         for setting, value in {**settings, "spark.ui.showConsoleProgress": "false"}.items():
             builder = builder.config(setting, value)
-        session = builder.getOrCreate()
+        session = quietly(builder.getOrCreate)
+        if session is None:
+            raise BadInput("Spark does not start. Install Java 17, and let JAVA_HOME name its folder.")
         try:
             session.sparkContext.setLogLevel("OFF")
             machine: Any = session.sparkContext._jvm
