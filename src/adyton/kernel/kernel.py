@@ -201,7 +201,9 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
             check_request(operator, kept.facts.shape, amount)
             with alone():
                 quote = self._accounts.quote(kept.facts.node, operator.cost(amount))
-                entry = self._debit(quote.at_root, kept.facts, f"{described(operator)}, ε = {display(amount)}")
+                times = f" × {kept.facts.stability:,}" if kept.facts.stability > 1 else ""
+                asked = f"{described(operator)}, ε = {display(amount)}{times}"
+                entry = self._debit(quote.at_root, kept.facts, asked)
                 self._accounts.commit(quote)
                 output: Any = None
                 problem: type[BaseException] | None = None
