@@ -41,7 +41,7 @@ def _answers(session: Any) -> bool:
 
     def asked() -> str:
         channel_ready_future(session.client._channel).result(timeout=_SECONDS)
-        return str(session.version)
+        return str(session.conf.get("spark.sql.session.timeZone"))  # the version would be remembered
 
     quietly(lambda: be_impatient(session))
-    return quietly(asked) is not None
+    return not session.client.is_closed and quietly(asked) is not None
