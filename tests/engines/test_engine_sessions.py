@@ -117,11 +117,15 @@ def test_names_of_addresses():
 def test_an_address_of_spark_is_not_repeated(address, tmp_path, capfd, monkeypatch):
     pytest.importorskip("pyspark")
     monkeypatch.setattr("adyton.kernel.engines.spark_sessions._SECONDS", 0.2)
+    before = set(threading.enumerate())
     with pytest.raises(SchemaError) as caught:
         ad.Session(address.replace("{}", SECRET), table="hard", schema=SCHEMA, epsilon=1, ledger=tmp_path / "ledger")
     assert "cannot be reached" in str(caught.value)
     assert SECRET not in "".join([str(caught.value), repr(caught.value.__context__), *capfd.readouterr()])
     assert not (tmp_path / "ledger").exists()
+    for thread in set(threading.enumerate()) - before:  # a fork would not survive a thread that goes on asking
+        thread.join(5)
+        assert not thread.is_alive()
 
 
 @pytest.mark.full

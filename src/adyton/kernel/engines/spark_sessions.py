@@ -20,19 +20,22 @@ _answering: dict[str, Any] = {}
 def session_at(address: str) -> Any | None:
     """A session at an address whose server answers, the last one if it still does; None if there is none."""
     last = _answering.pop(address, None)
-    session = last if last is not None and _answers(last) else quietly(lambda: _session(address))
-    if session is None or not (session is last or _answers(session)):
-        return None
-    _answering[address] = session
+    session = last if last is not None and _answers(last) else quietly(lambda: _answering_session(address))
+    if session is not None:
+        _answering[address] = session
     return session
 
 
-def _session(address: str) -> Any:
+def _answering_session(address: str) -> Any | None:
+    """A new one. If its server does not answer it is closed at once: threads of its own would go on asking."""
     from pyspark.sql.connect.session import SparkSession
 
     session = SparkSession.builder.remote(address).create()
     _kept.append(session)
-    return session
+    if _answers(session):
+        return session
+    session.client.close()
+    return None
 
 
 def _answers(session: Any) -> bool:
@@ -40,7 +43,11 @@ def _answers(session: Any) -> bool:
     from grpc import channel_ready_future
 
     def asked() -> str:
-        channel_ready_future(session.client._channel).result(timeout=_SECONDS)
+        ready = channel_ready_future(session.client._channel)
+        try:
+            ready.result(timeout=_SECONDS)
+        finally:
+            ready.cancel()
         return str(session.conf.get("spark.sql.session.timeZone"))  # the version would be remembered
 
     quietly(lambda: be_impatient(session))
