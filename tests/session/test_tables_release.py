@@ -10,6 +10,7 @@ import pytest
 import adyton as ad
 from adyton.choice.checked_file import digest_of
 from adyton.errors import BadInput
+from adyton.noise import SimulatedNoise
 from adyton.release import Release
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -243,7 +244,7 @@ def test_predicted_errors_of_least_squares_are_met(released, frame):
 def test_a_release_with_a_label_is_read_back_whatever_was_decided(tmp_path, epsilon):
     frame = pd.DataFrame({name: [0, 1, 1, 0] * 500 for name in "abcdef"})
     schema = ad.Schema({name: ad.Integer(0, 1) for name in "abcdef"})
-    session = ad.Session(frame, schema=schema, epsilon=5)
+    session = ad.Session(frame, schema=schema, epsilon=5, noise=SimulatedNoise(7))
     release = session.release(ad.Marginals(way=2), epsilon=epsilon, label="f")
     release.save(tmp_path / "kept")
     again = ad.TablesRelease.load(tmp_path / "kept")
