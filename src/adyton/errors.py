@@ -57,6 +57,10 @@ class KernelFailure(AdytonError):
         return KernelFailure, ()
 
 
+class Unfinished(AdytonError):
+    """A request that ended after it was charged and before there was a result. What was measured is kept."""
+
+
 class LargeBudget(UserWarning):
     """A total or a release whose ε protects little. It is done all the same."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 _REQUESTS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """The machine's requests to end; the second comes when a terminal or a connection is closed."""
@@ -44,6 +45,34 @@ def _raise_each(numbers: list[int]) -> None:
             signal.raise_signal(numbers[0])
         finally:
             _raise_each(numbers[1:])
+
+
+@contextmanager
+def noticed(came: list[type[BaseException]]) -> Iterator[None]:
+    """Interrupts take effect as ever within the block, and the kinds of those that do are listed in *came*.
+
+    They may get lost on their way: in a callback whose errors are ignored, or in a library that raises its own error.
+    """
+
+    def watched(handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], None]:
+        def handle(number: int, frame: FrameType | None) -> None:
+            try:
+                handler(number, frame)
+            except BaseException as raised:
+                came.append(type(raised))
+                raise
+
+        return handle
+
+    before = {one: signal.getsignal(one) for one in _ENDING} if _in_main_thread() else {}
+    ours = {one: handler for one, handler in before.items() if callable(handler)}
+    try:
+        for one, handler in ours.items():
+            signal.signal(one, watched(handler))
+        yield
+    finally:
+        for one, handler in ours.items():
+            signal.signal(one, handler)
 
 
 @contextmanager

@@ -93,9 +93,9 @@ def test_a_look_is_told_to_the_learner(monkeypatch):
     object.__setattr__(maker, "most", 1)
     monkeypatch.setattr(chosen_method, "shipped_maker", lambda: maker)
     kernel = Kernel.simulated_table(rows(), SCHEMA, epsilon=EPSILON, seed=0)
-    with collected() as decisions, kernel.receipts() as debits:
+    with collected() as decisions, kernel.recording() as recorder:
         learner_named("auto").fit(kernel.root, "ill", EPSILON)
-    amounts = [debit.amount for debit in debits]
+    amounts = [debit.amount for debit in recorder.debits]
     assert abs(amounts[0] - method_choice.SHARE) < Fraction(1, 10**9)  # one look, and no second count of rows
     assert decisions[0].spent == method_choice.SHARE
     assert 0 <= EPSILON - kernel.spent < Fraction(1, 10**9)

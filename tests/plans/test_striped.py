@@ -100,20 +100,20 @@ def test_noise_that_differs_between_stripes_needs_another_solver():
 @pytest.mark.parametrize("name", ["hb-striped", "change-points-striped"])
 def test_all_stripes_are_measured_at_once(name, counts):
     kernel = Kernel.simulated(counts, epsilon=1, seed=0)
-    with kernel.receipts() as debits:
+    with kernel.recording() as recorder:
         plan_named(name).estimate(kernel.root, Identity(DOMAIN), 1)
-    assert len(debits) == 1
+    assert len(recorder.debits) == 1
 
 
 @pytest.mark.parametrize("name", ONE_BY_ONE)
 @pytest.mark.parametrize("axis", [None, 0])
 def test_every_stripe_gets_the_whole_budget(name, axis, counts):
     kernel = Kernel.simulated(counts, epsilon=1, seed=0)
-    with kernel.receipts() as debits:
+    with kernel.recording() as recorder:
         plan_named(name, axis=axis).estimate(kernel.root, Identity(DOMAIN), "1/3")
     assert kernel.spent == F(1, 3)
-    assert sum(debit.amount for debit in debits) == F(1, 3)
-    assert len({debit.lineage[1] for debit in debits}) == (6 if axis is None else 16)
+    assert sum(debit.amount for debit in recorder.debits) == F(1, 3)
+    assert len({debit.lineage[1] for debit in recorder.debits}) == (6 if axis is None else 16)
 
 
 def test_a_stripe_is_estimated_from_its_own_rows(counts):
@@ -146,9 +146,9 @@ def test_values_that_no_query_tells_apart_are_merged_before(counts):
     assert measured == pytest.approx(after.total, rel=0.05)  # seven deviations
     for name in ONE_BY_ONE:
         kernel = Kernel.simulated(counts, epsilon=1, seed=0)
-        with kernel.receipts() as debits:
+        with kernel.recording() as recorder:
             plan_named(name, reduce=True).estimate(kernel.root, workload, 1)
-        assert len({debit.lineage[:4] for debit in debits}) <= 2 * 2
+        assert len({debit.lineage[:4] for debit in recorder.debits}) <= 2 * 2
 
 
 def test_too_many_stripes_are_refused_before_anything_is_spent():

@@ -123,7 +123,7 @@ def _told(
     source = kernel.root
     kernel.afford(source, amount)
     receipt = Receipt.opened(kernel)
-    with kernel.receipts() as debits, deferred():
+    with kernel.recording() as recorder, deferred():
         parameter = asked.chosen(source, amount)
         found = Configuration(
             asked.name,
@@ -132,7 +132,7 @@ def _told(
             asked.intervals,
             source.neighbours,
             utility,
-            receipt.paid(kernel.ledger, debits),
+            receipt.paid(kernel.ledger, recorder.debits),
             asked.parameters if isinstance(asked.parameters, int) else None,
             asked.default,
             curve,

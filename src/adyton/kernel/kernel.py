@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Collection
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from typing import Any, Generic, Literal, TypeVar, cast
 
 from adyton.errors import BadInput, BudgetExceeded, LedgerError
 from adyton.exact import Rational, display, positive
 from adyton.grid import rounded_down
+from adyton.interrupts import deferred
 from adyton.kernel.alone import alone, under_way
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.fields import is_one_of
@@ -29,7 +30,7 @@ from adyton.kernel.limits import check_depth, check_request, check_stability, de
 from adyton.kernel.mechanisms import Declared, DeclaredFunction, Mechanism, trusted_functions
 from adyton.kernel.opening import checked_total, is_path, name_of
 from adyton.kernel.process import this_process
-from adyton.kernel.receipts import Debit, Receipts
+from adyton.kernel.recorder import Debit, Recorded, Recorder, Recorders
 from adyton.kernel.roots import OtherRoots
 from adyton.kernel.running import Kept, run
 from adyton.kernel.sealed import Sealed
@@ -124,7 +125,7 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         self._trials = trials
         self._lock = threading.RLock()
         self._process = this_process()
-        self._receipts = Receipts()
+        self._recorders = Recorders()
         self._accounts = Budget()
         self._kept: dict[int, Kept] = {}
         self._trusted = {}
@@ -199,24 +200,28 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
             if isinstance(operator, DeclaredFunction) and isinstance(kept.facts.shape, VectorShape):
                 operator = operator.bound(self._trusted, kept.facts.shape)
             check_request(operator, kept.facts.shape, amount)
+            times = f" × {kept.facts.stability:,}" if kept.facts.stability > 1 else ""
+            asked = f"{described(operator)}, ε = {display(amount)}{times}"
+            if self._recorders.replay is not None:
+                return self._recorders.replay(asked, kept.facts.lineage)
+            answers: list[Any] = []
             with alone():
                 quote = self._accounts.quote(kept.facts.node, operator.cost(amount))
-                times = f" × {kept.facts.stability:,}" if kept.facts.stability > 1 else ""
-                asked = f"{described(operator)}, ε = {display(amount)}{times}"
-                entry = self._debit(quote.at_root, kept.facts, asked)
-                self._accounts.commit(quote)
-                output: Any = None
+                with self._uninterrupted():
+                    debit = self._debit(quote.at_root, kept.facts, asked)
+                    self._accounts.commit(quote)
                 problem: type[BaseException] | None = None
                 try:
-                    output, problem = run(operator, kept, amount, self._noise, self._trials)
+                    problem = run(operator, kept, amount, self._noise, self._trials, self._recorded(debit, answers))
                 except BaseException as second:  # a second interruption, while the first was being dealt with
                     problem = type(second)
-                self._settle(entry, "answered" if problem is None else "failed")
+                with self._uninterrupted():
+                    self._settle(debit.number, "answered" if answers else "failed")
             del kept
             self._check_process()  # a fork in the middle of a measurement would give two answers for one debit
         if problem is not None:
             raise problem()
-        return output
+        return answers[0]
 
     def afford(self, source: Source, epsilon: Rational) -> None:
         """Refuse a request of *epsilon* in all, made of several measurements, if there is not enough left for all."""
@@ -227,9 +232,13 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
             asked, account = self._accounts.quote(source.node, amount).at_root, self.budget
         account.afford(asked, self._ledger.path, stability=source.stability)
 
-    def receipts(self) -> AbstractContextManager[list[Debit]]:
-        """The debits that this thread causes within a block, in a list that grows."""
-        return self._receipts.collected()
+    def recording(self) -> AbstractContextManager[Recorder]:
+        """What this thread pays for and receives within a block, in lists that grow."""
+        return self._recorders.recording()
+
+    def replaying(self, recorder: Recorder, cause: BaseException) -> AbstractContextManager[None]:
+        """Measurements of this thread within a block are answered again from what was recorded; nothing is charged."""
+        return self._recorders.replaying(recorder, cause)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -268,15 +277,32 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         weakref.finalize(source, self._kept.pop, facts.node, None)
         return source
 
-    def _debit(self, amount: Fraction, facts: Facts, operator: str) -> int:
+    def _uninterrupted(self) -> AbstractContextManager[None]:
+        """A short block that a person who ends the program does not cut in two; simulations have nothing to lose."""
+        return deferred() if isinstance(self._ledger, Ledger) else nullcontext()
+
+    def _recorded(self, debit: Debit, answers: list[Any]) -> Callable[[Any], None]:
+        """Takes the answer to a debit. Once it is taken, no interrupt and no failure loses it."""
+        recorder = self._recorders.current
+
+        def take(answer: Any) -> None:
+            if recorder is not None:
+                recorder.answers.append(Recorded(debit, answer))
+            answers.append(answer)
+
+        return take
+
+    def _debit(self, amount: Fraction, facts: Facts, operator: str) -> Debit:
         refused: BudgetExceeded | None = None
         try:
             entry = self._ledger.debit(amount, lineage=facts.lineage, operator=operator, terms=self._terms)
         except BudgetExceeded as error:
             refused = error
         else:
-            self._receipts.note(Debit(entry, amount, operator, facts.lineage))
-            return entry
+            debit = Debit(entry, amount, operator, facts.lineage)
+            if self._recorders.current is not None:
+                self._recorders.current.debits.append(debit)
+            return debit
         if facts.stability <= 1:
             raise refused
         raise refusal(refused.asked, refused.left, refused.total, self._ledger.path, stability=facts.stability)

@@ -1,14 +1,17 @@
-"""A mechanism at work on the data that a kernel keeps: what comes out of it is published, or only that it failed."""
+"""A mechanism at work on the data that a kernel keeps: its answer is published, or only that it failed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import nullcontext
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adyton.errors import KernelFailure
+from adyton.interrupts import noticed
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.shapes import Facts
 from adyton.noise import KeyedNoise
@@ -25,23 +28,30 @@ class Kept(NamedTuple):
 
 
 def run(
-    operator: Mechanism, kept: Kept, epsilon: Fraction, noise: NoiseSource, trials: int | None
-) -> tuple[Any, type[BaseException] | None]:
-    """What is published of one output, or the kind of failure. No exception from here may travel on: it could carry
-    data with it.
+    operator: Mechanism,
+    kept: Kept,
+    epsilon: Fraction,
+    noise: NoiseSource,
+    trials: int | None,
+    take: Callable[[Any], None],
+) -> type[BaseException] | None:
+    """Give *take* what is published of one output; the kind of failure or interrupt, if there was one. No exception
+    from here may travel on: it could carry data with it.
 
     Many outputs for one debit are there in simulations only: noise that is private is drawn once.
     """
+    came: list[type[BaseException]] = []
     try:
-        with np.errstate(all="ignore"):
+        with noticed(came) if noise.private else nullcontext(), np.errstate(all="ignore"):
             noise = _placed(noise, operator, kept.facts)
             outputs = operator.draw(kept.data, epsilon, noise, 1 if trials is None or noise.private else trials)
             output = outputs[0] if trials is None or noise.private else outputs
-            return operator.publish(output, kept.facts.shape, epsilon, noise.private), None
+            take(operator.publish(output, kept.facts.shape, epsilon, noise.private))
     except (KeyboardInterrupt, SystemExit) as interruption:
-        return None, type(interruption)
+        return type(interruption)
     except BaseException:
-        return None, KernelFailure
+        return came[0] if came else KernelFailure  # an engine may make an error of its own of an interrupt
+    return came[0] if came else None
 
 
 def _placed(noise: NoiseSource, operator: Mechanism, facts: Facts) -> NoiseSource:

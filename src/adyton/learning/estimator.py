@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from adyton.arrays import Array, Reals
-from adyton.errors import BadInput
+from adyton.errors import BadInput, Unfinished
 from adyton.learning.coding import check_columns, check_width, code_batches, columns_of
 from adyton.learning.fitting import Fitted, fit
 from adyton.learning.labelled import labelled_table
@@ -25,6 +25,7 @@ from adyton.learning.model import Model
 from adyton.learning.opening import declared, opened
 from adyton.learning.target import Target
 from adyton.messages import no_such
+from adyton.release.pending import Measurements, Pending
 
 if TYPE_CHECKING:
     from adyton.exact import Rational
@@ -57,6 +58,7 @@ class PrivateEstimator(ABC):
     epsilon_: Fraction = field(init=False)
     receipt_: Receipt = field(init=False)
     n_features_in_: int = field(init=False)
+    _pending: Pending[Any] | Measurements | None = field(init=False, default=None)
 
     @abstractmethod
     def _learner(self) -> Learner:
@@ -86,11 +88,24 @@ class PrivateEstimator(ABC):
         else:
             data = table
         with opened(data, schema, self.epsilon, self.ledger, self.dataset, self.unit, self.noise) as kernel:
-            fit(kernel, learner, target.label, self.epsilon, keep=lambda fitted: self._keep(fitted, names))
+            fit(kernel, learner, target.label, self.epsilon, made=lambda fitted: (fitted, names), keep=self._keep)
         return self
 
-    def _keep(self, fitted: Fitted, names: list[str] | None) -> None:
-        model = fitted.model
+    def finish(self: Self) -> Self:
+        """Finish a fit that was interrupted after it was paid for, from what was measured; nothing more is spent."""
+        if not isinstance(self._pending, Pending):
+            raise BadInput(f"this {type(self).__name__} has no interrupted fit. Call fit.")
+        self._keep(self._pending.finish())
+        if isinstance(self._pending, Measurements):
+            raise Unfinished(f"the fit cannot be finished: {self._pending.ended} {self._pending.in_short()}")
+        return self
+
+    def _keep(self, found: tuple[Fitted, list[str] | None] | Pending[Any] | Measurements | None) -> None:
+        if not isinstance(found, tuple):
+            self._pending = found
+            return
+        fitted, names = found
+        model, self._pending = fitted.model, None
         self.model_, self.epsilon_, self.receipt_ = model, fitted.epsilon, fitted.receipt
         self.classes_ = class_array(model.classes)
         self.n_features_in_ = len(model.schema.columns)

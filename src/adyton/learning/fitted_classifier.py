@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,16 +163,19 @@ def fit_classifier(
     classifier: Classifier,
     epsilon: Rational,
     where: str | None,
-    keep: Callable[[FittedClassifier], None],
+    keep: Callable[[Any], None],
 ) -> FittedClassifier:
-    """Learn a classifier from a kernel's table; *keep* is given it before any interrupt takes effect."""
+    """Learn a classifier from a kernel's table; *keep* is as in :func:`~adyton.release.pending.carry_out`."""
     learner = as_classifier(classifier).learner()
     classifier.target(kernel.root.schema)
-    found: list[FittedClassifier] = []
-
-    def paid(fitted: Fitted) -> None:
-        found.append(FittedClassifier.of(classifier, where, fitted))
-        keep(found[0])
-
-    fit(kernel, learner, classifier.label, epsilon, where=where, attributes=classifier.attributes, keep=paid)
-    return found[0]
+    made = partial(FittedClassifier.of, classifier, where)
+    return fit(
+        kernel,
+        learner,
+        classifier.label,
+        epsilon,
+        where=where,
+        attributes=classifier.attributes,
+        made=made,
+        keep=keep,
+    )

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, TypeVar
 
 from adyton import odds
 from adyton.choice.decision import Decision
 from adyton.exact import Rational, budget
-from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.receipts import Debit
+from adyton.kernel.recorder import Debit, Recorder
 from adyton.kernel.sources import TableSource
 from adyton.learning.decisions import collected
 from adyton.learning.learner import Learner
 from adyton.learning.model import Model
+from adyton.learning.public_randomness import repeated
+from adyton.release.pending import carry_out
 from adyton.release.receipt import Receipt
 
+Made = TypeVar("Made")
 _ROUNDING = Fraction(1, 1 << 40)
 
 
@@ -42,12 +45,13 @@ def fit(
     *,
     where: str | None = None,
     attributes: Sequence[str] | None = None,
-    keep: Callable[[Fitted], None] = lambda fitted: None,
-) -> Fitted:
+    made: Callable[[Fitted], Made],
+    keep: Callable[[Any], None],
+) -> Made:
     """Learn to predict *label*, from some *attributes* or all others, spending *epsilon*.
 
     *where* keeps the rows that satisfy a predicate. What cannot be carried out to its end is refused before anything is
-    spent. *keep* is given what was paid for before any interrupt takes effect.
+    spent. *made* says what becomes of it; *keep* is as in :func:`~adyton.release.pending.carry_out`.
     """
     amount = budget(epsilon, "epsilon")
     kernel.budget.afford(amount, kernel.ledger.path)
@@ -57,13 +61,17 @@ def fit(
     row_epsilon = amount / source.stability
     learner.admit(source, label, row_epsilon)
     odds.warn(amount, "a model", kernel.terms.named_unit)
-    receipt = Receipt.opened(kernel)
-    with kernel.receipts() as debits, collected() as decisions:
-        model = learner.learn(source, label, row_epsilon)
-    with deferred():
-        fitted = Fitted(model, learner, _spent(debits, amount), receipt.paid(kernel.ledger, debits), tuple(decisions))
-        keep(fitted)
-    return fitted
+    receipt, keys = Receipt.opened(kernel), list[int]()
+
+    def work(recorder: Recorder) -> Made:
+        with collected() as decisions, repeated(keys):
+            model = learner.learn(source, label, row_epsilon)
+        debits = recorder.debits
+        return made(
+            Fitted(model, learner, _spent(debits, amount), receipt.paid(kernel.ledger, debits), tuple(decisions))
+        )
+
+    return carry_out(kernel, work, keep)
 
 
 def _spent(debits: Sequence[Debit], amount: Fraction) -> Fraction:

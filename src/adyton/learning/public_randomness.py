@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
@@ -15,6 +18,29 @@ Seed: TypeAlias = Annotated[int, Within(whole_number, 0)]
 """A whole number, for random choices that can be repeated."""
 
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+_AGAIN: ContextVar[Callable[[], int] | None] = ContextVar("again", default=None)
+
+
+@contextmanager
+def repeated(keys: list[int]) -> Iterator[None]:
+    """Within the block, keys that the operating system draws are those in the list, in their order, and are added to
+    it after the last: what runs again with the same list makes the same choices."""
+    before = iter(tuple(keys))
+
+    def draw() -> int:
+        key = next(before, None)
+        if key is None:
+            key = secrets.randbits(64)
+            keys.append(key)
+        return key
+
+    token = _AGAIN.set(draw)
+    try:
+        yield
+    finally:
+        _AGAIN.reset(token)
 
 
 @dataclass(frozen=True)
@@ -32,8 +58,11 @@ class PublicRandomness:
 
     @classmethod
     def of(cls, seed: int | None) -> PublicRandomness:
-        """With this seed; without one, with a key that the operating system draws."""
-        return cls(secrets.randbits(64) if seed is None else seed)
+        """With this seed; without one, with a key that the operating system draws (or drew: :func:`repeated`)."""
+        if seed is None:
+            again = _AGAIN.get()
+            seed = secrets.randbits(64) if again is None else again()
+        return cls(seed)
 
     def part(self, number: int) -> PublicRandomness:
         """Randomness of its own for one of several parts, such as a tree of a forest."""

@@ -16,6 +16,7 @@ from adyton.choice.bought import Bought
 from adyton.exact import Rational, positive
 from adyton.kernel.limits import check_depth, check_request
 from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.recorder import Ended
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables_source import TablesSource
@@ -66,14 +67,6 @@ def noted() -> Iterator[Notes]:
         _NOTES.reset(before)
 
 
-class Unfinished(Exception):
-    """A program that ended before it had measured every attribute: *bought* is all there is of it."""
-
-    def __init__(self, bought: tuple[Bought, ...], cause: BaseException) -> None:
-        super().__init__()
-        self.bought, self.cause = bought, cause
-
-
 @dataclass(frozen=True, kw_only=True)
 class Program(ABC):
     """A way to measure many tables. Subclasses are frozen values: fields are the options, :meth:`run` is the text.
@@ -99,20 +92,20 @@ class Program(ABC):
         return self.run(source, wanted, amount)
 
     def carry_out(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
-        """Run what was admitted. Whatever happens on the way, tables that were paid for come out.
+        """Run what was admitted.
 
-        Another request may spend the rest of a shared ledger, the table may no longer be readable, the person may end
-        the program: then the outcome says so, and has what was measured until then.
+        In a replay that comes to its end early, because another request has spent the rest of a shared ledger, the
+        table was no longer readable or a person has ended the program, the outcome has what was measured until then.
         """
         with noted() as notes:
             try:
                 return self.run(source, wanted, epsilon)
-            except BaseException as cause:
+            except Ended as end:
                 covered = {name for one in notes.tables for name in one.group}
                 if not covered.issuperset(wanted.sides):
-                    raise Unfinished(tuple(notes.bought), cause) from None
+                    raise
                 why = f"{len(notes.tables):,} tables, measured before the program ended early"
-                return Outcome(self.name, tuple(notes.tables), why, tuple(notes.bought), cause)
+                return Outcome(self.name, tuple(notes.tables), why, tuple(notes.bought), end.cause)
 
     def estimate(self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
         """From what was measured to all tables, or to a model that was *kept*; it costs no privacy."""

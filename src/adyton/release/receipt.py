@@ -21,7 +21,7 @@ from adyton.exact import as_number
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import Budgeted
-from adyton.kernel.receipts import Debit
+from adyton.kernel.recorder import Debit
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from adyton.choice.bought import Bought
 from adyton.errors import BadInput
 from adyton.kernel.opening import LARGEST_TOTAL
-from adyton.kernel.receipts import Debit
+from adyton.kernel.recorder import Debit
 from adyton.messages import shorten
 from adyton.release.plain_values import as_amount, as_date, as_real, as_text, of_kind, part_of
 from adyton.release.receipt import Receipt

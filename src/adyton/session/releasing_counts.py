@@ -10,10 +10,11 @@ from typing import Any
 from adyton import odds
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget
-from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
+from adyton.kernel.recorder import Recorder
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.release import Release
+from adyton.release.pending import carry_out
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.session.misfits import MisfitCount
@@ -29,9 +30,9 @@ def release_counts(
     where: str | None,
     misfits: Rational | bool | None,
     options: Mapping[str, Any],
-    keep: Callable[[Release], None],
+    keep: Callable[[Any], None],
 ) -> Release:
-    """Measure the counts of a task, spending *epsilon*; *keep* is given the release before any interrupt takes effect.
+    """Measure the counts of a task, spending *epsilon*; *keep* is as in :func:`~adyton.release.pending.carry_out`.
 
     A request that cannot be carried out to its end is refused before anything is spent.
     """
@@ -47,11 +48,11 @@ def release_counts(
     plan.admit(x, workload, row_epsilon)
     odds.warn(amount, "a release", kernel.terms.named_unit)
     receipt = _receipt_for(Receipt.opened(kernel), task)
-    with kernel.receipts() as debits:
+
+    def work(recorder: Recorder) -> Release:
         counted = planned.measure(amount)
         outcome = plan.carry_out(x, workload, row_epsilon)
-    with deferred():
-        release = Release(
+        return Release(
             schema=schema,
             task=task,
             where=where,
@@ -60,11 +61,11 @@ def release_counts(
             epsilon=amount,
             estimate=outcome.estimate,
             choice=outcome.choice,
-            receipt=receipt.paid(kernel.ledger, debits),
+            receipt=receipt.paid(kernel.ledger, recorder.debits),
             misfits=counted,
         )
-        keep(release)
-    return release
+
+    return carry_out(kernel, work, keep)
 
 
 def vector_of(source: TableSource, task: Task, schema: Schema) -> VectorSource:

@@ -1,23 +1,21 @@
-"""Releasing numbers by groups: what is asked is checked, priced, measured, and told whatever happens on the way."""
+"""Releasing numbers by groups: a request is checked, priced and measured, and loses nothing on the way."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from adyton import odds
-from adyton.errors import BadInput, UnfinishedRelease
+from adyton.errors import BadInput
 from adyton.exact import Rational, budget
-from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
+from adyton.kernel.recorder import Ended, Recorder
 from adyton.kernel.sources import TableSource
 from adyton.messages import listing
+from adyton.release.pending import carry_out, in_short
 from adyton.release.receipt import Receipt
 from adyton.session.misfits import MisfitCount
-from adyton.session.unfinished import charge_of, in_short, nothing_measured
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import weigh
 from adyton.statistics.numbers_release import NumbersRelease
@@ -46,10 +44,10 @@ def release_numbers(
     where: str | None,
     misfits: Rational | bool | None,
     options: Mapping[str, Any],
-    keep: Callable[[NumbersRelease], None],
+    keep: Callable[[Any], None],
 ) -> NumbersRelease:
     """Measure what is asked for, spending *epsilon*. What can be refused is refused before anything is spent; should
-    a later measurement fail, what was measured until then comes out."""
+    a later measurement fail, what was measured until then is released."""
     root, amount = kernel.root, budget(epsilon, "epsilon")
     asked = asked_of(task, root.schema, options)
     kernel.budget.afford(amount, kernel.ledger.path)
@@ -60,41 +58,37 @@ def release_numbers(
     steps = weighed.program.steps(source, asked, row_epsilon)
     odds.warn(amount, "a release", kernel.terms.named_unit)
     receipt = Receipt.opened(kernel)
-    with kernel.receipts() as debits:
-        counted = planned.measure(amount)
+
+    def work(recorder: Recorder) -> NumbersRelease:
+        counted, paid = planned.measure(amount), amount
         parts, ended = _carried_out(steps)
-    if ended is not None and not parts:
-        raise nothing_measured(ended, (), counted, debits)
-    if ended is not None:
-        amount = sum((debit.amount for debit in debits), Fraction(0))
-        counted = None if counted is None else replace(counted, share=counted.epsilon / amount)
-    with deferred():
-        release = NumbersRelease(
+        if ended is not None:
+            paid = recorder.charged
+            counted = None if counted is None else replace(counted, share=counted.epsilon / paid)
+        return NumbersRelease(
             schema=asked.schema,
             task=asked.task,
             where=where,
             algorithm=weighed.chosen,
-            epsilon=amount,
+            epsilon=paid,
             parts=parts,
             why=weighed.why(),
-            receipt=receipt.paid(kernel.ledger, debits),
+            receipt=receipt.paid(kernel.ledger, recorder.debits),
             misfits=counted,
             unfinished=None if ended is None else in_short(ended),
         )
-        keep(release)
-    if ended is not None and not isinstance(ended, Exception):
-        raise ended  # somebody ended the program
-    if ended is not None:
-        warnings.warn(f"{in_short(ended)} {charge_of(debits)} What was measured is here.", UnfinishedRelease, 3)
-    return release
+
+    return carry_out(kernel, work, keep)
 
 
 def _carried_out(steps: Sequence[Step]) -> tuple[tuple[Part, ...], BaseException | None]:
-    """The answers, and what ended them early if something did."""
+    """The answers, and what ended a replay of them early if something did."""
     parts: list[Part] = []
     try:
         for step in steps:
             parts.append(step())
-    except BaseException as cause:  # what was paid for must not be lost over it
-        return tuple(parts), cause
+    except Ended as end:
+        if not parts:
+            raise
+        return tuple(parts), end.cause
     return tuple(parts), None

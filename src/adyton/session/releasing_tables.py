@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, TypeGuard
 
 from adyton import odds
-from adyton.errors import BadInput, UnfinishedRelease
+from adyton.errors import BadInput
 from adyton.exact import Rational, budget
-from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
+from adyton.kernel.recorder import Recorder
 from adyton.kernel.sources import TableSource
-from adyton.marginals.program import Unfinished
 from adyton.marginals.registry import AUTO, PROGRAMS, program_named
 from adyton.marginals.tables_release import TablesRelease
 from adyton.marginals.wanted import Wanted
 from adyton.plans.limits import MOST_CELLS, MOST_PLAIN_CELLS
+from adyton.release.pending import carry_out, in_short
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.schema.coarsening import changes
 from adyton.session.misfits import MisfitCount
-from adyton.session.unfinished import charge_of, in_short, nothing_measured
 from adyton.tasks import Marginals, Task
 
 MANY_ATTRIBUTES = 5
@@ -78,12 +75,12 @@ def release_tables(
     where: str | None,
     misfits: Rational | bool | None,
     options: Mapping[str, Any],
-    keep: Callable[[TablesRelease], None],
+    keep: Callable[[Any], None],
 ) -> TablesRelease:
-    """Measure the tables of a task, spending *epsilon*; *keep* is given the release before any interrupt takes effect.
+    """Measure the tables of a task, spending *epsilon*; *keep* is as in :func:`~adyton.release.pending.carry_out`.
 
-    A request that cannot be carried out to its end is refused before anything is spent. Should it all the same end
-    early, between two measurements, the tables that are there come out, with a warning, at the price that was paid.
+    A request that cannot be carried out to its end is refused before anything is spent. Should it nevertheless end
+    early, between two measurements, the tables that are there are released, with a warning, at the price that was paid.
     """
     root, amount = kernel.root, budget(epsilon, "epsilon")
     wanted, program = wanted_of(task, root.schema), program_named(algorithm, **options)
@@ -95,19 +92,14 @@ def release_tables(
     program.admit(source, wanted, row_epsilon)
     odds.warn(amount, "a release", kernel.terms.named_unit)
     receipt = Receipt.opened(kernel)
-    counted = None
-    with kernel.receipts() as debits:
-        try:
-            counted = planned.measure(amount)
-            outcome = program.carry_out(source, wanted, row_epsilon)
-        except Unfinished as end:
-            raise nothing_measured(end.cause, end.bought, counted, debits) from None
-    problem = None if outcome.ended is None else in_short(outcome.ended)
-    if problem is not None:
-        amount = sum((debit.amount for debit in debits), Fraction(0))
-        counted = None if counted is None else replace(counted, share=counted.epsilon / amount)
-    with deferred():
-        release = TablesRelease(
+
+    def work(recorder: Recorder) -> TablesRelease:
+        counted, paid = planned.measure(amount), amount
+        outcome = program.carry_out(source, wanted, row_epsilon)
+        if outcome.ended is not None:
+            paid = recorder.charged
+            counted = None if counted is None else replace(counted, share=counted.epsilon / paid)
+        return TablesRelease(
             schema=wanted.schema,
             task=task,
             where=where,
@@ -115,20 +107,16 @@ def release_tables(
             options={
                 name: value for name, value in options.items() if name in PROGRAMS[outcome.algorithm].option_names()
             },
-            epsilon=amount,
+            epsilon=paid,
             measured=outcome.measured,
             why="; ".join((outcome.why, *coarser)),
             bought=outcome.bought,
-            receipt=receipt.paid(kernel.ledger, debits),
+            receipt=receipt.paid(kernel.ledger, recorder.debits),
             misfits=counted,
-            unfinished=problem,
+            unfinished=None if outcome.ended is None else in_short(outcome.ended),
         )
-        keep(release)
-    if outcome.ended is not None and not isinstance(outcome.ended, Exception):
-        raise outcome.ended  # somebody ended the program
-    if problem is not None:
-        warnings.warn(f"{problem} {charge_of(debits)} What was measured is in the release.", UnfinishedRelease, 3)
-    return release
+
+    return carry_out(kernel, work, keep)
 
 
 def in_words(cells: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from fractions import Fraction
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from adyton.marginals.tables_release import TablesRelease
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
 from adyton.release import Release
+from adyton.release.pending import Measurements, Pending, carry_out
 from adyton.schema import Schema
 from adyton.session.epsilon import Epsilon
 from adyton.session.numbers_outlook import NumbersOutlook, NumbersPreview
@@ -76,8 +76,7 @@ class Session(Budgeted):
         noise: NoiseSource | None = None,
     ) -> None:
         self.schema = declared_schema(schema, rows_per_unit)
-        self.last: Release | TablesRelease | NumbersRelease | FittedClassifier | None = None
-        """What was paid for last: should an interrupt come before it has a name, it is not lost."""
+        self._last: Any = None
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
@@ -109,6 +108,21 @@ class Session(Budgeted):
     def ledger(self) -> Ledger | Tally:
         """The record of every debit."""
         return self._kernel.ledger
+
+    @property
+    def last(self) -> Release | TablesRelease | NumbersRelease | FittedClassifier | Measurement | Measurements | None:
+        """What was paid for last: should an interrupt come before it has a name, it is not lost.
+
+        A request that was interrupted in its arithmetic is finished now, from what was measured: nothing more is spent.
+        One that lacks measurements is :class:`~adyton.release.pending.Measurements`: what was measured, as it is.
+        """
+        if isinstance(self._last, Pending):
+            self._last = self._last.finish()
+        return self._last
+
+    @last.setter
+    def last(self, kept: Any) -> None:
+        self._last = kept
 
     # ---- before spending --------------------------------------------------------------------------------------------
 
@@ -179,10 +193,11 @@ class Session(Budgeted):
 
         Marginals are measured one by one, never over the whole domain, with ``algorithm="all-pairs"``,
         ``"select-pairs"``, ``"privbayes"`` or ``"privbayes-ls"``; ``"auto"`` does so from five attributes on, and where
-        the domain cannot be held. Should such a release end early, what was measured until then comes out.
+        the domain cannot be held. Should such a release end early, what was measured until then is released; of any
+        other request it is kept in :attr:`last`.
         """
-        self.last = None
-        asked = (epsilon, algorithm, where, misfits, options, partial(setattr, self, "last"))
+        self._last = None
+        asked = (epsilon, algorithm, where, misfits, options, self._keep)
         if isinstance(task, NumbersTask):
             return release_numbers(self._kernel, task, *asked)
         if measures_tables(task := as_task(task), self.schema, algorithm):
@@ -195,10 +210,10 @@ class Session(Budgeted):
         *where* keeps the rows that satisfy a predicate. A request that cannot be carried out to its end is refused
         before anything is spent. What comes out is public: it predicts for nothing, and can be saved and handed out.
         """
-        self.last = None
+        self._last = None
         from adyton.learning.fitted_classifier import fit_classifier
 
-        return fit_classifier(self._kernel, classifier, epsilon, where, partial(setattr, self, "last"))
+        return fit_classifier(self._kernel, classifier, epsilon, where, self._keep)
 
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of rows, spending *epsilon*.
@@ -208,7 +223,7 @@ class Session(Budgeted):
         source, amount = self._source(where), budget(epsilon, "epsilon")
         self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
-        return source.count(amount / source.stability)
+        return carry_out(self._kernel, lambda _: source.count(amount / source.stability), self._keep)
 
     def count_units(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of units that have rows, spending *epsilon*: how many people there are.
@@ -218,7 +233,7 @@ class Session(Budgeted):
         source, amount = self._source(where).units(most=1), budget(epsilon, "epsilon")
         self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
-        return source.count(amount)
+        return carry_out(self._kernel, lambda _: source.count(amount), self._keep)
 
     def close(self) -> None:
         """Let go of the ledger's file, if the session opened it. At its end a ``with`` block does the same."""
@@ -232,6 +247,9 @@ class Session(Budgeted):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _keep(self, paid: Any) -> None:
+        self._last = paid
 
     def _source(self, where: str | None) -> TableSource:
         return self._kernel.root if where is None else self._kernel.root.where(where)
