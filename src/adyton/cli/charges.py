@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from adyton.cli.console import InterruptedRelease, accept_large, progress
-from adyton.errors import AdytonError, BadInput, LedgerError
+from adyton.cli.console import InterruptedRelease, accept_large, notes, progress
+from adyton.cli.paid import Paid
+from adyton.errors import AdytonError, BadInput, LedgerError, Unfinished
 from adyton.exact import budget, display
+from adyton.interrupts import deferred
 from adyton.messages import listing, shorten
 
 if TYPE_CHECKING:
+    from adyton.release.pending import Measurements
+    from adyton.release.staging import Place
     from adyton.schema import Schema
     from adyton.session import Session
 
@@ -73,32 +76,56 @@ def _unit(schema: Schema, ledger: Path | None) -> str:
     return given_terms(kept, Terms.of(schema.to_dict(), schema.rows_per_unit)).named_unit
 
 
-@contextmanager
-def charged(session: Session, before: Fraction) -> Iterator[None]:
-    """Whatever ends the block early, the message says what was charged; and bad input is what cost nothing."""
-    try:
-        yield
-    except KeyboardInterrupt as interrupt:
-        raise InterruptedRelease(f"interrupted{_charge(session, before)}.", interrupt) from None
-    except BadInput as error:
-        charge = _charge(session, before)
-        if not charge:
-            raise
-        raise AdytonError(f"{str(error).rstrip('.')}{charge}.") from None
-
-
 def answered(
-    session: Session, ask: Callable[[], Answer], kind: type[Answer], doing: str, *, quiet: bool
+    session: Session, ask: Callable[[], Answer], doing: str, *, place: Place | None = None, quiet: bool
 ) -> tuple[Answer, KeyboardInterrupt | None]:
-    """What came out of a request, and the interrupt that came once it was paid for."""
-    with charged(session, session.spent):
-        try:
-            with progress(doing, quiet=quiet):
-                return ask(), None
-        except KeyboardInterrupt as came:
-            if not isinstance(session.last, kind):
-                raise
-            return session.last, came
+    """The result of a request, and the interrupt that came once it was paid for.
+
+    Where there is no result, what was measured until then is put into its folder, or printed; the message says what was
+    charged.
+    """
+    from adyton.release.pending import Measurements
+
+    before = session.spent
+    try:
+        with progress(doing, quiet=quiet):
+            return ask(), None
+    except KeyboardInterrupt as came:
+        found = _finished(session, quiet=quiet)
+        if found is None:
+            raise InterruptedRelease(f"interrupted{_charge(session, before)}.", came) from None
+        if not isinstance(found, Measurements):
+            return cast("Answer", found), came
+        raise InterruptedRelease(_kept(found, place), came) from None
+    except Unfinished:
+        found = session.last
+        if not isinstance(found, Measurements):
+            raise
+        raise AdytonError(_kept(found, place)) from None
+
+
+def _finished(session: Session, *, quiet: bool) -> object:
+    """What the interrupted request has paid for: its result or, after a second interrupt, its bare measurements."""
+    try:
+        if session.measurements is not None and not quiet:
+            words = (
+                "Interrupted after it was charged: the result is finished from what was measured. A second interrupt "
+            )
+            notes().print(f"{words}keeps the measurements as they are.", soft_wrap=True)
+        return session.last
+    except KeyboardInterrupt:
+        with deferred():
+            return session.measurements
+
+
+def _kept(found: Measurements, place: Place | None) -> str:
+    """Put measurements where nothing can happen to them; what there is to say of it."""
+    paid = Paid("what was measured", "What was measured is", found.epsilon, place, found.to_dict)
+    if found.answers and place is not None:
+        paid.put_down(lambda: found.save_in(place))
+    elif found.answers:
+        paid.print()
+    return f"{found} {paid.kept() if found.answers else ''}".rstrip()
 
 
 def check_words(accept: Iterable[str]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adyton.cli.console import notes, out, print_json, printable
+from adyton.cli.folders import check_output
+from adyton.cli.paid import printed
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import display
 
@@ -27,6 +30,8 @@ class Delivery:
             raise BadInput("--overwrite belongs to --out and --report. Name the file that may be overwritten.")
         if self._file is not None and self._report is not None and self._file.resolve() == self._report.resolve():
             raise BadInput("--out and --report name the same file. Give each its own.")
+        if self._file is None:
+            check_output()
         for file in (self._file, self._report):
             if file is None:
                 continue
@@ -50,29 +55,34 @@ class Delivery:
         """Print it, and write the page."""
         found = self.kept
         assert found is not None
-        if self._as_json or self._problem is not None:
-            print_json(found.to_dict())
-        else:
-            for line in str(found.explain()).splitlines():
-                out().print(printable(line), soft_wrap=True)
         if self._problem is not None:
             raise AdytonError(
-                f"the configuration could not be written ({self._problem.rstrip('.')}). It is paid for, so that all of "
-                "it was printed instead."
+                f"the configuration could not be written ({self._problem.rstrip('.')}). It is paid for, so all of it "
+                f"is {printed(found.to_dict())} instead."
             )
+        try:
+            self._show(found)
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            where = f"in {self._file}" if self._file is not None else printed(found.to_dict())
+            raise AdytonError(f"the configuration could not be printed. All of it is {where}.") from None
         if self._file is not None and not self._quiet:
             notes().print(printable(f"Kept in {self._file}."), soft_wrap=True)
         if self._report is not None:
             self._write_report(found, self._report)
 
+    def _show(self, found: Configuration) -> None:
+        if self._as_json:
+            print_json(found.to_dict())
+            return
+        for line in str(found.explain()).splitlines():
+            out().print(printable(line), soft_wrap=True)
+
     def interrupted(self) -> str:
         """What to say of an interrupt that came after the charge."""
         assert self.kept is not None
-        where = "printed"
-        if self._file is None or self._problem is not None:
-            print_json(self.kept.to_dict())
-        else:
-            where = f"in {self._file}"
+        elsewhere = self._file is None or self._problem is not None
+        where = printed(self.kept.to_dict()) if elsewhere else f"in {self._file}"
         spent = display(self.kept.epsilon)
         return f"interrupted. The configuration is {where}; ε = {spent} was charged for it and stays spent."
 

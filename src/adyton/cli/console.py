@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from typer import Abort
 
@@ -59,10 +59,29 @@ def notes() -> Console:
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
-def print_json(value: object) -> None:
-    """Write *value* to standard output as JSON, and nothing else."""
-    readable = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=not readable, allow_nan=False) + "\n")
+def print_json(value: object, stream: TextIO | None = None) -> None:
+    """Write *value* to standard output, or another stream, as JSON, and nothing else."""
+    stream = stream or sys.stdout
+    readable = (stream.encoding or "").lower().replace("-", "") == "utf8"
+    stream.write(json.dumps(value, indent=2, ensure_ascii=not readable, allow_nan=False) + "\n")
+
+
+_closed: set[str] = set()
+"""The streams that were closed when the program was started."""
+
+
+def open_streams() -> None:
+    """Put something in the place of standard streams that were closed (``>&-``): the next file that is opened would
+    get their number, and be written to by whatever prints."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+            _closed.add(name)
+
+
+def output_is_open() -> bool:
+    """Whether what is printed goes anywhere."""
+    return "stdout" not in _closed
 
 
 def make_folder(folder: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton.cli.charges import charged
+from adyton.cli.charges import answered
 from adyton.cli.console import notes, out, print_json, printable
-from adyton.errors import LedgerError
+from adyton.cli.paid import Paid
+from adyton.errors import AdytonError, LedgerError
 from adyton.exact import as_number, display
 
 if TYPE_CHECKING:
@@ -36,33 +38,36 @@ def print_count(
     from adyton.noise.probabilities import discrete_laplace_radius
 
     dataset, total, before = session.ledger.dataset, session.total, session.spent
-    with charged(session, before):
-        answer = (session.count_units if units else session.count)(amount, where=where)
+    ask = partial(session.count_units if units else session.count, amount, where=where)
+    answer, interrupt = answered(session, ask, "counting", quiet=quiet or as_json)
     try:
         spent = session.spent
     except LedgerError:  # the ledger cannot be read now: as far as is known
         spent = before + amount
     radius = discrete_laplace_radius(1 / answer.epsilon, _CONFIDENCE)
-    if as_json:
-        print_json(
-            {
-                "dataset": dataset,
-                "where": where,
-                "count": answer.value,
-                "of": session.unit if units else "rows",
-                "misfits": None,
-                "private": answer.private,
-                "variance": float(answer.variances[0]),
-                "within": {"confidence": _CONFIDENCE, "radius": radius},
-                "epsilon": as_number(amount),
-                "total": as_number(total),
-                "spent": as_number(spent),
-                "remaining": as_number(total - spent),
-            }
-        )
-        return
-    out().print(f"{answer.value}")
-    if quiet:
+    plain = {
+        "dataset": dataset,
+        "where": where,
+        "count": answer.value,
+        "of": session.unit if units else "rows",
+        "misfits": None,
+        "private": answer.private,
+        "variance": float(answer.variances[0]),
+        "within": {"confidence": _CONFIDENCE, "radius": radius},
+        "epsilon": as_number(amount),
+        "total": as_number(total),
+        "spent": as_number(spent),
+        "remaining": as_number(total - spent),
+    }
+    paid = Paid("the count", "The count is", amount, None, lambda: plain)
+    try:
+        paid.show(lambda: print_json(plain) if as_json else out().print(f"{answer.value}"))
+    except BrokenPipeError:
+        paid.print()
+        raise AdytonError(f"the count could not be printed, because nobody reads it. {paid.kept()}") from None
+    if interrupt is not None:
+        raise paid.interrupted(interrupt)
+    if as_json or quiet:
         return
     charge = f"Spent ε = {display(spent)} of {display(total)}"
     kept = f", recorded in {ledger}." if ledger else ". Nothing remembers it: give --ledger FILE to keep count."

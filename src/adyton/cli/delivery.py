@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from adyton.cli.console import notes, print_json, printable, progress
 from adyton.cli.paid import Paid
-from adyton.interrupts import deferred
 
 if TYPE_CHECKING:
     from adyton.release import Release
@@ -52,10 +50,10 @@ def deliver(
                 _ = release.known_error  # stays with the release
     except KeyboardInterrupt as came:
         if as_json or place is None:
-            _print(release, asked, place, as_json=as_json, known=False)
+            paid.show(lambda: _print(release, asked, place, as_json=as_json, known=False))
         raise paid.interrupted(came) from None
     try:
-        _print(release, found, place, as_json=as_json, known=True)
+        paid.show(lambda: _print(release, found, place, as_json=as_json, known=True))
     except KeyboardInterrupt as came:
         raise paid.interrupted(came) from None
     _remark(release, found, place, quiet=quiet or as_json)
@@ -90,22 +88,21 @@ def print_anything() -> None:
 
 
 def _print(release: Release, found: TableSet, place: Place | None, *, as_json: bool, known: bool) -> None:
-    """On standard output: all of it, whatever interrupts come, unless a folder has it."""
+    """On standard output: all of it, unless a folder has it."""
     from adyton.release.files import to_dict
 
-    with deferred() if place is None else nullcontext():
-        if as_json:
-            print_json({**to_dict(release, release.known_error if known else None), "answers": found.to_plain()})
-            return
-        left = sum(len(table.counts) for table in found.tables) if place is None else _ROWS_SHOWN
-        for table in found.tables:
-            shown = min(len(table.counts), left)
-            if shown:
-                sys.stdout.writelines(_lines(table, shown, found.confidence))
-            left -= shown
-        hidden = sum(len(table.counts) for table in found.tables) - _ROWS_SHOWN
-        if place is not None and hidden > 0:
-            sys.stdout.write(f"… and {hidden:,} more lines: {printable(str(place.given))} has them all.\n")
+    if as_json:
+        print_json({**to_dict(release, release.known_error if known else None), "answers": found.to_plain()})
+        return
+    left = sum(len(table.counts) for table in found.tables) if place is None else _ROWS_SHOWN
+    for table in found.tables:
+        shown = min(len(table.counts), left)
+        if shown:
+            sys.stdout.writelines(_lines(table, shown, found.confidence))
+        left -= shown
+    hidden = sum(len(table.counts) for table in found.tables) - _ROWS_SHOWN
+    if place is not None and hidden > 0:
+        sys.stdout.write(f"… and {hidden:,} more lines: {printable(str(place.given))} has them all.\n")
 
 
 def _lines(table: ReleasedTable, rows: int, confidence: float | None) -> Iterator[str]:

@@ -78,7 +78,7 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Learn a classifier under differential privacy. What comes out is public; `adyton predict` asks it for nothing."""
-    from adyton.learning import Classifier, FittedClassifier, classifier_file, classifier_saving
+    from adyton.learning import Classifier, classifier_file, classifier_saving
     from adyton.release.staging import staged
     from adyton.schema import Schema
     from adyton.session import Session
@@ -103,5 +103,5 @@ def command(
             table_of(data), table=table, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words
         )
         ask = partial(session.fit, classifier, amount, where=where)
-        fitted, interrupt = answered(session, ask, FittedClassifier, "learning", quiet=quiet or as_json)
+        fitted, interrupt = answered(session, ask, "learning", place=place, quiet=quiet or as_json)
         deliver(fitted, place, as_json=as_json, quiet=quiet, interrupt=interrupt)

@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import adyton
-from adyton.cli.console import InterruptedRelease, guard
+from adyton.cli.console import InterruptedRelease, guard, open_streams
 from adyton.cli.lighter import load_less
 from adyton.interrupts import Terminated
 from adyton.messages import no_such
@@ -112,6 +112,7 @@ def start(
 
 def main() -> None:
     """The entry point of the console script."""
+    open_streams()
     gc.set_threshold(_NEW_OBJECTS)
     load_less()
     try:

@@ -37,7 +37,7 @@ def deliver(
             with progress("writing the report", quiet=quiet or as_json):
                 problems = saved.finish()
         if not as_json:
-            _show(fitted, place, quiet=quiet)
+            paid.show(lambda: _show(fitted, place, quiet=quiet))
     except KeyboardInterrupt as came:
         raise paid.interrupted(came) from None
     for problem in problems:

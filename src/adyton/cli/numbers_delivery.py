@@ -9,7 +9,6 @@ from adyton.cli.console import notes, out, plain_table, print_json, printable
 from adyton.cli.delivery import print_anything
 from adyton.cli.paid import Paid, reason_of
 from adyton.errors import AdytonError
-from adyton.interrupts import deferred
 
 if TYPE_CHECKING:
     from adyton.release.staging import Place
@@ -37,12 +36,11 @@ def deliver_numbers(
         if interrupt is not None:
             raise interrupt
         problems = [] if saved is None else saved.finish()
-        with deferred():
-            if as_json:
-                _print(release)
-            elif not quiet or place is None:
-                show(release, None if place is None else _SHOWN)
-    except BrokenPipeError:
+        if as_json:
+            paid.show(lambda: _print(release))
+        elif not quiet or place is None:
+            paid.show(lambda: show(release, None if place is None else _SHOWN))
+    except (AdytonError, BrokenPipeError):
         raise
     except (KeyboardInterrupt, Exception) as came:  # whatever it is: what was paid for must not be lost over it
         if place is None:

@@ -1,13 +1,18 @@
-"""What is paid for must reach the person: into a folder or, if that fails, onto standard output."""
+"""What is paid for must reach the person: into a folder, or onto standard output, or else into a file."""
 
 from __future__ import annotations
 
+import os
+import secrets
+import sys
+import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from adyton.cli.console import InterruptedRelease, print_json
+from adyton.cli.console import InterruptedRelease, output_is_open, print_json
 from adyton.errors import AdytonError
 from adyton.exact import display
 from adyton.interrupts import deferred
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 Saved = TypeVar("Saved")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Paid:
     """Something that was paid for, the folder that it goes to, if any, and the words for it."""
 
@@ -32,6 +37,8 @@ class Paid:
     """All of it, as it is printed where it cannot be written."""
     advice: str = "keep that"
     """What to do with what was printed."""
+    _printed: str = field(default="printed", init=False)
+    """Where it was printed."""
 
     def put_down(self, save: Callable[[], Saved]) -> Saved:
         """Have it where nothing can happen to it: in the folder, or else on standard output."""
@@ -46,14 +53,27 @@ class Paid:
                 raise
             self.print()
             raise AdytonError(
-                f"{self.what} could not be written ({reason_of(error)}). It is paid for, so that all of it was printed "
-                f"instead: {self.advice}."
+                f"{self.what} could not be written ({reason_of(error)}). It is paid for, so all of it is "
+                f"{self._printed} instead: {self.advice}."
             ) from None
 
     def print(self) -> None:
-        """All of it, whatever interrupts come."""
+        """All of it, whatever interrupts come: on standard output, on standard error, or in a file of its own."""
         with deferred():
-            print_json(self.plain())
+            self._printed = printed(self.plain())
+
+    def show(self, printing: Callable[[], None]) -> None:
+        """Print it in words. Where that fails and no folder has it, all of it is printed elsewhere."""
+        try:
+            with nullcontext() if self._settled else deferred():
+                printing()
+                sys.stdout.flush()
+        except BrokenPipeError:
+            raise  # the reader, such as head, has seen enough
+        except (OSError, ValueError) as error:
+            if not self._settled:
+                self.print()
+            raise AdytonError(f"{self.what} could not be printed ({reason_of(error)}). {self.kept()}") from None
 
     def interrupted(self, came: KeyboardInterrupt) -> InterruptedRelease:
         """The error that says what became of it."""
@@ -61,7 +81,7 @@ class Paid:
 
     def kept(self) -> str:
         """Where it is, and what it cost."""
-        where, it = "printed", "them" if self.comes.endswith(" are") else "it"
+        where, it = self._printed, "them" if self.comes.endswith(" are") else "it"
         if self.place is not None and self.place.settled:
             where = f"in {self.place.given if self.place.folder == self.place.goal else self.place.folder}"
         return f"{self.comes} {where}; ε = {display(self.epsilon)} was charged for {it} and stays spent."
@@ -69,6 +89,24 @@ class Paid:
     @property
     def _settled(self) -> bool:
         return self.place is not None and self.place.settled
+
+
+def printed(plain: dict[str, Any]) -> str:
+    """Print plain values as JSON where they can be printed; where that was, in words. A terminal that was closed takes
+    nothing any more, and a disk may be full: then the next place is tried."""
+    for stream, where in ((sys.stdout, "printed"), (sys.stderr, "printed on standard error")):
+        with suppress(OSError, ValueError):
+            if output_is_open() or stream is sys.stderr:
+                print_json(plain, stream)
+                stream.flush()
+                return where
+    for folder in (".", tempfile.gettempdir()):
+        with suppress(OSError):
+            file = os.path.join(folder, f"adyton-{secrets.token_hex(4)}.json")
+            with open(file, "x", encoding="utf-8") as opened:
+                print_json(plain, opened)
+            return f"in {file}"
+    raise AdytonError("the answer was paid for, and there is no place that takes it: not even a temporary file.")
 
 
 def reason_of(error: BaseException) -> str:

@@ -111,14 +111,11 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Release counts, ranges, marginals, sums, means or quantiles under differential privacy."""
-    from adyton.marginals.tables_release import TablesRelease
-    from adyton.release import Release
     from adyton.release.presentation import Look
     from adyton.release.staging import staged
     from adyton.schema import Schema
     from adyton.session import Session
     from adyton.session.releasing_tables import measures_tables
-    from adyton.statistics.numbers_release import NumbersRelease
 
     given = {"sum": sum_of, "mean": mean, "quantiles": quantiles, "variance": variance, "summary": summary}
     numbers = asked_numbers.numbers_of(given, at, by, group_rows)
@@ -158,15 +155,15 @@ def command(
             session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
         )
         if numbers is not None:
-            told, ended = answered(session, ask, NumbersRelease, "releasing", quiet=quiet or as_json)
+            told, ended = answered(session, ask, "releasing", place=place, quiet=quiet or as_json)
             deliver_numbers(told, place, as_json=as_json, quiet=quiet, interrupt=ended)
             return
         if many:
-            tables, came = answered(session, ask, TablesRelease, "releasing", quiet=quiet or as_json)
+            tables, came = answered(session, ask, "releasing", place=place, quiet=quiet or as_json)
             asked_rows = None if rows is None else (rows, rows_count)
             deliver_tables(tables, place, asked_rows, as_json=as_json, quiet=quiet, interrupt=came)
             return
-        release, interrupt = answered(session, ask, Release, "releasing", quiet=quiet or as_json)
+        release, interrupt = answered(session, ask, "releasing", place=place, quiet=quiet or as_json)
         deliver(release, place, Look(integer, nonnegative), as_json=as_json, quiet=quiet, interrupt=interrupt)
         if rows_per_unit is not None and not (as_json or quiet):
             print_cut_off(release)

@@ -45,9 +45,9 @@ def deliver_tables(
             problems = [] if saved is None else saved.finish()
         made = None if rows is None else make_rows(release, release.model.total, *rows, quiet=quiet or as_json)
         if as_json:
-            _print(release)
+            paid.show(lambda: _print(release))
         elif not quiet or place is None:
-            _show(release, place, quiet=quiet)
+            paid.show(lambda: _show(release, place, quiet=quiet))
     except BrokenPipeError:
         raise
     except (KeyboardInterrupt, Exception) as came:  # whatever it is: what was paid for must not be lost over it

@@ -97,7 +97,7 @@ class PrivateEstimator(ABC):
             raise BadInput(f"this {type(self).__name__} has no interrupted fit. Call fit.")
         self._keep(self._pending.finish())
         if isinstance(self._pending, Measurements):
-            raise Unfinished(f"the fit cannot be finished: {self._pending.ended} {self._pending.in_short()}")
+            raise Unfinished(f"the fit cannot be finished: {self._pending}")
         return self
 
     def _keep(self, found: tuple[Fitted, list[str] | None] | Pending[Any] | Measurements | None) -> None:

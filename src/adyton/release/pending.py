@@ -60,7 +60,7 @@ def carry_out(
     found = pending.finish()
     keep(found)
     if isinstance(found, Measurements):
-        raise Unfinished(f"{found.ended} {charge_of(recorder.debits)} {found.in_short()}") from (
+        raise Unfinished(f"{found} session.last has it.") from (
             None if isinstance(pending.cause, AdytonError) else pending.cause
         )
     assert found is not None  # there are debits
@@ -84,10 +84,15 @@ class Pending(Generic[Result]):
         try:
             with self._kernel.replaying(self._recorder, self.cause):
                 return self._work(self._recorder)
-        except (Ended, Exception) as problem:
-            ended = problem.cause if isinstance(problem, Ended) else problem
+        except Ended:
+            return self.measurements(self.cause)
+        except Exception as problem:
+            return self.measurements(problem)
+
+    def measurements(self, cause: BaseException) -> Measurements:
+        """What was measured, as it is."""
         debits, answers = tuple(self._recorder.debits), tuple(self._recorder.answers)
-        return Measurements(self._kernel.ledger.dataset, debits, answers, self._kernel.private, in_short(ended))
+        return Measurements(self._kernel.ledger.dataset, debits, answers, self._kernel.private, in_short(cause))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,12 +115,10 @@ class Measurements:
         """What was charged."""
         return sum((debit.amount for debit in self.debits), Fraction(0))
 
-    def in_short(self) -> str:
-        """What there is, in a sentence."""
-        if not self.answers:
-            return "No measurement was answered."
+    def __str__(self) -> str:
         listed = [f"{recorded.debit.operator}: {_in_short(recorded.answer)}" for recorded in self.answers]
-        return f"Measured before: {'; '.join(listed)}. All of it is kept (session.last)."
+        measured = f"Measured before: {'; '.join(listed)}." if listed else "No measurement was answered."
+        return f"{self.ended} {charge_of(self.debits)} {measured}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values for JSON."""

@@ -120,6 +120,11 @@ class Session(Budgeted):
             self._last = self._last.finish()
         return self._last
 
+    @property
+    def measurements(self) -> Measurements | None:
+        """What was measured for a request that has no result yet, as it is; None where there is none."""
+        return self._last.measurements(self._last.cause) if isinstance(self._last, Pending) else None
+
     @last.setter
     def last(self, kept: Any) -> None:
         self._last = kept
