@@ -5,63 +5,23 @@ import os
 import signal
 import subprocess
 import sys
-import warnings
+from contextlib import suppress
 
-import numpy as np
-import pandas as pd
 import pytest
+from paid_requests import FIXED, KINDS, SCHEMA, rows, written
+from typer.testing import CliRunner
 
 import adyton as ad
-from adyton.errors import AdytonError, KernelFailure, Unfinished
+from adyton.cli.main import app
+from adyton.errors import KernelFailure, Unfinished
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import NoisyCount
 from adyton.release.pending import Measurements
 
-SCHEMA = ad.Schema(
-    {
-        "age": ad.Integer(0, 63),
-        "sex": ad.Categorical(["F", "M"]),
-        "dep": ad.Categorical(list("abc")),
-        "cost": ad.Numeric(0, 100, bins=16),
-        "d": ad.Integer(0, 3),
-    },
-    unit="id",
-    rows_per_unit=3,
-)
-KINDS = {
-    "count": lambda s: s.count(1),
-    "units": lambda s: s.count_units(1, where="age > 3"),
-    "identity": lambda s: s.release(ad.Histogram("age"), 1, algorithm="identity", misfits=True),
-    "dawa": lambda s: s.release(ad.Ranges("age"), 1, algorithm="dawa"),
-    "mwem": lambda s: s.release(ad.Ranges("age"), 1, algorithm="mwem"),
-    "auto": lambda s: s.release(ad.Ranges("age"), 1),
-    "rows per unit": lambda s: s.release(ad.RowsPerUnit(10), 1),
-    "mean": lambda s: s.release(ad.Mean("cost", by="dep"), 1, misfits=True),
-    "cdf": lambda s: s.release(ad.Quantiles("age", by="sex"), 1, algorithm="cdf"),
-    "summary": lambda s: s.release(ad.Summary("cost", by="dep"), 1),
-    "pairs": lambda s: s.release(ad.Marginals(way=2), 1, algorithm="select-pairs", pairs=2),
-    "privbayes": lambda s: s.release(ad.Marginals(way=2), 1, algorithm="privbayes"),
-    "fit": lambda s: s.fit(ad.Classifier("dep"), 1),
-    "forest": lambda s: s.fit(ad.Classifier("dep", method="random-forest"), 1),
-}
-FIXED = {kind: kind not in ("auto", "pairs", "privbayes", "fit", "forest") for kind in KINDS}
-"""Whether the number of measurements is the same whatever the noise."""
-
 
 @pytest.fixture(scope="module")
 def frame():
-    random = np.random.default_rng(1)
-    rows = 600
-    return pd.DataFrame(
-        {
-            "id": random.integers(0, 200, rows),
-            "age": random.integers(0, 64, rows),
-            "sex": random.choice(["F", "M"], rows),
-            "dep": random.choice(list("abc"), rows),
-            "cost": random.random(rows) * 100,
-            "d": random.integers(0, 4, rows),
-        }
-    )
+    return rows()
 
 
 @pytest.fixture
@@ -101,13 +61,11 @@ def test_an_interrupt_loses_no_answer(monkeypatch, session, kind):
         before = session.spent
         with monkeypatch.context() as patched:
             ends(patched, after, KeyboardInterrupt())
-            try:
+            with suppress(KeyboardInterrupt):
                 KINDS[kind](session)
-            except KeyboardInterrupt as interrupt:
-                assert "was charged and stays spent" in interrupt.__notes__[0]
-            else:
-                assert after > 1  # noise led to fewer measurements
-                continue
+        if session.measurements is None:
+            assert after > 1  # noise led to fewer measurements
+            continue
         spent = session.spent
         bare, result = session.measurements, session.last
         assert len(bare.answers) == after
@@ -119,8 +77,7 @@ def test_an_interrupt_loses_no_answer(monkeypatch, session, kind):
         else:
             unfinished = getattr(result, "unfinished", None)
             assert unfinished is None or after < every or not FIXED[kind]
-            assert result.epsilon * getattr(SCHEMA, "rows_per_unit") >= spent - before
-        assert session.last is result or session.last is session.last
+        assert session.last is result
 
 
 @pytest.mark.parametrize("kind", ["dawa", "cdf", "pairs", "forest"])
@@ -137,13 +94,12 @@ def test_a_replay_finds_the_same_result(monkeypatch, session, kind):
 
 @pytest.mark.parametrize("cause", [KernelFailure(), OSError(), MemoryError()])
 def test_a_failure_between_two_debits_says_what_was_charged(monkeypatch, session, cause):
-    for kind in ("dawa", "fit"):
+    for kind in ("dawa", "privbayes", "forest"):
         before = session.spent
         with monkeypatch.context() as patched:
             ends(patched, 1, cause)
-            with pytest.raises(Unfinished, match=r"ended early .* was charged and stays spent. Measured before: ") as told:
+            with pytest.raises(Unfinished, match=r"ended early .* was charged and stays spent. Measured before: "):
                 KINDS[kind](session)
-        assert "othing was spent" not in str(told.value)
         assert isinstance(session.last, Measurements)
         assert session.last.epsilon == session.spent - before > 0
 
@@ -184,11 +140,11 @@ def test_an_interrupt_that_an_engine_swallows_is_an_interrupt(monkeypatch, sessi
 def test_an_estimator_finishes_what_was_interrupted(monkeypatch, frame):
     made = ad.learning.PrivateNaiveBayes(schema=SCHEMA, label="dep", epsilon=3)
     with monkeypatch.context() as patched:
-        every = len(answered := ends(patched, None, None)) or (made.fit(table=frame), len(answered))[1]
-        answered.clear()
+        answered = ends(patched, None, None)
+        made.fit(table=frame)
     with monkeypatch.context() as patched:
-        ends(patched, every, KeyboardInterrupt())
-        with pytest.raises(KeyboardInterrupt, match=""):
+        ends(patched, len(answered), KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
             made.fit(table=frame)
     first = made.model_
     assert made.finish().model_ is not first
@@ -200,11 +156,8 @@ def test_an_estimator_finishes_what_was_interrupted(monkeypatch, frame):
 
 
 @pytest.fixture(scope="module")
-def table(frame, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("table")
-    frame.to_csv(folder / "t.csv", index=False)
-    (folder / "s.toml").write_text(SCHEMA.to_toml())
-    return folder
+def table(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("table"))
 
 
 def command(table, *words):
@@ -236,7 +189,7 @@ def test_an_output_that_takes_nothing_does_not_lose_the_answer(table, what):
     assert done.returncode == 1
     assert "could not be printed (No space left on device)" in done.stderr
     found = json.loads(done.stderr[: done.stderr.rindex("}") + 1])
-    assert found["epsilon"] == "1" or found["epsilon"] == 1
+    assert found["epsilon"]["exact"] == "1"
 
 
 def test_nobody_reads_a_count(table):
@@ -248,19 +201,14 @@ def test_nobody_reads_a_count(table):
     assert json.loads(done.stderr[: done.stderr.rindex("}") + 1])["count"] > 0
 
 
-def test_interrupts_of_the_command_line(monkeypatch, table, tmp_path, capsys):
+def test_interrupts_of_the_command_line(monkeypatch, table, tmp_path):
     """The result is finished and saved; where it cannot be, what was measured is."""
-    from typer.testing import CliRunner
-
-    from adyton.cli.main import app
-
-    for after, file in ((2, "release.json"), (1, "measurements.json")):
+    _, _, _, *given = command(table, "--ranges", "age", "--epsilon", "1", "--algorithm", "dawa", "--out")
+    for after, file in ((3, "release.json"), (1, "measurements.json")):  # misfits, intervals, counts
         out = tmp_path / file
         with monkeypatch.context() as patched:
             ends(patched, after, KeyboardInterrupt())
-            done = CliRunner().invoke(
-                app, [*map(str, command(table, "--ranges", "age", "--epsilon", "1", "--algorithm", "dawa")[3:]), "--out", str(out), "--option", "nonnegative=true"]
-            )
+            done = CliRunner().invoke(app, [*map(str, given), str(out)])
         assert done.exit_code == 130
         assert "was charged" in done.stderr
         assert (out / file).is_file()

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import adyton as ad
 from adyton.cli.main import app
-from adyton.errors import AdytonError, KernelFailure, UnfinishedRelease
+from adyton.errors import KernelFailure, Unfinished, UnfinishedRelease
 from adyton.kernel.tables_source import TablesSource
 
 NAMES = tuple("abcde")
@@ -55,7 +55,7 @@ def test_what_was_measured_before_the_budget_ran_out_is_released(monkeypatch, se
     release.save(tmp_path / "out")
     again = ad.TablesRelease.load(tmp_path / "out")
     assert np.array_equal(again.unbiased("c").counts, release.unbiased("c").counts)
-    assert "WARNING: the release ended early" in str(again.explain())
+    assert "WARNING: the request ended early" in str(again.explain())
     assert session.spent == 2
 
 
@@ -71,6 +71,7 @@ def test_whatever_ends_a_program_leaves_what_was_measured(monkeypatch, session, 
     else:
         with pytest.warns(UnfinishedRelease, match="inside the kernel" if isinstance(cause, KernelFailure) else "Mem"):
             session.release(PAIRS, epsilon=1, algorithm="select-pairs", pairs=2)
+    monkeypatch.undo()
     assert {one.group for one in session.last.measured} >= {(name,) for name in NAMES}
     assert session.last.epsilon == session.spent < 1
 
@@ -80,9 +81,9 @@ def test_where_no_tables_are_there_yet_the_error_says_what_is(monkeypatch, sessi
         raise KernelFailure
 
     monkeypatch.setattr(TablesSource, "choose_parents", fail)
-    with pytest.raises(AdytonError, match=r"ended early.*came out: the number of rows, [\d,.]+ ± .*misfits"):
+    with pytest.raises(Unfinished, match=r"ended early.*Measured before: .*noisy count.*: [\d,.]+ ± "):
         session.release(PAIRS, epsilon=1, algorithm="privbayes", misfits=True)
-    assert session.last is None
+    assert len(session.last.answers) == 2
     assert session.spent == Fraction(1, 50) + Fraction(49, 50) / 20
 
 

@@ -94,18 +94,19 @@ class Program(ABC):
     def carry_out(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
         """Run what was admitted.
 
-        In a replay that comes to its end early, because another request has spent the rest of a shared ledger, the
-        table was no longer readable or a person has ended the program, the outcome has what was measured until then.
+        Should it come to its end early, because another request has spent the rest of a shared ledger, the table is no
+        longer readable or, in a replay, a person has ended it, the outcome has what was measured until then.
         """
         with noted() as notes:
             try:
                 return self.run(source, wanted, epsilon)
-            except Ended as end:
+            except (Ended, Exception) as end:
                 covered = {name for one in notes.tables for name in one.group}
                 if not covered.issuperset(wanted.sides):
                     raise
                 why = f"{len(notes.tables):,} tables, measured before the program ended early"
-                return Outcome(self.name, tuple(notes.tables), why, tuple(notes.bought), end.cause)
+                cause = end.cause if isinstance(end, Ended) else end
+                return Outcome(self.name, tuple(notes.tables), why, tuple(notes.bought), cause)
 
     def estimate(self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
         """From what was measured to all tables, or to a model that was *kept*; it costs no privacy."""

@@ -56,7 +56,7 @@ def carry_out(
                 raise
         else:
             keep(result)
-            return result
+            return _remarked(result, recorder)
     found = pending.finish()
     keep(found)
     if isinstance(found, Measurements):
@@ -64,10 +64,16 @@ def carry_out(
             None if isinstance(pending.cause, AdytonError) else pending.cause
         )
     assert found is not None  # there are debits
-    if getattr(found, "unfinished", None) is not None:
-        said = f"{in_short(pending.cause)} {charge_of(recorder.debits)} What was measured is in the result."
-        warnings.warn(said, UnfinishedRelease, 4)
-    return found
+    return _remarked(found, recorder)
+
+
+def _remarked(result: Result, recorder: Recorder) -> Result:
+    """The result; a warning says so where it lacks something."""
+    unfinished = getattr(result, "unfinished", None)
+    if unfinished is not None:
+        said = f"{unfinished} {charge_of(recorder.debits)} What was measured is in the result."
+        warnings.warn(said, UnfinishedRelease, 5)
+    return result
 
 
 class Pending(Generic[Result]):

@@ -82,13 +82,13 @@ def release_numbers(
 
 
 def _carried_out(steps: Sequence[Step]) -> tuple[tuple[Part, ...], BaseException | None]:
-    """The answers, and what ended a replay of them early if something did."""
+    """The answers, and what ended them early if something did."""
     parts: list[Part] = []
     try:
         for step in steps:
             parts.append(step())
-    except Ended as end:
+    except (Ended, Exception) as end:
         if not parts:
             raise
-        return tuple(parts), end.cause
+        return tuple(parts), end.cause if isinstance(end, Ended) else end
     return tuple(parts), None
