@@ -33,12 +33,12 @@ FILE = "measurements.json"
 def carry_out(
     kernel: Kernel[Any],
     work: Callable[[Recorder], Result],
-    keep: Callable[[Result | Pending[Result] | Measurements | None], None],
+    keep: Callable[[Any], None],
 ) -> Result:
     """The result of *work*, which measures and computes; it was checked before, and can be run again on its answers.
 
-    *keep* is given a :class:`Pending` before anything is spent, and the result at the end: an interrupt at any moment
-    finds one of them kept.
+    *keep* is given a :class:`Pending` before anything is spent, and at the end the result, :class:`Measurements` if
+    there is none, or None if nothing was charged: an interrupt at any moment finds one of them kept.
     """
     with kernel.recording() as recorder:
         pending = Pending(kernel, work, recorder)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adyton import odds
 from adyton.errors import LedgerError
@@ -37,6 +37,8 @@ from adyton.tasks import NumbersTask, Task, as_task
 if TYPE_CHECKING:
     from adyton.learning.classifier import Classifier
     from adyton.learning.fitted_classifier import FittedClassifier
+
+    Paid: TypeAlias = Release | TablesRelease | NumbersRelease | FittedClassifier | Measurement | Measurements | None
 
 
 class Session(Budgeted):
@@ -76,7 +78,7 @@ class Session(Budgeted):
         noise: NoiseSource | None = None,
     ) -> None:
         self.schema = declared_schema(schema, rows_per_unit)
-        self._last: Any = None
+        self._last: Pending[Any] | Paid = None
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
@@ -110,7 +112,7 @@ class Session(Budgeted):
         return self._kernel.ledger
 
     @property
-    def last(self) -> Release | TablesRelease | NumbersRelease | FittedClassifier | Measurement | Measurements | None:
+    def last(self) -> Paid:
         """What was paid for last: should an interrupt come before it has a name, it is not lost.
 
         A request that was interrupted in its arithmetic is finished now, from what was measured: nothing more is spent.
@@ -120,14 +122,14 @@ class Session(Budgeted):
             self._last = self._last.finish()
         return self._last
 
+    @last.setter
+    def last(self, kept: Paid) -> None:
+        self._last = kept
+
     @property
     def measurements(self) -> Measurements | None:
         """What was measured for a request that has no result yet, as it is; None where there is none."""
         return self._last.measurements(self._last.cause) if isinstance(self._last, Pending) else None
-
-    @last.setter
-    def last(self, kept: Any) -> None:
-        self._last = kept
 
     # ---- before spending --------------------------------------------------------------------------------------------
 
