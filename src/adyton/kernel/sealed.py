@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
+from adyton.interrupts import deferred
+
 Result = TypeVar("Result")
 
 
@@ -24,23 +26,26 @@ def quietly(call: Callable[[], Result]) -> Result | None:
 def interruptible(call: Callable[[], Result], stop: Callable[[], None] | None) -> Result | None:
     """Like :func:`quietly`, in a thread of its own, so that Ctrl-C is noticed at once: *stop* then ends the call.
 
-    It is asked to again until the call has ended: it may come between two queries, or fail to reach the server.
+    It is asked to again until the call has ended: it may come between two queries, or fail to reach the server. A
+    second Ctrl-C does not wait for that.
     """
     results: list[Result] = []
-    done = threading.Event()  # Thread.join believes, once interrupted, that the thread has ended
+    ended = threading.Event()  # Thread.join believes, once interrupted, that the thread has ended
 
     def work() -> None:
         with suppress(BaseException):
             results.append(call())
-        done.set()
+        ended.set()
 
-    threading.Thread(target=work, daemon=True).start()
+    worker = threading.Thread(target=work, daemon=True)
     try:
-        done.wait()
+        with deferred():
+            worker.start()
+        ended.wait()
     except BaseException:
-        while stop is not None and not done.is_set():
+        while stop is not None and worker.ident is not None and not ended.is_set():
             quietly(stop)
-            done.wait(1)
+            ended.wait(1)
         raise
     return results[0] if results else None
 

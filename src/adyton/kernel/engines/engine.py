@@ -7,6 +7,7 @@ value finds its cell is written once for all engines, in :mod:`adyton.kernel.tab
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
@@ -40,6 +41,7 @@ class Engine(ABC):
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
+        self._query = threading.Lock()
 
     @property
     def groups_first(self) -> bool:
@@ -182,10 +184,15 @@ class Engine(ABC):
     def run(self, work: Callable[[], Result]) -> Result:
         """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
         with locks.one_at_a_time:
-            result = interruptible(work, self.stopping())
+            result = interruptible(lambda: self._after_others(work), self.stopping())
         if result is None:
             raise KernelFailure
         return result
+
+    def _after_others(self, work: Callable[[], Result]) -> Result:
+        """A query that was interrupted twice may still be under way, in the thread that holds the lock."""
+        with self._query:
+            return work()
 
 
 def sets_of(names: Sequence[str], query: str) -> str:
