@@ -65,6 +65,12 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=not readable, allow_nan=False) + "\n")
 
 
+def say_counted(words: str) -> None:
+    """On standard output, before any number: which rows were counted, where that is not all of them."""
+    if words:
+        sys.stdout.write(f"{printable(words)}\n")
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder to write to; refuse one that cannot be written to, before hours of work."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton.cli.console import notes, out, plain_table, print_json, printable
+from adyton.cli.console import notes, out, plain_table, print_json, printable, say_counted
 from adyton.cli.delivery import print_anything
 from adyton.cli.paid import Paid, reason_of
 from adyton.errors import AdytonError
@@ -41,6 +41,7 @@ def deliver_numbers(
             if as_json:
                 _print(release)
             elif not quiet or place is None:
+                say_counted(release.counted.sentence)
                 show(release, None if place is None else _SHOWN)
     except BrokenPipeError:
         raise
