@@ -70,8 +70,8 @@ def print_count(
         return
     of = f" {counted.what()}" if counted and not quiet else ""
     out().print(printable(f"{answer.value}{of}"), soft_wrap=True)
-    if counted:
-        notes().print(printable(counted.sentence), soft_wrap=True)
+    if counted or where:
+        notes().print(printable(counted.first(where)), soft_wrap=True)
     if quiet:
         return
     charge = f"Spent ε = {display(spent)} of {display(total)}"

@@ -97,7 +97,7 @@ def _print(release: Release, found: TableSet, place: Place | None, *, as_json: b
         if as_json:
             print_json({**to_dict(release, release.known_error if known else None), "answers": found.to_plain()})
             return
-        say_counted(release.counted.sentence)
+        say_counted(release.counted.first(release.where))
         left = sum(len(table.counts) for table in found.tables) if place is None else _ROWS_SHOWN
         for table in found.tables:
             shown = min(len(table.counts), left)

@@ -49,7 +49,7 @@ def _show(fitted: FittedClassifier, place: Place | None, *, quiet: bool) -> None
     from adyton.release.saving import REPORT
 
     *paragraphs, model = fitted.explain().paragraphs
-    say_counted(fitted.counted.sentence)
+    say_counted(fitted.counted.first(fitted.where))
     for line in model.splitlines():
         out().print(printable(line), soft_wrap=True)
     if quiet or place is None:

@@ -41,7 +41,7 @@ def deliver_numbers(
             if as_json:
                 _print(release)
             elif not quiet or place is None:
-                say_counted(release.counted.sentence)
+                say_counted(release.counted.first(release.where))
                 show(release, None if place is None else _SHOWN)
     except BrokenPipeError:
         raise

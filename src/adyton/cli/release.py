@@ -136,7 +136,11 @@ def command(
     declared = Schema.from_toml(schema)
     if task is None:
         others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": bool(options)}
-        others |= {"--algorithm": algorithm != "auto", "--out": out_folder, "--where": cut_off and where}
+        others |= {
+            "--algorithm": algorithm != "auto",
+            "--out": out_folder is not None,
+            "--where": cut_off is not None and where is not None,
+        }
         _check_count([name for name, given in others.items() if given])
     else:
         _check_task(task, declared, algorithm, options, kept=as_json or out_folder is not None)

@@ -33,7 +33,7 @@ def table_errors(release: TablesRelease) -> pa.Table:
         "expected_error": pa.array([total_variation(model, group) for group in groups], type=pa.float64()),
         "how": [how_got(model, group) for group in groups],
     }
-    return pa.table(frames.with_counted(columns, release.counted.short, len(groups)))
+    return pa.table(frames.with_counted(columns, release.counted_rows, len(groups)))
 
 
 def how_got(model: PairModel, group: Group) -> str:

@@ -32,7 +32,7 @@ _SHOWN = 1 << 17
 def cell_table(release: Release, group: Group) -> Table:
     """The counts of some attributes, summed over the others."""
     counts, how = _counts(release, group), how_summed(release, group)
-    return Table(group, release.labels(group), counts, how, counted=release.counted.short)
+    return Table(group, release.labels(group), counts, how, counted=release.counted_rows)
 
 
 def unbiased_table(release: Release, group: Group) -> Table:
@@ -51,7 +51,7 @@ def unbiased_table(release: Release, group: Group) -> Table:
         )
     variances = noise.variances(queries)
     errors = _in_order(release, group, np.sqrt(variances))
-    counts, counted = _counts(release, group), release.counted.short
+    counts, counted = _counts(release, group), release.counted_rows
     return Table(group, release.labels(group), counts, LEAST_SQUARES, errors, counted=counted)
 
 
@@ -96,7 +96,7 @@ def cell_errors(release: Release) -> pa.Table:
         "expected_error": pa.array(errors, type=pa.float64()),
         "how": [how_summed(release, group) for group in groups],
     }
-    return pa.table(frames.with_counted(columns, release.counted.short, len(groups)))
+    return pa.table(frames.with_counted(columns, release.counted_rows, len(groups)))
 
 
 def _mean_absolute(release: Release, groups: tuple[Group, ...]) -> list[Reals | None]:

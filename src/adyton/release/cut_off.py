@@ -73,7 +73,8 @@ class CutOff:
         low, high = (max(0, bound) for bound in self.rows_between)
         return (
             f"rows_per_unit = {self.limit}: cuts at least about {rows:,.0f} rows{of_rows} of about {units:,.0f} units"
-            f"{of_units}; {low:,.0f} to {high:,.0f} rows in 95 of 100 cases, and any beyond {self.most:,} of a unit"
+            f"{of_units}. Counting up to {self.most:,} rows of a unit, that is {low:,.0f} to {high:,.0f} rows in 95 of "
+            "100 cases; what units have beyond that is cut, too"
         )
 
 

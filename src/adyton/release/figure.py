@@ -101,7 +101,7 @@ class Figure(float):
             else f"The interval is meant to hold the true {self.what} in {rate} of 100 releases, but nobody guarantees "
             "it: how far off the counts are depends on the data, and was estimated."
         )
-        of = f"It is about {self.counted}. " if self.counted else ""
+        of = f"Counted: {self.counted}. " if self.counted else ""
         return f"{of}{said} {self.note}".rstrip()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -66,6 +66,11 @@ class FreeFigures(ABC):
 
     @property
     @abstractmethod
+    def counted_rows(self) -> str:
+        """Which rows of the table were counted, in a few words."""
+
+    @property
+    @abstractmethod
     def ranked_by(self) -> tuple[str, ...]:
         """The attributes whose cells are ranked if none are named; none if they must be."""
 
@@ -133,7 +138,7 @@ class FreeFigures(ABC):
             "share": curve / max(float(curve[-1]), 1e-300),
         }
         named = {frames.free(key, {name}): column for key, column in columns.items()}
-        meaning, counted = found.missing or found.meaning, self.counted.short
+        meaning, counted = found.missing or found.meaning, self.counted_rows
         return Lines({name: labels, **named}, found.confidence, found.kind, meaning, counted)
 
     def top(self, number: int = 10, *attributes: str, confidence: float = 0.95) -> Lines:
@@ -143,11 +148,11 @@ class FreeFigures(ABC):
         confidence a cell with ``certain`` is among the largest in truth, too.
         """
         found = largest_cells(self, number, attributes, float(share(confidence, "confidence")))
-        return replace(found, counted=self.counted.short)
+        return replace(found, counted=self.counted_rows)
 
     def _said(self, figure: Figure) -> Figure:
         """The figure, which says which rows it is of."""
-        figure.counted = self.counted.short
+        figure.counted = self.counted_rows
         return figure
 
     def _slice(self, name: str, among: object) -> tuple[Slice, CellNumbers]:

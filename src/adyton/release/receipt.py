@@ -57,9 +57,9 @@ class RowsCounted:
     @classmethod
     def once(cls, unit: str, last: int | None = None) -> RowsCounted:
         """Where units are counted instead, perhaps by their number of rows up to a *last* class."""
-        classes = "" if last is None else f", the last class is {last:,} or more rows"
+        classes = "" if last is None else f"; {last:,} means {last:,} or more"
         said = f"Each {unit} is counted once, with all of its rows: none are left out{classes}."
-        short = f"each {unit} once"
+        short = f"each {unit} once{classes}"
         return cls(said, short, "units", short)
 
     @classmethod
@@ -89,9 +89,18 @@ class RowsCounted:
         """A sentence or two with this one behind them."""
         return f"{words} {self.sentence}".rstrip()
 
-    def among(self, where: str | None) -> str:
-        """Which rows were counted, of those that satisfy a predicate."""
-        return "; ".join(part for part in (self.short, where) if part) or "all"
+    def rows(self, where: str | None) -> str:
+        """Which rows are counted, in a few words, for the lines of a table; nothing if it is all of them.
+
+        >>> RowsCounted.of("caller", 10).rows("age > 64"), RowsCounted().rows(None)
+        ('at most 10 rows of each caller, of which only rows where age > 64', '')
+        """
+        only = f"only rows where {where}" if where else ""
+        return ", of which ".join(part for part in (self.short, only) if part)
+
+    def first(self, where: str | None) -> str:
+        """The first words on a terminal, before any number; nothing if all rows are counted."""
+        return f"{self.sentence} {f'Only rows where {where} are counted.' if where else ''}".strip()
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class Released(FreeFigures):
         No row is anybody's. ``frame.attrs["synthetic"]`` says so, with how far the pairs of these rows are from the
         released ones. The same *seed* gives the same rows. For very many rows, :meth:`write_rows` writes a file.
         """
-        table, made = sampled_table(self.row_source, self.schema, rows, seed, self.counted.sentence)
+        table, made = sampled_table(self.row_source, self.schema, rows, seed, self.counted.first(self.where))
         frame = frames.to_pandas(table)
         frame.attrs["synthetic"] = made.to_plain()
         return frame
@@ -97,7 +97,7 @@ class Released(FreeFigures):
         A file beside it, with ``.synthetic.json`` at the end of its name, says that the rows are synthetic, and how far
         their pairs are from the released ones. In a CSV file, texts that a spreadsheet would run get an apostrophe.
         """
-        return write_rows(self.row_source, self.schema, Path(file), rows, seed, self.counted.sentence)
+        return write_rows(self.row_source, self.schema, Path(file), rows, seed, self.counted.first(self.where))
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 
@@ -141,6 +141,11 @@ class Released(FreeFigures):
     def counted(self) -> RowsCounted:
         """Which rows of each unit were counted; nothing is said where no column names a unit."""
         return self.receipt.counted(self.task)
+
+    @property
+    def counted_rows(self) -> str:
+        """Which rows of the table were counted, in a few words; nothing if it is all of them."""
+        return self.counted.rows(self.where)
 
     @property
     def rows_per_unit(self) -> int:

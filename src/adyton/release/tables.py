@@ -137,7 +137,7 @@ def asked_tables(release: Release, look: Look) -> TableSet:
     if isinstance(task, QueryList):
         words = [question_in_words(query) for query in task.queries]
         answers = look.numbers(release.workload @ look.shown(release.estimate))
-        table = ReleasedTable(ANSWERS, ("query",), (words,), "count", answers, counted=release.counted.short)
+        table = ReleasedTable(ANSWERS, ("query",), (words,), "count", answers, counted=release.counted_rows)
         return TableSet(release.workload, (table,), look)
     return table_of(release, release.schema.names, look)
 
@@ -183,7 +183,7 @@ def table_places(release: Release, task: Marginals) -> Iterator[tuple[int, ...]]
 def _table(file: str, release: Release, places: Sequence[int], counts: Array) -> ReleasedTable:
     names = [release.schema.names[place] for place in places]
     labels = frames.labels([release.axes[name] for name in names])
-    return ReleasedTable(file, tuple(names), labels, "count", counts, counted=release.counted.short)
+    return ReleasedTable(file, tuple(names), labels, "count", counts, counted=release.counted_rows)
 
 
 def file_name(names: Sequence[str], taken: set[str]) -> str:

@@ -217,7 +217,7 @@ class Session(Budgeted):
         source, amount = self._source(where), budget(epsilon, "epsilon")
         self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
-        return replace(source.count(amount / source.stability), counted=self.counted.short)
+        return replace(source.count(amount / source.stability), counted=self.counted.rows(where))
 
     def count_units(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of units that have rows, spending *epsilon*: how many people there are.
@@ -227,7 +227,7 @@ class Session(Budgeted):
         source, amount = self._source(where).units(most=1), budget(epsilon, "epsilon")
         self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
-        return replace(source.count(amount), counted=RowsCounted.once(self.unit).short)
+        return replace(source.count(amount), counted=RowsCounted.once(self.unit).rows(where))
 
     def cut_off(self, epsilon: Rational, *, most: int) -> CutOff:
         """What the limit on the rows of a unit leaves out, spending *epsilon* once, however many rows a unit has.

@@ -126,7 +126,7 @@ class NumbersRelease:
             name = frames.free(one.name, columns)
             columns[name] = one.estimate
             columns |= {f"{name}_lower": one.lower, f"{name}_upper": one.upper, f"{name}_error": one.error}
-        return pa.table(frames.with_counted(columns, self.counted.short, len(self.groups)))
+        return pa.table(frames.with_counted(columns, self.counted_rows, len(self.groups)))
 
     def to_frame(self, *, confidence: float = CONFIDENCE) -> Any:
         """The same as a pandas DataFrame."""
@@ -170,6 +170,11 @@ class NumbersRelease:
     def counted(self) -> RowsCounted:
         """Which rows of each unit were counted; nothing is said where no column names a unit."""
         return self.receipt.counted()
+
+    @property
+    def counted_rows(self) -> str:
+        """Which rows of the table were counted, in a few words; nothing if it is all of them."""
+        return self.counted.rows(self.where)
 
     @property
     def rows_per_unit(self) -> int:
