@@ -104,7 +104,7 @@ def _print_left_out(
         spent = before + amount
     if as_json:
         amounts = {"epsilon": amount, "total": total, "spent": spent, "remaining": total - spent}
-        print_json({**found.to_plain(), **{name: as_number(one) for name, one in amounts.items()}})
+        print_json({"of": session.unit, **found.to_plain(), **{name: as_number(one) for name, one in amounts.items()}})
         return
     out().print(printable(f"{found}."), soft_wrap=True)
     if not quiet:
