@@ -80,5 +80,5 @@ def test_people_on_the_command_line(visits, tmp_path):
     asked = ["--rows-per-unit", "5", "--algorithm", "identity", "--epsilon", "100"]
     found = CliRunner().invoke(app, [*start, *asked])
     assert found.exit_code == 0, found.output
-    assert "rows_per_unit = 3: cuts 2 rows" in " ".join(found.output.split())
+    assert "rows_per_unit = 3: cuts at least about 2 rows" in " ".join(found.output.split())
     assert ad.Schema.from_toml(tmp_path / "visits.toml") == SCHEMA

@@ -9,6 +9,7 @@ from adyton.kernel.mechanisms import MeasureTables, SplitChoice
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.learning.registry import learner_named
 from adyton.queries import Identity, Partition
+from adyton.release.cut_off import measured_cut_off, unit_sizes
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree
 from adyton.schema.coarsening import coarsened
 from adyton.session.releasing_counts import vector_of
@@ -92,6 +93,7 @@ def _statistics(root: TableSource) -> None:
 def _people(root: TableSource) -> None:
     task = RowsPerUnit(50)
     root.units(most=50).count(EPSILON)
+    measured_cut_off(unit_sizes(root, 50), root.schema.rows_per_unit, EPSILON)
     _histogram(vector_of(root.where("sex = 'F'"), task, task.select(root.schema)))
     _histogram(root.select("age").group_by("person", count="visits", max_count=9).select("visits").vectorize())
 

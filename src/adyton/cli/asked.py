@@ -19,7 +19,9 @@ Ranges = Annotated[str | None, typer.Option(metavar="A[,B…]", help="Counts bet
 Cdf = Annotated[str | None, typer.Option(metavar="A", help="Counts up to every value.")]
 RowsPerUnit = Annotated[
     int | None,
-    typer.Option("--rows-per-unit", metavar="M", help="Units by their number of rows, up to M: what a limit cuts off."),
+    typer.Option(
+        "--rows-per-unit", metavar="M", help="Units by their number of rows, up to M or more: what a limit cuts off."
+    ),
 ]
 QueryFile = Annotated[
     Path | None, typer.Option("--queries", metavar="FILE", help="A JSON list of queries, one by one.")

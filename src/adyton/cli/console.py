@@ -84,6 +84,12 @@ def output_is_open() -> bool:
     return "stdout" not in _closed
 
 
+def say_counted(words: str) -> None:
+    """On standard output, before any number: which rows were counted, where that is not all of them."""
+    if words:
+        sys.stdout.write(f"{printable(words)}\n")
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder to write to; refuse one that cannot be written to, before hours of work."""
     try:

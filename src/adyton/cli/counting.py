@@ -31,12 +31,17 @@ def print_count(
     ledger: Path | None,
     *,
     units: bool = False,
+    cut_off: int | None = None,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Count the rows, or the units that have some, and print what came out."""
+    """Count the rows, the units that have some, or what their limit cuts off, and print what came out."""
     from adyton.noise.probabilities import discrete_laplace_radius
+    from adyton.release.receipt import RowsCounted
 
+    if cut_off is not None:
+        _print_left_out(session, amount, cut_off, ledger, as_json=as_json, quiet=quiet)
+        return
     dataset, total, before = session.ledger.dataset, session.total, session.spent
     ask = partial(session.count_units if units else session.count, amount, where=where)
     answer, interrupt = answered(session, ask, "counting", quiet=quiet or as_json)
@@ -45,9 +50,12 @@ def print_count(
     except LedgerError:  # the ledger cannot be read now: as far as is known
         spent = before + amount
     radius = discrete_laplace_radius(1 / answer.epsilon, _CONFIDENCE)
+    counted = RowsCounted.once(session.unit) if units else session.counted
+    of = f" {counted.what()}" if counted and not quiet else ""
     plain = {
         "dataset": dataset,
         "where": where,
+        "counted": counted.sentence or None,
         "count": answer.value,
         "of": session.unit if units else "rows",
         "misfits": None,
@@ -61,18 +69,24 @@ def print_count(
     }
     paid = Paid("the count", "The count is", amount, None, lambda: plain)
     try:
-        paid.show(lambda: print_json(plain) if as_json else out().print(f"{answer.value}"))
+        said = printable(f"{answer.value}{of}")
+        paid.show(lambda: print_json(plain) if as_json else out().print(said, soft_wrap=True))
     except BrokenPipeError:
         paid.print()
         raise AdytonError(f"the count could not be printed, because nobody reads it. {paid.kept()}") from None
     if interrupt is not None:
         raise paid.interrupted(interrupt)
-    if as_json or quiet:
+    if as_json:
+        return
+    if counted or where:
+        notes().print(printable(counted.first(where)), soft_wrap=True)
+    if quiet:
         return
     charge = f"Spent ε = {display(spent)} of {display(total)}"
     kept = f", recorded in {ledger}." if ledger else ". Nothing remembers it: give --ledger FILE to keep count."
     apart = f"at most {radius} apart" if radius else "equal"
-    notes().print(f"The count is the true one plus noise; in 95 of 100 cases the two are {apart}. {charge}{kept}")
+    true = "true number of these" if counted else "true one"
+    notes().print(f"The count is the {true} plus noise; in 95 of 100 cases the two are {apart}. {charge}{kept}")
     if where is not None:
         notes().print(_UNCHECKED, soft_wrap=True)
 
@@ -83,3 +97,24 @@ def print_cut_off(release: Release) -> None:
 
     for one in cut_off(release):
         notes().print(printable(f"{one}."), soft_wrap=True)
+
+
+def _print_left_out(
+    session: Session, amount: Fraction, most: int, ledger: Path | None, *, as_json: bool, quiet: bool
+) -> None:
+    """Measure what the limit on the rows of a unit leaves out, and print it."""
+    total, before = session.total, session.spent
+    found, interrupt = answered(session, lambda: session.cut_off(amount, most=most), "counting", quiet=quiet or as_json)
+    try:
+        spent = session.spent
+    except LedgerError:  # the ledger cannot be read now: as far as is known
+        spent = before + amount
+    amounts = {"epsilon": amount, "total": total, "spent": spent, "remaining": total - spent}
+    plain = {"of": session.unit, **found.to_plain(), **{name: as_number(one) for name, one in amounts.items()}}
+    paid = Paid("what was counted", "What was counted is", amount, None, lambda: plain)
+    paid.show(lambda: print_json(plain) if as_json else out().print(printable(f"{found}."), soft_wrap=True))
+    if interrupt is not None:
+        raise paid.interrupted(interrupt)
+    if not (quiet or as_json):
+        kept = f", recorded in {ledger}." if ledger else ". Nothing remembers it: give --ledger FILE to keep count."
+        notes().print(f"Spent ε = {display(spent)} of {display(total)}{kept}", soft_wrap=True)

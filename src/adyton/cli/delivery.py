@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from adyton.cli.console import notes, print_json, printable, progress
+from adyton.cli.console import notes, print_json, printable, progress, say_counted
 from adyton.cli.paid import Paid
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def _print(release: Release, found: TableSet, place: Place | None, *, as_json: b
     if as_json:
         print_json({**to_dict(release, release.known_error if known else None), "answers": found.to_plain()})
         return
+    say_counted(release.counted.first(release.where))
     left = sum(len(table.counts) for table in found.tables) if place is None else _ROWS_SHOWN
     for table in found.tables:
         shown = min(len(table.counts), left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adyton.cli.console import notes, out, printable, progress
+from adyton.cli.console import notes, out, printable, progress, say_counted
 from adyton.cli.delivery import print_anything
 from adyton.cli.paid import Paid
 
@@ -49,6 +49,7 @@ def _show(fitted: FittedClassifier, place: Place | None, *, quiet: bool) -> None
     from adyton.release.saving import REPORT
 
     *paragraphs, model = fitted.explain().paragraphs
+    say_counted(fitted.counted.first(fitted.where))
     for line in model.splitlines():
         out().print(printable(line), soft_wrap=True)
     if quiet or place is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton.cli.console import notes, out, plain_table, print_json, printable
+from adyton.cli.console import notes, out, plain_table, print_json, printable, say_counted
 from adyton.cli.delivery import print_anything
 from adyton.cli.paid import Paid, reason_of
 from adyton.errors import AdytonError
@@ -60,6 +60,7 @@ def show(release: NumbersRelease, most: int | None = None) -> None:
     """A line for each group: its labels, then every statistic with its bounds."""
     from adyton.report.scales import figure
 
+    say_counted(release.counted.first(release.where))
     table = plain_table()
     for name in release.task.by:
         table.add_column(printable(name))

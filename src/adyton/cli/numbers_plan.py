@@ -6,17 +6,24 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from adyton.cli.console import notes, out, plain_table, print_json, printable
+from adyton.cli.console import notes, out, plain_table, print_json, printable, say_counted
 from adyton.exact import as_number, display
 
 if TYPE_CHECKING:
+    from adyton.release.receipt import RowsCounted
     from adyton.session.numbers_outlook import NumbersOutlook
 
 _UNITS = {"mean": "mean × rows", "variance": "variance × rows", "deviation": "deviation × rows"}
 
 
 def show_plan(
-    outlook: NumbersOutlook, budgets: Sequence[Fraction], error: str | None, *, as_json: bool, quiet: bool
+    outlook: NumbersOutlook,
+    budgets: Sequence[Fraction],
+    error: str | None,
+    counted: RowsCounted,
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Print a line for each ε; what cannot be known without the rows is told times them."""
     found = {budget: (outlook.weighed(budget).chosen, outlook.errors(budget)) for budget in budgets}
@@ -29,6 +36,7 @@ def show_plan(
         ]
         print_json(
             {
+                "counted": counted.sentence or None,
                 "task": task,
                 "errors": lines,
                 "target": error,
@@ -36,6 +44,7 @@ def show_plan(
             }
         )
         return
+    say_counted(counted.sentence)
     table = plain_table()
     table.title, table.title_justify = printable(f"{task}: standard errors"), "left"
     table.add_column("ε", justify="right")

@@ -11,7 +11,7 @@ import typer
 
 from adyton.cli import asked, asked_marginals, asked_numbers
 from adyton.cli.asked_marginals import marginals_of
-from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
+from adyton.cli.console import notes, out, plain_table, print_json, printable, progress, say_counted
 from adyton.cli.numbers_plan import show_plan
 from adyton.cli.options import FiguresAsJson, Quiet, SchemaFile
 from adyton.errors import BadInput
@@ -60,6 +60,7 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Show the error to expect of a release against ε. Needs the schema only: no data are read, nothing is spent."""
+    from adyton.release.receipt import RowsCounted
     from adyton.schema import Schema
     from adyton.schema.accepting import accepts
     from adyton.session.misfits import misfits_share
@@ -75,12 +76,13 @@ def command(
         raise BadInput(f"say what you would release: {asked.TASKS}; or {asked_numbers.TASKS}.")
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)
     declared = Schema.from_toml(schema)
+    counted = RowsCounted.asked(task, declared.unit, declared.rows_per_unit)
     part = misfits_share(misfits, from_text=True)  # the data are not known: as for a CSV file, which needs most
     if numbers is not None:
         if picture is not None:
             raise BadInput("--picture is not for sums, means and quantiles. Leave it out; --json has all figures.")
         asked_for = asked_of(numbers, declared, asked.options_of(option))
-        show_plan(NumbersOutlook(asked_for, algorithm, part), budgets, error, as_json=as_json, quiet=quiet)
+        show_plan(NumbersOutlook(asked_for, algorithm, part), budgets, error, counted, as_json=as_json, quiet=quiet)
         return
     outlook = outlook_of(task, declared, algorithm, asked.options_of(option), part)
     accepted = {name: accepts(one) for name, one in outlook.schema.attributes.items()}
@@ -92,8 +94,10 @@ def command(
 
         draw(str(task), found, picture)
     if as_json:
-        print_json({**_as_json(str(task), found, error, least), "misfits": as_number(part), "accepts": accepted})
+        about = {"misfits": as_number(part), "accepts": accepted}
+        print_json({"counted": counted.sentence or None, **_as_json(str(task), found, error, least), **about})
         return
+    say_counted(counted.sentence)
     _print(str(task), found)
     if least is not None:
         out().print(f"The least ε with a typical error of at most {error} is {display(least)}.")

@@ -49,6 +49,12 @@ _MOST_PRINTED = 100_000
 _Epsilon = Annotated[str, typer.Option(help="The privacy budget of this release, for example 0.5.")]
 _Count = Annotated[bool, typer.Option("--count", help="Count all rows.")]
 _Units = Annotated[bool, typer.Option("--units", help="Count the units, such as people, that the schema names.")]
+_CutOff = Annotated[
+    int | None,
+    typer.Option(
+        "--cut-off", metavar="M", help="What the limit on rows leaves out: of how many units, and rows up to M a unit."
+    ),
+]
 _Integer = Annotated[bool, typer.Option("--integer", help="Show whole numbers.")]
 _Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Show no negative counts.")]
 _Folder = Annotated[
@@ -91,6 +97,7 @@ def command(
     rows_per_unit: asked.RowsPerUnit = None,
     count: _Count = False,
     units: _Units = False,
+    cut_off: _CutOff = None,
     table: Table = None,
     where: Where = None,
     algorithm: asked.Algorithm = "auto",
@@ -121,12 +128,16 @@ def command(
     numbers = asked_numbers.numbers_of(given, at, by, group_rows)
     many_tables = marginals_of(marginals, attributes, marginal, with_ranges, with_prefixes, with_any, cells)
     task = asked.one_of(asked.task_of(histogram, ranges, cdf, many_tables, queries, rows_per_unit), numbers)
-    _check_one(task, count=count, units=units)
+    _check_one(task, count=count, units=units, cut_off=cut_off is not None)
     options = asked.options_of(option)
     declared = Schema.from_toml(schema)
     if task is None:
         others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": bool(options)}
-        others |= {"--algorithm": algorithm != "auto", "--out": out_folder is not None}
+        others |= {
+            "--algorithm": algorithm != "auto",
+            "--out": out_folder is not None,
+            "--where": cut_off is not None and where is not None,
+        }
         _check_count([name for name, given in others.items() if given])
     else:
         _check_task(task, declared, algorithm, options, kept=as_json or out_folder is not None)
@@ -149,7 +160,7 @@ def command(
             accept=accept or (),
         )
         if task is None:
-            print_count(session, amount, where, ledger, units=units, as_json=as_json, quiet=quiet)
+            print_count(session, amount, where, ledger, units=units, cut_off=cut_off, as_json=as_json, quiet=quiet)
             return
         ask: Callable[[], Any] = partial(
             session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
@@ -185,10 +196,11 @@ def _kept_in_folders(task: Task | None, *, many: bool) -> tuple[Callable[[Path],
     return (tables_file.KIND.says_so, tables_saving.REPLACEABLE) if many else (files.says_so, saving.REPLACEABLE)
 
 
-def _check_one(task: Task | None, *, count: bool, units: bool) -> None:
-    if count + units + (task is not None) != 1:
+def _check_one(task: Task | None, *, count: bool, units: bool, cut_off: bool) -> None:
+    if count + units + cut_off + (task is not None) != 1:
         raise BadInput(
-            f"ask for one thing: {asked.TASKS} with what to count by, {asked_numbers.TASKS}, --count or --units."
+            f"ask for one thing: {asked.TASKS} with what to count by, {asked_numbers.TASKS}, --count, --units or "
+            "--cut-off."
         )
 
 

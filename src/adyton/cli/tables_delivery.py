@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
+from adyton.cli.console import notes, out, plain_table, print_json, printable, progress, say_counted
 from adyton.cli.delivery import print_anything
 from adyton.cli.paid import Paid, reason_of
 from adyton.errors import AdytonError
@@ -69,7 +69,7 @@ def make_rows(release: Released, total: float, file: Path, count: int | None, *,
     with progress("making rows", quiet=quiet):
         made = release.write_rows(file, max(0, round(total)) if count is None else count)
     far = "" if made.distance is None else f" Their pairs are {100 * made.distance:.2g}% from the released ones."
-    return f"{made.rows:,} synthetic rows are in {file}.{far}"
+    return f"{made.rows:,} synthetic rows are in {file}.{far} {release.counted.first(release.where)}".rstrip()
 
 
 def _print(release: TablesRelease) -> None:
@@ -83,6 +83,7 @@ def _show(release: TablesRelease, place: Place | None, *, quiet: bool) -> None:
     """The tables by expected error on standard output, and what else there is to say on standard error."""
     from adyton.marginals.table_errors import table_errors
 
+    say_counted(release.counted.first(release.where))
     table = plain_table()
     for title in ("table", "cells", "expected error", "how"):
         table.add_column(title, justify="left" if title in {"table", "how"} else "right")
@@ -111,5 +112,5 @@ def _print_counts(release: TablesRelease) -> None:
     found = all_lines(release)
     with deferred():
         sys.stdout.write("\n")
-        for table, cell, count in zip(*(column.to_pylist() for column in found.columns), strict=True):
+        for table, cell, count in zip(*(column.to_pylist() for column in found.columns[:3]), strict=True):
             sys.stdout.write(f"{printable(table)}: {printable(cell)}   {count:,.1f}\n")

@@ -30,6 +30,7 @@ def to_dict(fitted: FittedClassifier) -> dict[str, Any]:
     """Everything that is needed to predict later, without the data, and to know what was done; with a digest."""
     body = {
         **KIND.file.head,
+        "counted": fitted.counted.sentence or None,
         "classifier": fitted.classifier.to_plain(),
         "where": fitted.where,
         "learner": fitted.learner,
@@ -57,7 +58,7 @@ def read_model(path: str | os.PathLike[str]) -> Model:
 
 def _parts(plain: dict[str, Any]) -> dict[str, Any]:
     model = Model.from_plain(part_of(plain, "model"))
-    receipt = read_receipt(part_of(plain, "record"), model.schema.rows_per_unit)
+    receipt = read_receipt(part_of(plain, "record"), model.schema.rows_per_unit, enforced=model.schema.unit is not None)
     epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
     classifier, where = Classifier.from_plain(part_of(plain, "classifier")), part_of(plain, "where")
     known = model.schema.attributes

@@ -16,6 +16,7 @@ def explanation(fitted: FittedClassifier) -> Explanation:
     where = f", of rows where {fitted.where}" if fitted.where else ""
     names = listing(fitted.model.schema.names)
     asked = f"Learnt: {fitted.model.label!r} from {names}{where}; {len(fitted.model.classes)} classes."
+    asked = fitted.counted.after(asked)
     return Explanation(
         (asked, *choice_in_words(fitted), *quality_in_words(fitted), _budget(fitted), fitted.model.explain())
     )

@@ -26,7 +26,7 @@ from adyton.learning.fitting import Fitted, fit
 from adyton.learning.look_alikes import LookAlikes, look_alikes
 from adyton.learning.model import Model
 from adyton.release.explanation import Explanation
-from adyton.release.receipt import Receipt
+from adyton.release.receipt import Receipt, RowsCounted
 from adyton.release.staging import staged
 from adyton.remembered import cached_property
 
@@ -79,6 +79,11 @@ class FittedClassifier:
     def classes(self) -> Array:
         """What can be predicted, in the order of the probabilities."""
         return class_array(self.model.classes)
+
+    @property
+    def counted(self) -> RowsCounted:
+        """Which rows of each unit were counted; nothing is said where no column names a unit."""
+        return self.receipt.counted()
 
     @property
     def rows_per_unit(self) -> int:
@@ -150,7 +155,7 @@ class FittedClassifier:
     def __repr__(self) -> str:
         where = f" where {self.where}" if self.where else ""
         mark = "" if self.receipt.private else "; simulated, NOT private"
-        return f"<{self.classifier}{where}, by {self.method}, ε = {display(self.epsilon)}{mark}>"
+        return f"<{self.classifier}{where}{self.counted.aside}, by {self.method}, ε = {display(self.epsilon)}{mark}>"
 
     def _repr_html_(self) -> str:
         from adyton.report.classifier_page import to_html

@@ -11,6 +11,7 @@ import numpy as np
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.wanted import Wanted
 from adyton.plans.expected_error import ErrorKind, ExpectedError
+from adyton.release import frames
 from adyton.solving.residuals import Group, Residuals, in_order
 
 if TYPE_CHECKING:
@@ -26,14 +27,13 @@ def table_errors(release: TablesRelease) -> pa.Table:
     import pyarrow as pa
 
     model, groups = release.model, release.groups
-    return pa.table(
-        {
-            "table": [" × ".join(group) for group in groups],
-            "cells": [_cells(release.wanted.sides, group) for group in groups],
-            "expected_error": pa.array([total_variation(model, group) for group in groups], type=pa.float64()),
-            "how": [how_got(model, group) for group in groups],
-        }
-    )
+    columns = {
+        "table": [" × ".join(group) for group in groups],
+        "cells": [_cells(release.wanted.sides, group) for group in groups],
+        "expected_error": pa.array([total_variation(model, group) for group in groups], type=pa.float64()),
+        "how": [how_got(model, group) for group in groups],
+    }
+    return pa.table(frames.with_counted(columns, release.counted_rows, len(groups)))
 
 
 def how_got(model: PairModel, group: Group) -> str:

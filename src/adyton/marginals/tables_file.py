@@ -42,6 +42,7 @@ def to_dict(release: TablesRelease, model: PairModel | None) -> dict[str, Any]:
     """All that was measured, and the model of it if there is one yet; with a digest."""
     body = {
         **KIND.file.head,
+        "counted": release.counted.sentence or None,
         "task": release.task.to_dict(),
         "where": release.where,
         "schema": as_plain(release.schema.to_dict()),
@@ -73,7 +74,7 @@ def _parts(plain: dict[str, Any]) -> dict[str, Any]:
         raise BadInput("the task is about other attributes than the schema")
     wanted = Wanted.by(task, schema)
     wanted.check()
-    receipt = read_receipt(part_of(plain, "record"), schema.rows_per_unit)
+    receipt = read_receipt(part_of(plain, "record"), schema.rows_per_unit, enforced=schema.unit is not None)
     epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
     where, algorithm = part_of(plain, "where"), as_text(part_of(plain, "algorithm"), "algorithm")
     options = {

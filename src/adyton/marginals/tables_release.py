@@ -121,9 +121,9 @@ class TablesRelease(Released):
         group = one_by_one(attributes, self.schema)
         wider = wider_table(self.estimated, group)
         if wider is not None:
-            return Table(group, self.labels(group), wider, "measured")
+            return Table(group, self.labels(group), wider, "measured", counted=self.counted_rows)
         found = self.model.table(*group)
-        return Table(found.group, self.labels(found.group), found.counts, found.how)
+        return Table(found.group, self.labels(found.group), found.counts, found.how, counted=self.counted_rows)
 
     def unbiased(self, *attributes: str) -> Table:
         """A table by least squares alone: without bias, with the exact standard error of each of its counts.
@@ -133,7 +133,7 @@ class TablesRelease(Released):
         group = one_by_one(attributes, self.schema)
         counts = self.estimated.squares.table(*group)
         error = float(np.sqrt(self.estimated.squares.variance(*group)))
-        return Table(group, self.labels(group), counts, "least squares", error)
+        return Table(group, self.labels(group), counts, "least squares", error, counted=self.counted_rows)
 
     def error_lines(self) -> pa.Table:
         """A line for each table that was asked for."""
@@ -152,7 +152,8 @@ class TablesRelease(Released):
         Where not all of a table was measured there are none: the bounds are infinite. ``.meaning`` of the result says
         in plain words what the intervals promise.
         """
-        return interval_of(self, queries, float(share(confidence, "confidence")))
+        found = interval_of(self, queries, float(share(confidence, "confidence")))
+        return replace(found, counted=self.counted_rows)
 
     def slice_counts(self, part: Slice) -> Reals:
         """The estimated counts of some cells of one attribute, from the table of those that are named."""

@@ -13,6 +13,7 @@ import numpy as np
 from adyton.interrupts import deferred
 from adyton.marginals.table_errors import how_got, table_errors, total_variation
 from adyton.marginals.tables_file import KIND, to_dict
+from adyton.release import frames
 from adyton.release.one_table import Table
 from adyton.release.saving import CONFIDENCE, REPORT, attempt, write_table
 from adyton.release.staging import Place, replaced
@@ -100,7 +101,7 @@ def all_lines(release: TablesRelease, confidence: float | None = None) -> pa.Tab
         part: dict[str, Any] = {"table": [" × ".join(group)] * len(cells), "cell": cells, "count": table.counts.ravel()}
         if table.lower is not None and table.upper is not None:
             part |= {"lower": table.lower.ravel(), "upper": table.upper.ravel()}
-        parts.append(part)
+        parts.append(frames.with_counted(part, table.counted, len(cells)))
     return pa.concat_tables(pa.table(part) for part in parts)
 
 

@@ -24,6 +24,7 @@ def explanation(release: TablesRelease) -> Explanation:
         f"Released: {release.task}{where}; {len(release.groups):,} tables of {len(release.axes)} attributes with "
         f"{cells:,} cells of their own."
     )
+    asked = release.counted.after(asked)
     loud: tuple[str, ...] = (
         () if release.unfinished is None else (f"WARNING: {release.unfinished} What was measured until then is here.",)
     )

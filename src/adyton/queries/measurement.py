@@ -38,6 +38,8 @@ class Measurement:
     private: bool
     mapping: Queries | None = None
     """The queries on the first vector whose answers were the cells that were measured; None for that vector itself."""
+    counted: str = ""
+    """Which rows were counted, in a few words, where somebody said that it is not all of them."""
 
     def on_first_vector(self) -> Queries:
         """The queries, asked of the vector that the measured one was derived from."""
@@ -65,4 +67,5 @@ class Measurement:
         listed = ", ".join(f"{answer} ± {deviation:.2g}" for answer, deviation in shown)
         more = ", …" if self.answers.size > _SHOWN else ""
         mark = "" if self.private else "; simulated, NOT private"
-        return f"<noisy {self.queries}: {listed}{more}; ε = {display(self.epsilon)}{mark}>"
+        counted = f" ({self.counted})" if self.counted else ""
+        return f"<noisy {self.queries}: {listed}{more}{counted}; ε = {display(self.epsilon)}{mark}>"

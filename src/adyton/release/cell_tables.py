@@ -12,6 +12,7 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import listing
 from adyton.queries import Marginals as MarginalQueries
+from adyton.release import frames
 from adyton.release.interval import Interval
 from adyton.release.one_table import Table
 from adyton.tasks import Marginals
@@ -30,7 +31,8 @@ _SHOWN = 1 << 17
 
 def cell_table(release: Release, group: Group) -> Table:
     """The counts of some attributes, summed over the others."""
-    return Table(group, release.labels(group), _counts(release, group), how_summed(release, group))
+    counts, how = _counts(release, group), how_summed(release, group)
+    return Table(group, release.labels(group), counts, how, counted=release.counted_rows)
 
 
 def unbiased_table(release: Release, group: Group) -> Table:
@@ -49,7 +51,8 @@ def unbiased_table(release: Release, group: Group) -> Table:
         )
     variances = noise.variances(queries)
     errors = _in_order(release, group, np.sqrt(variances))
-    return Table(group, release.labels(group), _counts(release, group), LEAST_SQUARES, errors)
+    counts, counted = _counts(release, group), release.counted_rows
+    return Table(group, release.labels(group), counts, LEAST_SQUARES, errors, counted=counted)
 
 
 def together(release: Release, group: Group, confidence: float) -> Interval:
@@ -87,14 +90,13 @@ def cell_errors(release: Release) -> pa.Table:
         else float(np.minimum(off, np.maximum(_counts(release, group), 0.0).ravel()).sum() / (2 * total))
         for group, off in zip(groups, found, strict=True)
     ]
-    return pa.table(
-        {
-            "table": [" × ".join(group) for group in groups],
-            "cells": sizes,
-            "expected_error": pa.array(errors, type=pa.float64()),
-            "how": [how_summed(release, group) for group in groups],
-        }
-    )
+    columns = {
+        "table": [" × ".join(group) for group in groups],
+        "cells": sizes,
+        "expected_error": pa.array(errors, type=pa.float64()),
+        "how": [how_summed(release, group) for group in groups],
+    }
+    return pa.table(frames.with_counted(columns, release.counted_rows, len(groups)))
 
 
 def _mean_absolute(release: Release, groups: tuple[Group, ...]) -> list[Reals | None]:

@@ -35,7 +35,7 @@ class Explanation:
     def of(cls, release: Release) -> Explanation:
         """What was asked, which algorithm answered and why, how far off it is, which rows did not fit, what it cost."""
         where = f", of rows where {release.where}" if release.where else ""
-        asked = f"Released: {release.task}{where}; {release.estimate.size:,} cells."
+        asked = release.counted.after(f"Released: {release.task}{where}; {release.estimate.size:,} cells.")
         loud, quiet = misfits_in_words(release)
         told = (_choice(release), error_in_words(release.known_error), *quiet)
         return cls((asked, *loud, *told, budget_in_words(release.receipt, release.epsilon, "release")))

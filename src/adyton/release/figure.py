@@ -18,7 +18,7 @@ class Figure(float):
     (38.5 (37.9 to 39.2, 95% exact), 39.5, (37.9, 39.2))
     """
 
-    __slots__ = ("confidence", "form", "kind", "lower", "note", "upper", "what")
+    __slots__ = ("confidence", "counted", "form", "kind", "lower", "note", "upper", "what")
     lower: float
     upper: float
     what: str
@@ -30,6 +30,8 @@ class Figure(float):
     """What has to be said about the bounds, if anything; or why there are none."""
     form: Form | None
     """How the number is read where it stands for a date, a time or a duration."""
+    counted: str
+    """Which rows it is of, in a few words, where that is not all of them."""
 
     def __new__(  # noqa: D102
         cls,
@@ -42,10 +44,12 @@ class Figure(float):
         kind: Kind,
         note: str = "",
         form: Form | None = None,
+        counted: str = "",
     ) -> Figure:
         made = super().__new__(cls, value)
         made.lower, made.upper = min(lower, value), max(upper, value)  # no number lies outside of its bounds
         made.what, made.confidence, made.kind, made.note, made.form = what, confidence, kind, note, form
+        made.counted = counted
         return made
 
     @classmethod
@@ -97,10 +101,11 @@ class Figure(float):
             else f"The interval is meant to hold the true {self.what} in {rate} of 100 releases, but nobody guarantees "
             "it: how far off the counts are depends on the data, and was estimated."
         )
-        return f"{said} {self.note}".rstrip()
+        of = f"Counted: {self.counted}. " if self.counted else ""
+        return f"{of}{said} {self.note}".rstrip()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        named = {name: getattr(self, name) for name in ("what", "confidence", "kind", "note", "form")}
+        named = {name: getattr(self, name) for name in ("what", "confidence", "kind", "note", "form", "counted")}
         return _again, (float(self), self.lower, self.upper, named)
 
     def __repr__(self) -> str:
@@ -110,7 +115,8 @@ class Figure(float):
             else (self.form.text(self), self.form.text(self.lower, -1), self.form.text(self.upper, 1))
         )
         bounds = f"{low} to {high}, {100 * self.confidence:g}% {self.kind}"
-        return f"{told} ({bounds if self.bounded else 'no bounds'})"
+        counted = f"; {self.counted}" if self.counted else ""
+        return f"{told} ({bounds if self.bounded else 'no bounds'}{counted})"
 
     __str__ = __repr__
 

@@ -28,6 +28,7 @@ def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
     described = {
         "format": FORMAT,
         "version": VERSION,
+        "counted": release.counted.sentence or None,
         "task": release.task.to_dict(),
         "where": release.where,
         "schema": release.schema.to_dict(),

@@ -30,6 +30,15 @@ def free(name: str, taken: Collection[str]) -> str:
     return name
 
 
+def with_counted(columns: dict[str, Any], counted: str, lines: int) -> dict[str, Any]:
+    """The columns, and one more that says in every line which rows were counted, where that is not all of them.
+
+    A column of its own, as statistical offices have them for units of measure: files stay plain tables, the columns
+    that programs read keep their names, and a line that is copied elsewhere takes the words with it.
+    """
+    return {**columns, free("counted", columns): [counted] * lines} if counted else columns
+
+
 def to_pandas(table: pa.Table) -> Any:
     """As a pandas DataFrame."""
     try:

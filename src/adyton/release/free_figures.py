@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias, overload
@@ -20,6 +21,7 @@ from adyton.release.largest_cells import largest_cells
 from adyton.release.lines import Lines
 from adyton.release.one_slice import Slice
 from adyton.release.one_table import Table
+from adyton.release.receipt import RowsCounted
 from adyton.schema import Schema
 
 _Several: TypeAlias = list[Any] | tuple[Any, ...]
@@ -51,6 +53,21 @@ class FreeFigures(ABC):
     @abstractmethod
     def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
         """Bounds on all cells of a table that hold at the same time, in its shape."""
+
+    @property
+    @abstractmethod
+    def axes(self) -> dict[str, tuple[Any, ...]]:
+        """The labels of the cells along each axis, by attribute."""
+
+    @property
+    @abstractmethod
+    def counted(self) -> RowsCounted:
+        """Which rows of each unit were counted."""
+
+    @property
+    @abstractmethod
+    def counted_rows(self) -> str:
+        """Which rows of the table were counted, in a few words."""
 
     @property
     @abstractmethod
@@ -87,7 +104,7 @@ class FreeFigures(ABC):
         several = isinstance(q, list | tuple)
         parts = [share(one, "q") for one in (q if isinstance(q, list | tuple) else [q])]
         counts, numbers, bounds = self._sliced(attribute, among, confidence, "quantiles")
-        found = [figures.quantile_of(counts, numbers, Fraction(part), bounds) for part in parts]
+        found = [self._said(figures.quantile_of(counts, numbers, Fraction(part), bounds)) for part in parts]
         return found if several else found[0]
 
     def median(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Figure:
@@ -96,11 +113,11 @@ class FreeFigures(ABC):
 
     def mean(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Figure:
         """The average; the middle of each cell stands for its rows."""
-        return figures.mean_of(*self._sliced(attribute, among, confidence, "mean"))
+        return self._said(figures.mean_of(*self._sliced(attribute, among, confidence, "mean")))
 
     def sum(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Figure:
-        """The sum over all rows; the middle of each cell stands for its rows."""
-        return figures.sum_of(*self._sliced(attribute, among, confidence, "sum"))
+        """The sum over all counted rows; the middle of each cell stands for its rows."""
+        return self._said(figures.sum_of(*self._sliced(attribute, among, confidence, "sum")))
 
     def cdf(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Lines:
         """How many rows have at most each value, with bounds for each line by itself, and their part of all rows.
@@ -113,7 +130,7 @@ class FreeFigures(ABC):
         queries = Ranges(cells, np.zeros((cells, 1), dtype=np.int64), np.arange(cells)[:, None])
         found = self.slice_bounds(queries, confidence, part=part)
         endless = np.full(cells, np.inf) if found.missing else 0.0
-        labels = frames.labels([self.schema.attributes[name].labels])[0][part.cells]
+        labels = frames.labels([self.axes[name]])[0][part.cells]
         columns: dict[str, Any] = {
             "cumulative_count": curve,
             "lower": np.minimum(np.maximum(found.lower, 0.0) - endless, curve),
@@ -121,7 +138,8 @@ class FreeFigures(ABC):
             "share": curve / max(float(curve[-1]), 1e-300),
         }
         named = {frames.free(key, {name}): column for key, column in columns.items()}
-        return Lines({name: labels, **named}, found.confidence, found.kind, found.missing or found.meaning)
+        meaning, counted = found.missing or found.meaning, self.counted_rows
+        return Lines({name: labels, **named}, found.confidence, found.kind, meaning, counted)
 
     def top(self, number: int = 10, *attributes: str, confidence: float = 0.95) -> Lines:
         """The cells with the largest counts, of all attributes or of some: ``release.top(10, "department")``.
@@ -129,7 +147,13 @@ class FreeFigures(ABC):
         The bounds hold for all cells at once, so that they stay right although these cells were picked out. With that
         confidence a cell with ``certain`` is among the largest in truth, too.
         """
-        return largest_cells(self, number, attributes, float(share(confidence, "confidence")))
+        found = largest_cells(self, number, attributes, float(share(confidence, "confidence")))
+        return replace(found, counted=self.counted_rows)
+
+    def _said(self, figure: Figure) -> Figure:
+        """The figure, which says which rows it is of."""
+        figure.counted = self.counted_rows
+        return figure
 
     def _slice(self, name: str, among: object) -> tuple[Slice, CellNumbers]:
         numbers = CellNumbers.of(self.schema.attributes[name])  # type: ignore[arg-type]  # it has numbers

@@ -31,6 +31,8 @@ class Interval:
     """What has to be said about the runs that the bounds come from, if anything."""
     means: str = ""
     """What the intervals promise, where that is not what intervals of their kind do."""
+    counted: str = ""
+    """Which rows were counted, in a few words, where that is not all of them."""
 
     @property
     def bounded(self) -> bool:
@@ -79,4 +81,5 @@ class Interval:
     def _listed(self) -> str:
         pairs = zip(self.lower.reshape(-1).tolist()[:_SHOWN], self.upper.reshape(-1).tolist()[:_SHOWN], strict=True)
         more = ", …" if self.lower.size > _SHOWN else ""
-        return ", ".join(f"{low:.6g} to {high:.6g}" for low, high in pairs) + more
+        counted = f" ({self.counted})" if self.counted else ""
+        return ", ".join(f"{low:.6g} to {high:.6g}" for low, high in pairs) + more + counted

@@ -28,12 +28,15 @@ class Lines:
     """Whether the bounds are a promise (``exact``) or ``approximate``."""
     meaning: str
     """What they promise, in plain words; or why there are none."""
+    counted: str = ""
+    """Which rows were counted, in a few words, where that is not all of them."""
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table."""
         import pyarrow as pa
 
-        return pa.table({name: arrow_column(column) for name, column in self.columns.items()})
+        columns = frames.with_counted(dict(self.columns), self.counted, len(self))
+        return pa.table({name: arrow_column(column) for name, column in columns.items()})
 
     def to_frame(self) -> Any:
         """As a pandas DataFrame."""
@@ -59,7 +62,8 @@ class Lines:
         widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
         lines = ["  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in texts]
         more = [f"… {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []
-        return "\n".join([*lines, *more, f"({100 * self.confidence:g}% {self.kind})"])
+        first = [f"({self.counted})"] if self.counted else []
+        return "\n".join([*first, *lines, *more, f"({100 * self.confidence:g}% {self.kind})"])
 
 
 def _text(value: Any) -> str:

@@ -31,6 +31,8 @@ class Table:
     lower: Reals | None = None
     upper: Reals | None = None
     """Bounds on each count, if they were asked for."""
+    counted: str = ""
+    """Which rows were counted, in a few words, where that is not all of them."""
 
     def to_arrow(self) -> pa.Table:
         """One line per cell: the labels, the count, and its standard error and bounds if there are any."""
@@ -43,6 +45,7 @@ class Table:
         if self.lower is not None and self.upper is not None:
             values |= {"lower": self.lower.ravel(), "upper": self.upper.ravel()}
         columns |= {frames.free(name, columns): value for name, value in values.items()}
+        columns = frames.with_counted(columns, self.counted, self.counts.size)
         return pa.table({name: arrow_column(value) for name, value in columns.items()})
 
     def to_frame(self) -> Any:
@@ -50,4 +53,5 @@ class Table:
         return frames.to_pandas(self.to_arrow())
 
     def __repr__(self) -> str:
-        return f"<table of {' × '.join(self.group)}, {self.counts.size:,} cells, {self.how}>"
+        counted = f"; {self.counted}" if self.counted else ""
+        return f"<table of {' × '.join(self.group)}, {self.counts.size:,} cells, {self.how}{counted}>"

@@ -51,7 +51,7 @@ def from_dict(plain: object) -> Release:
         if task.select(schema) != schema:
             raise BadInput("the task is about other attributes than the schema.")
         where, algorithm = part_of(plain, "where"), as_text(part_of(plain, "algorithm"), "algorithm")
-        receipt = read_receipt(part_of(plain, "record"), schema.rows_per_unit)
+        receipt = read_receipt(part_of(plain, "record"), schema.rows_per_unit, enforced=schema.unit is not None)
         epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
         choice, misfits = part_of(plain, "choice"), read_misfits(plain.get("misfits"), epsilon)
         counting = (epsilon - (misfits.epsilon if misfits else 0)) / schema.rows_per_unit

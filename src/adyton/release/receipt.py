@@ -22,6 +22,85 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import Budgeted
 from adyton.kernel.recorder import Debit
+from adyton.tasks import RowsPerUnit, Task
+
+
+@dataclass(frozen=True)
+class RowsCounted:
+    """Which rows of each unit are behind some numbers, in the words that every output begins with.
+
+    It is false where no column says whose row it is: then nothing is cut, and nothing is said.
+
+    >>> print(RowsCounted.of("caller", 10).sentence)
+    At most 10 rows of each caller are counted. Others are left out: these are not numbers of all rows.
+    """
+
+    sentence: str = ""
+    short: str = ""
+    """The same in a few words: ``at most 10 rows of each caller``."""
+    noun: str = "rows"
+    """What is counted: ``rows`` or ``units``."""
+    beside: str = ""
+    """What is said after the noun: ``at most 10 of each caller``."""
+
+    @classmethod
+    def of(cls, unit: str | None, rows_per_unit: int) -> RowsCounted:
+        """Of a table in which a column says whose row it is, if one does: such a *unit* has so many rows at most."""
+        if unit is None:
+            return cls()
+        rows = "1 row" if rows_per_unit == 1 else f"{rows_per_unit:,} rows"
+        verb = "is" if rows_per_unit == 1 else "are"
+        short = f"at most {rows} of each {unit}"
+        said = f"A{short[1:]} {verb} counted. Others are left out: these are not numbers of all rows."
+        return cls(said, short, beside=f"at most {rows_per_unit:,} of each {unit}")
+
+    @classmethod
+    def once(cls, unit: str, last: int | None = None) -> RowsCounted:
+        """Where units are counted instead, perhaps by their number of rows up to a *last* class."""
+        classes = "" if last is None else f"; {last:,} means {last:,} or more"
+        said = f"Each {unit} is counted once, with all of its rows: none are left out{classes}."
+        short = f"each {unit} once{classes}"
+        return cls(said, short, "units", short)
+
+    @classmethod
+    def asked(cls, task: Task, unit: str | None, rows_per_unit: int) -> RowsCounted:
+        """For a task on such a table."""
+        if unit is not None and task.per_unit:
+            return cls.once(unit, task.most if isinstance(task, RowsPerUnit) else None)
+        return cls.of(unit, rows_per_unit)
+
+    def __bool__(self) -> bool:
+        return bool(self.sentence)
+
+    def what(self, words: str = "rows") -> str:
+        """What counts are called that would be *words* if nothing were left out.
+
+        >>> RowsCounted.of("caller", 10).what(), RowsCounted().what()
+        ('rows, at most 10 of each caller', 'rows')
+        """
+        return f"{words.replace('rows', self.noun)}, {self.beside}" if self else words
+
+    @property
+    def aside(self) -> str:
+        """The few words in brackets, behind a space; empty where there is nothing to say."""
+        return f" ({self.short})" if self else ""
+
+    def after(self, words: str) -> str:
+        """A sentence or two with this one behind them."""
+        return f"{words} {self.sentence}".rstrip()
+
+    def rows(self, where: str | None) -> str:
+        """Which rows are counted, in a few words, for the lines of a table; nothing if it is all of them.
+
+        >>> RowsCounted.of("caller", 10).rows("age > 64"), RowsCounted().rows(None)
+        ('at most 10 rows of each caller, of which only rows where age > 64', '')
+        """
+        only = f"only rows where {where}" if where else ""
+        return ", of which ".join(part for part in (self.short, only) if part)
+
+    def first(self, where: str | None) -> str:
+        """The first words on a terminal, before any number; nothing if all rows are counted."""
+        return f"{self.sentence} {f'Only rows where {where} are counted.' if where else ''}".strip()
 
 
 @dataclass(frozen=True)
@@ -44,6 +123,8 @@ class Receipt:
     """Whether the noise is real; if it is simulated, the release protects nobody."""
     entries: tuple[Debit, ...] = ()
     """The lines of the ledger that this release wrote."""
+    enforced: bool = False
+    """Whether a column says whose row it is, so that rows beyond *rows_per_unit* of a unit were left out."""
 
     @classmethod
     def opened(cls, kernel: Kernel[Any]) -> Receipt:
@@ -61,6 +142,16 @@ class Receipt:
             created=datetime.now(UTC).date().isoformat(),
             versions={"adyton": __version__, "python": platform.python_version(), "numpy": np.__version__},
             private=kernel.private,
+            enforced=kernel.terms.enforced,
+        )
+
+    def counted(self, task: Task | None = None) -> RowsCounted:
+        """Which rows of each unit were counted."""
+        unit = self.unit if self.enforced else None
+        return (
+            RowsCounted.of(unit, self.rows_per_unit)
+            if task is None
+            else RowsCounted.asked(task, unit, self.rows_per_unit)
         )
 
     def paid(self, ledger: Budgeted, debits: Sequence[Debit]) -> Receipt:
@@ -84,6 +175,7 @@ class Receipt:
             "dataset": self.dataset,
             "unit": self.unit,
             "rows_per_unit": self.rows_per_unit,
+            "enforced": self.enforced,
             "ledger": self.ledger,
             "total": as_number(self.total),
             "spent": as_number(self.spent),

@@ -15,11 +15,14 @@ from adyton.release.receipt import Receipt
 from adyton.whole import whole
 
 
-def read_receipt(plain: object, rows_per_unit: int) -> Receipt:
-    """The receipt: its parts, each of its own type."""
+def read_receipt(plain: object, rows_per_unit: int, *, enforced: bool = False) -> Receipt:
+    """The receipt: its parts, each of its own type. Older ones do not say whether the limit was enforced."""
     rows = whole(part_of(plain, "rows_per_unit"), "rows_per_unit", 1)
     if rows != rows_per_unit:
         raise BadInput(f"the record says rows_per_unit = {shorten(rows)}, the schema says {rows_per_unit}.")
+    of_schema = of_kind(dict, plain, "the record").get("enforced", enforced)
+    if of_schema is not enforced:
+        raise BadInput(f"the record says enforced = {shorten(of_schema)}, the schema says {enforced}.")
     total = as_amount(part_of(plain, "total"), "the total", most=Fraction(LARGEST_TOTAL))
     spent, remaining = (
         as_amount(part_of(plain, word), f"what is {word}", zero=True, most=total) for word in ("spent", "remaining")
@@ -41,6 +44,7 @@ def read_receipt(plain: object, rows_per_unit: int) -> Receipt:
             for name, version in of_kind(dict, part_of(plain, "versions"), "versions").items()
         },
         private=of_kind(bool, part_of(plain, "private"), "private"),
+        enforced=enforced,
     )
 
 

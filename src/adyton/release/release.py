@@ -150,7 +150,7 @@ class Release(CellRelease):
         ``.meaning`` of the result says in plain words what the intervals promise.
         """
         asked = Identity(self.schema.shape) if queries is None else as_queries(self.schema, queries)
-        found = self.noise.interval(asked, confidence)
+        found = replace(self.noise.interval(asked, confidence), counted=self.counted_rows)
         if queries is not None:
             return found
         shape = self.schema.shape

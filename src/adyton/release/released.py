@@ -17,7 +17,7 @@ from adyton.plans.expected_error import ExpectedError
 from adyton.release import frames
 from adyton.release.free_figures import FreeFigures
 from adyton.release.one_table import Table
-from adyton.release.receipt import Receipt
+from adyton.release.receipt import Receipt, RowsCounted
 from adyton.release.row_files import RowsMade, RowSource, sampled_table, write_rows
 from adyton.remembered import cached_property
 from adyton.schema import Schema
@@ -86,7 +86,7 @@ class Released(FreeFigures):
         No row is anybody's. ``frame.attrs["synthetic"]`` says so, with how far the pairs of these rows are from the
         released ones. The same *seed* gives the same rows. For very many rows, :meth:`write_rows` writes a file.
         """
-        table, made = sampled_table(self.row_source, self.schema, rows, seed)
+        table, made = sampled_table(self.row_source, self.schema, rows, seed, self.counted.first(self.where))
         frame = frames.to_pandas(table)
         frame.attrs["synthetic"] = made.to_plain()
         return frame
@@ -97,7 +97,7 @@ class Released(FreeFigures):
         A file beside it, with ``.synthetic.json`` at the end of its name, says that the rows are synthetic, and how far
         their pairs are from the released ones. In a CSV file, texts that a spreadsheet would run get an apostrophe.
         """
-        return write_rows(self.row_source, self.schema, Path(file), rows, seed)
+        return write_rows(self.row_source, self.schema, Path(file), rows, seed, self.counted.first(self.where))
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 
@@ -131,11 +131,21 @@ class Released(FreeFigures):
     @property
     def axes(self) -> dict[str, tuple[Any, ...]]:
         """The labels of the cells along each axis, by attribute."""
-        return {name: attribute.labels for name, attribute in self.schema.attributes.items()}
+        return self.task.axes(self.schema)
 
     def labels(self, group: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
         """Those of some attributes."""
         return tuple(self.axes[name] for name in group)
+
+    @property
+    def counted(self) -> RowsCounted:
+        """Which rows of each unit were counted; nothing is said where no column names a unit."""
+        return self.receipt.counted(self.task)
+
+    @property
+    def counted_rows(self) -> str:
+        """Which rows of the table were counted, in a few words; nothing if it is all of them."""
+        return self.counted.rows(self.where)
 
     @property
     def rows_per_unit(self) -> int:
@@ -150,7 +160,8 @@ class Released(FreeFigures):
     def __repr__(self) -> str:
         where = f" where {self.where}" if self.where else ""
         mark = "" if self.receipt.private else "; simulated, NOT private"
-        return f"<release: {self.task}{where}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
+        told = f"{self.task}{where}{self.counted.aside}"
+        return f"<release: {told}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
 
 
 def one_by_one(attributes: tuple[Any, ...], schema: Schema) -> tuple[str, ...]:

@@ -52,17 +52,23 @@ class RowsMade:
     """The largest of them."""
     farthest_table: tuple[str, ...] = ()
     """Which pair that is."""
+    counted: str = ""
+    """Which rows of the table they stand for, in a sentence, where that is not all of them."""
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values for JSON."""
         return {
-            "note": _NOTE,
+            "note": _note(self.counted),
             "made_by": f"adyton {__version__}",
             "rows": self.rows,
             "mean_distance_of_pairs": self.distance,
             "largest_distance_of_pairs": self.farthest,
             "farthest_pair": list(self.farthest_table),
         }
+
+
+def _note(counted: str) -> str:
+    return f"{_NOTE} {counted}".rstrip()
 
 
 def check_rows(file: Path | None, rows: int, schema: Schema) -> None:
@@ -77,30 +83,32 @@ def check_rows(file: Path | None, rows: int, schema: Schema) -> None:
         raise BadInput(f"{file} cannot be written. Name a file in a folder that exists.")
 
 
-def sampled_table(source: RowSource, schema: Schema, rows: int, seed: int | None) -> tuple[pa.Table, RowsMade]:
+def sampled_table(
+    source: RowSource, schema: Schema, rows: int, seed: int | None, counted: str
+) -> tuple[pa.Table, RowsMade]:
     """All rows in memory, with what is said of them in the table's metadata."""
     import pyarrow as pa
 
     check_rows(None, rows, schema)
     compared = Comparison(source.tables(), schema.names)
     parts = list(_parts(source, schema, rows, seed, compared))
-    made = _made(rows, compared)
+    made = _made(rows, compared, counted)
     empty = arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
     table = pa.concat_tables(parts) if parts else empty
     return table.replace_schema_metadata({_MARK: json.dumps(made.to_plain())}), made
 
 
-def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: int | None) -> RowsMade:
+def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: int | None, counted: str) -> RowsMade:
     """A part at a time; the file appears when all of them are in it."""
     check_rows(file, rows, schema)
     compared = Comparison(source.tables(), schema.names)
     empty = arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
     try:
         with replaced(file) as draft:
-            with _writer(draft, file.suffix.lower(), empty) as writer:
+            with _writer(draft, file.suffix.lower(), empty, _note(counted)) as writer:
                 for part in _parts(source, schema, rows, seed, compared):
                     writer.write_table(part.cast(empty.schema))
-            made = _made(rows, compared)
+            made = _made(rows, compared, counted)
             with replaced(file.with_name(f"{file.name}.synthetic.json")) as note:
                 note.write_text(json.dumps(made.to_plain(), indent=1) + "\n", encoding="utf-8")
     except OSError as error:
@@ -108,14 +116,14 @@ def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: i
     return made
 
 
-def _writer(draft: Path, kind: str, empty: pa.Table) -> Any:
+def _writer(draft: Path, kind: str, empty: pa.Table, note: str) -> Any:
     if kind == ".csv":
         from pyarrow import csv
 
         return _Harmless(csv.CSVWriter(draft, for_spreadsheets(empty).schema))
     from pyarrow import parquet
 
-    marked = empty.schema.with_metadata({_MARK: json.dumps({"note": _NOTE})})
+    marked = empty.schema.with_metadata({_MARK: json.dumps({"note": note})})
     return _Marked(parquet.ParquetWriter(draft, marked, compression="zstd"), marked)
 
 
@@ -158,9 +166,9 @@ def _parts(source: RowSource, schema: Schema, rows: int, seed: int | None, compa
         yield arrow_rows(schema, codes, random)
 
 
-def _made(rows: int, compared: Comparison) -> RowsMade:
+def _made(rows: int, compared: Comparison, counted: str) -> RowsMade:
     distances = compared.distances() if rows else {}
     if not distances:
-        return RowsMade(rows, None, None)
+        return RowsMade(rows, None, None, counted=counted)
     farthest = max(distances, key=lambda group: distances[group])
-    return RowsMade(rows, float(np.mean(list(distances.values()))), distances[farthest], farthest)
+    return RowsMade(rows, float(np.mean(list(distances.values()))), distances[farthest], farthest, counted)

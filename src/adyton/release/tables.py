@@ -50,6 +50,8 @@ class ReleasedTable:
     upper: Array | None = None
     note: str = ""
     """What has to be said about the bounds."""
+    counted: str = ""
+    """Which rows were counted, in a few words, where that is not all of them."""
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table. A note is in its first line, in a column of its own."""
@@ -62,6 +64,7 @@ class ReleasedTable:
         if self.note:
             values["note"] = [self.note, *itertools.repeat(None, len(self.counts) - 1)]
         columns |= {frames.free(name, columns): value for name, value in values.items()}
+        columns = frames.with_counted(columns, self.counted, len(self.counts))
         return pa.table({name: arrow_column(value) for name, value in columns.items()})
 
     def to_plain(self) -> dict[str, Any]:
@@ -69,6 +72,7 @@ class ReleasedTable:
         return {
             "labels": {name: np.asarray(one).tolist() for name, one in zip(self.names, self.labels, strict=True)},
             "what": self.what,
+            "counted": self.counted or None,
             "counts": self.counts.tolist(),
             "lower": None if self.lower is None else self.lower.tolist(),
             "upper": None if self.upper is None else self.upper.tolist(),
@@ -133,7 +137,8 @@ def asked_tables(release: Release, look: Look) -> TableSet:
     if isinstance(task, QueryList):
         words = [question_in_words(query) for query in task.queries]
         answers = look.numbers(release.workload @ look.shown(release.estimate))
-        return TableSet(release.workload, (ReleasedTable(ANSWERS, ("query",), (words,), "count", answers),), look)
+        table = ReleasedTable(ANSWERS, ("query",), (words,), "count", answers, counted=release.counted_rows)
+        return TableSet(release.workload, (table,), look)
     return table_of(release, release.schema.names, look)
 
 
@@ -177,7 +182,8 @@ def table_places(release: Release, task: Marginals) -> Iterator[tuple[int, ...]]
 
 def _table(file: str, release: Release, places: Sequence[int], counts: Array) -> ReleasedTable:
     names = [release.schema.names[place] for place in places]
-    return ReleasedTable(file, tuple(names), frames.labels([release.axes[name] for name in names]), "count", counts)
+    labels = frames.labels([release.axes[name] for name in names])
+    return ReleasedTable(file, tuple(names), labels, "count", counts, counted=release.counted_rows)
 
 
 def file_name(names: Sequence[str], taken: set[str]) -> str:

@@ -31,7 +31,7 @@ def plot(fitted: FittedClassifier, path: str | os.PathLike[str] | None = None) -
     if path is not None:
         check_ending(path)
     trees = trees_of(fitted.model)
-    title = f"{fitted.classifier}: ε = {display(fitted.epsilon)}, by {fitted.method}"
+    title = f"{fitted.classifier}{fitted.counted.aside}: ε = {display(fitted.epsilon)}, by {fitted.method}"
     if trees:
         return _draw_tree(trees[0], title, path)
     if isinstance(fitted.model, ClassProfiles):

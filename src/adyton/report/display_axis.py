@@ -76,7 +76,8 @@ class DisplayAxis:
         base = self.size if whole and not self.ordered else self.size - self.apart
         found = cell_ticks(self.attribute, count) if base else []
         if found:
-            return [(self._place(place), words) for place, words in found]
+            last = {str(self.attribute.labels[base - 1]): self.labels[base - 1]} if self.joined == 1 else {}
+            return [(self._place(place), last.get(words, words)) for place, words in found]
         every = max(1, math.ceil(base / max(1, count)))
         return [(place + 0.5, self.labels[place]) for place in range(0, base, every)]
 

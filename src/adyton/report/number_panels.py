@@ -43,7 +43,8 @@ def number_panels(release: NumbersRelease) -> list[Panel]:
 
 def group_names(release: NumbersRelease) -> list[str]:
     """What each group is called."""
-    return [" × ".join(map(str, group)) or "all rows" for group in release.groups]
+    every = "all counted rows" if release.counted else "all rows"
+    return [" × ".join(map(str, group)) or every for group in release.groups]
 
 
 def _unit(release: NumbersRelease) -> str:

@@ -46,8 +46,8 @@ def example(panel: Panel, kind: str) -> str:
         return ""
     place = int(panel.values.reshape(-1).argmax())
     count = people(float(panel.values.reshape(-1)[place]))
-    of = "Up to" if panel.title.startswith("Rows up to") else "Around" if is_place(panel) else "Of"
-    said = f"{of} {peak(panel)} there are about {count} rows"
+    of = "Up to" if " up to each " in panel.title else "Around" if is_place(panel) else "Of"
+    said = f"{of} {peak(panel)} there are about {count} {panel.unit}"
     if panel.lower is None or panel.upper is None or panel.kind == "map":
         return f"{said}."
     low, high = (people(float(bound.reshape(-1)[place])) for bound in (panel.lower, panel.upper))

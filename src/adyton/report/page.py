@@ -95,6 +95,7 @@ def facts(release: Release, summary: Summary) -> dict[str, Any]:
         "number": number,
         **word_facts(release.schema, summary.panels),
         **paid_facts(release.receipt, release.epsilon, "release"),
+        "counted": release.counted,
     }
 
 

@@ -21,6 +21,7 @@ def paid_facts(receipt: Receipt, epsilon: Fraction, what: str) -> dict[str, Any]
         "sure": odds.chance(epsilon),
         "meaning": odds.in_words(epsilon, receipt.unit),
         "made": receipt.created,
+        "counted": receipt.counted(),
         "display": display,
         **_protected(receipt),
     }
@@ -45,5 +46,7 @@ def _protected(receipt: Receipt) -> dict[str, str]:
     """What one privacy unit is, in words; a unit without a name of its own tells its rows already."""
     unit, most = receipt.unit, receipt.rows_per_unit
     rows = f"{most} row{'s' * (most > 1)}"
+    if receipt.enforced:
+        return {"rows": rows, "protected": f"{unit} with all of its rows"}
     named = unit != "row" and not unit.endswith(rows)
     return {"rows": rows, "protected": f"{unit} (at most {rows})" if named else unit}

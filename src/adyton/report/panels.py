@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -52,6 +53,8 @@ def _along(release: Release, asked: Asked, place: int, *, cumulative: bool = Fal
     """The counts along one attribute, summed over all others."""
     name = tuple(release.axes)[place]
     axis = display_axis(name, release.schema.attributes[name], MOST_STEPS)
+    if axis.joined == 1:
+        axis = replace(axis, labels=tuple(map(str, release.axes[name])))
     first = [0] * axis.size if cumulative else axis.first
     where = asked.boxes(boxes(release.estimate.shape, {place: (first, axis.last)}))
     title = f"Rows up to each {name}" if cumulative else f"Rows by {name}"

@@ -70,7 +70,7 @@ def _checked(
     if not panels:
         raise BadInput("there is no picture for so many queries. Ask for to_frame(), or answer fewer at a time.")
     where = f" where {release.where}" if release.where else ""
-    title = f"{release.task}{where}: ε = {display(release.epsilon)}, by {release.algorithm}"
+    title = f"{release.task}{where}{release.counted.aside}: ε = {display(release.epsilon)}, by {release.algorithm}"
     return draw_panels(panels, title, path, release.schema.report.title)
 
 

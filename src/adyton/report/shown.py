@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from adyton.arrays import Reals
@@ -12,6 +12,7 @@ from adyton.report.display_axis import DisplayAxis
 
 if TYPE_CHECKING:
     from adyton.release import Release
+    from adyton.release.receipt import RowsCounted
 
 Boxes: TypeAlias = tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]
 """The first and the last cell, along every axis, of some boxes of cells."""
@@ -51,7 +52,14 @@ class Panel:
     @property
     def people(self) -> bool:
         """Whether the values are numbers of rows, which are told as whole numbers."""
-        return self.unit.startswith("rows")
+        return self.unit.startswith(("rows", "units"))
+
+    def of(self, counted: RowsCounted) -> Panel:
+        """The same, saying which rows were counted."""
+        if not self.people or not counted:
+            return self
+        title = self.title.replace("Rows ", f"{counted.noun.capitalize()} ", 1)
+        return replace(self, unit=counted.what(self.unit), title=title)
 
     @property
     def rate(self) -> str:

@@ -81,11 +81,14 @@ def summarise(
         return answers[part], np.asarray(interval.lower)[part], np.asarray(interval.upper)[part]
 
     total = None if whole is None else _first(*numbers(whole))
-    drawn = tuple(panel(numbers) for panel in panels)
+    counted = release.counted
+    drawn = tuple(panel(numbers).of(counted) for panel in panels)
     if interval is not None:
         rate, guessed = interval.confidence, interval.kind == "approximate"
         drawn = tuple(replace(panel, confidence=rate, approximate=guessed) for panel in drawn)
-    return Summary(drawn, tuple(one(numbers) for one in tables), total, queries, interval, problem)
+    told = [one(numbers) for one in tables]
+    told = [replace(table, what=counted.what(table.what)) for table in told]
+    return Summary(drawn, tuple(told), total, queries, interval, problem)
 
 
 def _first(values: Reals, lower: Reals | None, upper: Reals | None) -> tuple[float, float | None, float | None]:

@@ -99,7 +99,9 @@ def picture_of(release: TablesRelease, group: tuple[str, ...]) -> Panel:
     labels = axes[0].labels if len(axes) == 1 else ()
     about = None if whole else ""
     title = f"Rows by {' and '.join(group)}"
-    return Panel(kind, title, axes, labels, shown[0], lower, upper, about=about, approximate=bounds.kind != "exact")
+    approximate = bounds.kind != "exact"
+    panel = Panel(kind, title, axes, labels, shown[0], lower, upper, about=about, approximate=approximate)
+    return panel.of(release.counted)
 
 
 def _panel(
@@ -110,7 +112,8 @@ def _panel(
     error = total_variation(release.model, group)
     drawable = len(group) == 2 or (len(group) == 1 and release.schema.attributes[group[0]].size <= MOST_BARS**2)
     picture = picture_of(release, group) if drawable else None
-    off = "" if error is None else f" About {100 * error:.2g}% of all rows are expected in a wrong cell, at most."
+    rows = "counted rows" if release.counted else "rows"
+    off = "" if error is None else f" About {100 * error:.2g}% of all {rows} are expected in a wrong cell, at most."
     how = release.table(*group).how
     said = f"{_HOW.get(how, how)}.{off}{'' if picture is None else ' ' + caption(picture)}"
     small = math.prod(release.schema.attributes[name].size for name in group) <= _WRITTEN
@@ -146,7 +149,7 @@ def _written(
     if len(group) == 2 and len(columns) > _COLUMNS >= len(rows[0]):
         three, rows, columns = [one.T for one in three], [columns], rows[0]
     elif len(group) == 1 or len(columns) > _COLUMNS:
-        rows, columns = [*rows, columns], ("rows",)
+        rows, columns = [*rows, columns], (release.counted.what(),)
     flat = [one.reshape(-1, len(columns)).tolist() for one in three]
     cells = [[_cell(a, b, c, known) for a, b, c in zip(*line, strict=True)] for line in zip(*flat, strict=True)]
     names = [" × ".join(map(str, labels)) for labels in itertools.product(*rows)]

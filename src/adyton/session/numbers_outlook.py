@@ -31,6 +31,8 @@ class NumbersPreview:
     expected_error: Mapping[str, float]
     misfits: Fraction
     notes: tuple[str, ...]
+    counted: tuple[str, ...] = ()
+    """Which rows of each unit would be counted, where that is not all of them."""
 
     @property
     def affordable(self) -> bool:
@@ -52,7 +54,7 @@ class NumbersPreview:
         """What would run, and how far off it would be."""
         other = [name for name in self.candidates if name != self.chosen]
         rest = f" (better here than {', '.join(other)})" if other else ""
-        return [f"{self.chosen} would run: it {PROGRAMS[self.chosen].words}{rest}.", *self.notes]
+        return [*self.counted, f"{self.chosen} would run: it {PROGRAMS[self.chosen].words}{rest}.", *self.notes]
 
     def __str__(self) -> str:
         return "\n".join([self.sentence(), *self.lines()])
@@ -105,8 +107,8 @@ class NumbersOutlook:
         needed = rows_needed(self.asked, errors)
         return (words, needed) if needed else (words,)
 
-    def preview(self, epsilon: Fraction, remaining: Fraction) -> NumbersPreview:
-        """What a release of *epsilon* would be, with so much left."""
+    def preview(self, epsilon: Fraction, remaining: Fraction, counted: tuple[str, ...] = ()) -> NumbersPreview:
+        """What a release of *epsilon* would be, with so much left; *counted* says of which rows."""
         found = self.weighed(epsilon)
         return NumbersPreview(
             task=str(self.asked.task),
@@ -117,5 +119,6 @@ class NumbersOutlook:
             chosen=found.chosen,
             expected_error=self.errors(epsilon),
             misfits=self.misfits,
+            counted=counted,
             notes=self.notes(epsilon),
         )

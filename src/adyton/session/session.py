@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +21,9 @@ from adyton.marginals.tables_release import TablesRelease
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
 from adyton.release import Release
+from adyton.release.cut_off import CutOff, measured_cut_off, unit_sizes
 from adyton.release.pending import Measurements, Pending, carry_out
+from adyton.release.receipt import RowsCounted
 from adyton.schema import Schema
 from adyton.session.epsilon import Epsilon
 from adyton.session.numbers_outlook import NumbersOutlook, NumbersPreview
@@ -99,6 +102,11 @@ class Session(Budgeted):
         """What is protected, in words."""
         return self._kernel.terms.named_unit
 
+    @property
+    def counted(self) -> RowsCounted:
+        """Which rows of each unit are counted; nothing is said where no column names a unit."""
+        return RowsCounted.of(self.unit if self.schema.unit else None, self.schema.rows_per_unit)
+
     # ---- the budget -------------------------------------------------------------------------------------------------
 
     @property
@@ -146,7 +154,7 @@ class Session(Budgeted):
         """What a release would cost, which algorithms could run, and the error to expect. Spends nothing."""
         outlook, amount = self._outlook(task, algorithm, where, misfits, options), budget(epsilon, "epsilon")
         if isinstance(outlook, NumbersOutlook):
-            return outlook.preview(amount, self.remaining)
+            return outlook.preview(amount, self.remaining, self._said(task))
         return Preview(
             task=str(task),
             cells=outlook.cells,
@@ -156,7 +164,7 @@ class Session(Budgeted):
             candidates=outlook.errors(amount),
             chosen=outlook.chooses,
             misfits=outlook.misfits,
-            notes=outlook.notes(self.schema),
+            notes=(*self._said(task), *outlook.notes(self.schema)),
         )
 
     def epsilon_for(
@@ -225,12 +233,14 @@ class Session(Budgeted):
     def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of rows, spending *epsilon*.
 
+        Where the schema names a unit, at most ``rows_per_unit`` rows of each are counted, and ``.counted`` says so.
         Misfits are not counted: a row whose value *where* cannot read satisfies no comparison and is missing silently.
         """
         source, amount = self._source(where), budget(epsilon, "epsilon")
         self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
-        return carry_out(self._kernel, lambda _: source.count(amount / source.stability), self._keep)
+        counted, own = self.counted.rows(where), amount / source.stability
+        return carry_out(self._kernel, lambda _: replace(source.count(own), counted=counted), self._keep)
 
     def count_units(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of units that have rows, spending *epsilon*: how many people there are.
@@ -240,7 +250,21 @@ class Session(Budgeted):
         source, amount = self._source(where).units(most=1), budget(epsilon, "epsilon")
         self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
-        return carry_out(self._kernel, lambda _: source.count(amount), self._keep)
+        counted = RowsCounted.once(self.unit).rows(where)
+        return carry_out(self._kernel, lambda _: replace(source.count(amount), counted=counted), self._keep)
+
+    def cut_off(self, epsilon: Rational, *, most: int) -> CutOff:
+        """What the limit on the rows of a unit leaves out, spending *epsilon* once, however many rows a unit has.
+
+        How many units have more rows than ``rows_per_unit``, and how many of their rows are left out, counting *most*
+        rows of each at the most: ``session.cut_off("0.1", most=100)``. All that is left out cannot be measured, since
+        one unit may have any number of rows, so that this number is "at least". A larger *most* makes it noisier.
+        """
+        sizes, amount = unit_sizes(self._kernel.root, most), budget(epsilon, "epsilon")
+        self.budget.afford(amount, self.ledger.path)
+        odds.warn(amount, "a count", self.unit)
+        limit = self.schema.rows_per_unit
+        return carry_out(self._kernel, lambda _: measured_cut_off(sizes, limit, amount), self._keep)
 
     def close(self) -> None:
         """Let go of the ledger's file, if the session opened it. At its end a ``with`` block does the same."""
@@ -257,6 +281,11 @@ class Session(Budgeted):
 
     def _keep(self, paid: Any) -> None:
         self._last = paid
+
+    def _said(self, task: Task) -> tuple[str, ...]:
+        """Which rows of each unit a task would count, where that is not all of them."""
+        counted = RowsCounted.asked(task, self.unit if self.schema.unit else None, self.schema.rows_per_unit)
+        return (counted.sentence,) if counted else ()
 
     def _source(self, where: str | None) -> TableSource:
         return self._kernel.root if where is None else self._kernel.root.where(where)

@@ -28,6 +28,7 @@ def to_dict(release: NumbersRelease) -> dict[str, Any]:
     """All that was measured, with a digest: everything else follows from it."""
     body = {
         **KIND.file.head,
+        "counted": release.counted.sentence or None,
         "task": release.task.to_dict(),
         "where": release.where,
         "schema": as_plain(release.schema.to_dict()),
@@ -52,7 +53,7 @@ def _parts(plain: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(task, NumbersTask) or task.select(schema) != schema:
         raise BadInput("the task is about other attributes than the schema")
     asked = Asked(task, schema)
-    receipt = read_receipt(part_of(plain, "record"), schema.rows_per_unit)
+    receipt = read_receipt(part_of(plain, "record"), schema.rows_per_unit, enforced=schema.unit is not None)
     epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
     where, algorithm = part_of(plain, "where"), as_text(part_of(plain, "algorithm"), "algorithm")
     if algorithm not in PROGRAMS:

@@ -17,7 +17,7 @@ from adyton.messages import listing, no_such
 from adyton.release import frames
 from adyton.release.explanation import Explanation
 from adyton.release.misfits import Misfits
-from adyton.release.receipt import Receipt
+from adyton.release.receipt import Receipt, RowsCounted
 from adyton.release.staging import staged
 from adyton.remembered import cached_property
 from adyton.schema import Schema
@@ -126,7 +126,7 @@ class NumbersRelease:
             name = frames.free(one.name, columns)
             columns[name] = one.estimate
             columns |= {f"{name}_lower": one.lower, f"{name}_upper": one.upper, f"{name}_error": one.error}
-        return pa.table(columns)
+        return pa.table(frames.with_counted(columns, self.counted_rows, len(self.groups)))
 
     def to_frame(self, *, confidence: float = CONFIDENCE) -> Any:
         """The same as a pandas DataFrame."""
@@ -167,6 +167,16 @@ class NumbersRelease:
         return numbers_file.to_dict(self)
 
     @property
+    def counted(self) -> RowsCounted:
+        """Which rows of each unit were counted; nothing is said where no column names a unit."""
+        return self.receipt.counted()
+
+    @property
+    def counted_rows(self) -> str:
+        """Which rows of the table were counted, in a few words; nothing if it is all of them."""
+        return self.counted.rows(self.where)
+
+    @property
     def rows_per_unit(self) -> int:
         """How many rows one person may have in the table."""
         return self.receipt.rows_per_unit
@@ -174,7 +184,8 @@ class NumbersRelease:
     def __repr__(self) -> str:
         where = f" where {self.where}" if self.where else ""
         mark = "" if self.receipt.private else "; simulated, NOT private"
-        return f"<release: {self.task}{where}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
+        told = f"{self.task}{where}{self.counted.aside}"
+        return f"<release: {told}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
 
     def _repr_html_(self) -> str:
         return self.explain()._repr_html_()

@@ -21,7 +21,7 @@ def explanation(release: NumbersRelease) -> Explanation:
     """What was asked, which program ran and why, how far off it is, which groups are mostly noise, what it cost."""
     where = f", of rows where {release.where}" if release.where else ""
     groups = f"; {release.asked.groups:,} groups" if release.task.by else ""
-    asked = f"Released: {release.task}{where}{groups}."
+    asked = release.counted.after(f"Released: {release.task}{where}{groups}.")
     loud: tuple[str, ...] = (
         () if release.unfinished is None else (f"WARNING: {release.unfinished} What was measured until then is here.",)
     )

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from adyton.queries import Queries
 from adyton.schema import Schema
+from adyton.schema.attributes import Label
 
 
 class Task(ABC):
@@ -29,6 +30,10 @@ class Task(ABC):
     @abstractmethod
     def workload(self, schema: Schema) -> Queries:
         """The queries, given the schema of these attributes."""
+
+    def axes(self, schema: Schema) -> dict[str, tuple[Label, ...]]:
+        """The labels of the cells along each axis, given the schema of these attributes."""
+        return {name: attribute.labels for name, attribute in schema.attributes.items()}
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.schema import Schema
+from adyton.schema.attributes import Label
 from adyton.tasks.named import Histogram
 from adyton.whole import whole
 
@@ -20,7 +21,7 @@ class RowsPerUnit(Histogram):
     The rows are counted before any are cut, and each ε counts once, however many rows a unit has.
 
     >>> print(RowsPerUnit(20))
-    units by number of rows, up to 20
+    units by number of rows, from 1 to 20 or more
     """
 
     kind = "rows per unit"
@@ -41,6 +42,17 @@ class RowsPerUnit(Histogram):
         (name,) = self.attributes
         return schema.per_unit(name, self.most).select(name)
 
+    def axes(self, schema: Schema) -> dict[str, tuple[Label, ...]]:
+        """Numbers of rows; the last class holds all units that have as many or more.
+
+        >>> from adyton.schema import Integer
+        >>> task = RowsPerUnit(3)
+        >>> task.axes(task.select(Schema({"age": Integer(0, 9)}, unit="person")))
+        {'rows': (1, 2, '3 or more')}
+        """
+        ((name, labels),) = super().axes(schema).items()
+        return {name: (*labels[:-1], f"{self.most} or more")}
+
     def to_dict(self) -> dict[str, Any]:
         """The limit and the name."""
         return {**super().to_dict(), "most": self.most}
@@ -49,4 +61,4 @@ class RowsPerUnit(Histogram):
         return f"RowsPerUnit({self.most}, {self.attributes[0]!r})"
 
     def __str__(self) -> str:
-        return f"units by number of {self.attributes[0]}, up to {self.most}"
+        return f"units by number of {self.attributes[0]}, from 1 to {self.most} or more"
