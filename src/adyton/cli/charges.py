@@ -11,7 +11,6 @@ from adyton.cli.console import InterruptedRelease, accept_large, notes, progress
 from adyton.cli.paid import Paid
 from adyton.errors import AdytonError, BadInput, LedgerError, Unfinished
 from adyton.exact import budget, display
-from adyton.interrupts import deferred
 from adyton.messages import listing, shorten
 
 if TYPE_CHECKING:
@@ -105,17 +104,20 @@ def answered(
 
 
 def _finished(session: Session, *, quiet: bool) -> object:
-    """What the interrupted request has paid for: its result or, after a second interrupt, its bare measurements."""
+    """What the interrupted request has paid for: its result or, after a second interrupt, its bare measurements; None
+    if there are none."""
+    bare = session.measurements
+    if bare is not None and not bare.answers:
+        return None
     try:
-        if session.measurements is not None and not quiet:
+        if bare is not None and not quiet:
             words = (
                 "Interrupted after it was charged: the result is finished from what was measured. A second interrupt "
             )
             notes().print(f"{words}keeps the measurements as they are.", soft_wrap=True)
         return session.last
     except KeyboardInterrupt:
-        with deferred():
-            return session.measurements
+        return bare
 
 
 def _kept(found: Measurements, place: Place | None) -> str:
