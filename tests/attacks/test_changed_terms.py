@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 from fractions import Fraction
@@ -15,7 +16,8 @@ from typer.testing import CliRunner
 import adyton as ad
 from adyton.cli.main import app
 from adyton.errors import BadInput, LedgerMismatch
-from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger import Ledger, Terms
+from adyton.kernel.ledger.terms import PARTS
 
 TABLE = pd.DataFrame({"age": [34] * 100, "sex": ["F"] * 100})
 AGE, SEX = ad.Integer(0, 119), ad.Categorical(["F", "M"])
@@ -174,6 +176,7 @@ def first_format(path: Path) -> Path:
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in (
         "DROP TABLE terms",
+        "ALTER TABLE entries DROP COLUMN terms",
         "ALTER TABLE events DROP COLUMN consent",
         "PRAGMA user_version = 1",
     ):
@@ -238,3 +241,191 @@ def test_the_command_line_says_and_accepts_it(tmp_path: Path):
     plain = json.loads(CliRunner().invoke(app, ["ledger", str(tmp_path / "a.ledger"), "--json"]).stdout)
     assert plain["terms"]["rows_per_unit"] == 1
     assert plain["events"][0]["changed"] == "rows_per_unit"
+
+
+# ---- changes in several steps ----------------------------------------------------------------------------------------
+
+PEOPLE = pd.DataFrame({"who": [f"p{row // 3}" for row in range(30)], "house": "h", "age": 34, "sex": "F"})
+STATES = [
+    (column, word, rows, sexes)
+    for column, word in ((None, None), (None, "who"), ("who", None), ("house", None))
+    for rows in (1, 4)
+    for sexes in (False, True)
+]
+"""The unit's column, a word for it, the rows per unit, and whether the schema has another attribute."""
+
+
+def terms_of(column: str | None, word: str | None, rows: int, sexes: bool) -> Terms:
+    return Terms.of({"sexes": sexes, **({"unit": column} if column else {})}, rows, word)
+
+
+def steps(path: list[Terms], accept=PARTS, total: int = 7) -> Fraction | None:
+    """What is spent when 1 was, under the first of the terms, and the ledger has taken on the others; None if not."""
+    with Ledger.open(None, total=total, dataset="people") as ledger:
+        ledger.debit(Fraction(1), lineage=["people"], operator="laplace", terms=path[0])
+        for terms in path[1:]:
+            try:
+                agreed = ledger.agree(terms, accept)
+            except LedgerMismatch:
+                return None
+            assert ledger.terms == agreed
+            assert (agreed.column, agreed.rows_per_unit, agreed.schema) == (
+                terms.column,
+                terms.rows_per_unit,
+                terms.schema,
+            )
+            assert agreed.unit == terms.unit or (agreed.column, terms.unit, terms.column) == (None, None, None)
+        return ledger.spent
+
+
+def test_no_sequence_of_changes_is_accepted_where_the_single_one_is_refused():
+    """Every unit and number of rows, in two steps; what is counted again is never less, either."""
+    every = [terms_of(*state) for state in STATES if not state[3]]
+    single = {(first, last): steps([first, last]) for first in every for last in every}
+    assert {None, 1, 2, 4} == set(single.values())
+    for first, between, last in itertools.product(every, repeat=3):
+        found, once = steps([first, between, last]), single[first, last]
+        assert found is None or (once is not None and found >= once), (first, between, last)
+
+
+def test_three_steps_of_an_earlier_debit_are_no_way_around_either():
+    random = np.random.default_rng(1)
+    every = [terms_of(*state) for state in STATES]
+    for _ in range(150):
+        path = [every[place] for place in random.integers(0, len(every), 4)]
+        found, once = steps(path), steps([path[0], path[-1]])
+        assert found is None or (once is not None and found >= once), path
+
+
+@pytest.mark.parametrize("accept", [words for size in range(3) for words in itertools.combinations(PARTS, size)])
+def test_words_allow_no_more_in_two_steps_than_in_one(accept):
+    every = [terms_of(*state) for state in STATES]
+    ways = [(first, last) for first in every for last in every if steps([first, last], accept, 1000) is not None]
+    reached = {(first, last) for first, between in ways for start, last in ways if start == between}
+    assert reached <= set(ways)
+
+
+def test_debits_of_several_terms_are_each_judged_by_their_own():
+    rows, who, house = (terms_of(column, None, 1, False) for column in (None, "who", "house"))
+    with Ledger.open(None, total=100, dataset="people") as ledger:
+        for terms, amount in ((rows, 1), (who, 2), (house, 3)):
+            ledger.agree(terms, PARTS)
+            ledger.debit(Fraction(amount), lineage=["people"], operator="laplace", terms=terms)
+        before = ledger.spent
+        ledger.agree(terms_of("who", None, 4, False), PARTS)
+        assert before < ledger.spent == 4 * 1 + 2 + (2 * 4) * 3
+        report = ledger.report()
+        assert [entry.terms for entry in report.entries if not entry.recount] == [rows, who, house]
+        assert "ε = 4 was spent before the column who was the unit" in report.notes[0]
+        assert len(report.notes) == 1
+
+
+def test_sessions_kernels_and_ledgers_name_the_same_unit(path: Path):
+    """In a chain through every unit, with real tables; a session of other terms than the ledger's spends nothing."""
+    chain = [state for state in STATES if not state[3]]
+    for number, (column, word, rows, _) in enumerate((*chain, chain[0])):
+        table = PEOPLE if column else PEOPLE.drop(columns=["who"])
+        schema = ad.Schema({"age": AGE}, rows, unit=column)
+        held = {"ledger": path, "dataset": "people", "unit": word, "accept": PARTS}
+        with ad.Session(table, schema=schema, epsilon=1000, **held) as opened:
+            opened.count("0.001")
+            kept, used = Ledger.read(path), opened._kernel.terms
+            assert kept.terms == used == kept.entries[-1].terms, number
+            assert opened.unit == kept.terms.named_unit
+            assert opened.schema.unit == kept.terms.column
+            assert opened._kernel.root.schema.unit == kept.terms.column
+            assert opened.schema.rows_per_unit == kept.terms.rows_per_unit == rows
+
+
+def test_the_unit_is_not_dropped_with_the_schema_alone(path: Path):
+    enforced = ad.Schema({"age": AGE}, 3, unit="who")
+    with ad.Session(PEOPLE, schema=enforced, epsilon=10, ledger=path, dataset="people") as opened:
+        opened.count("0.5")
+    given = {"ledger": path, "dataset": "people"}
+    for table, unit in ((PEOPLE, None), (PEOPLE.drop(columns=["who"]), "who")):
+        with pytest.raises(LedgerMismatch, match=r"column who.*accept=\{'unit'\}"):
+            ad.Session(table, schema=ad.Schema({"age": AGE}, 3), unit=unit, accept={"schema"}, **given)
+    with ad.Session(PEOPLE, schema=ad.Schema({"age": AGE}, 3), accept={"schema", "unit"}, **given) as opened:
+        assert (opened.unit, opened.spent) == ("person with up to 3 rows", 3)
+    shown = CliRunner().invoke(app, ["ledger", str(path)], env={"COLUMNS": "160"}).stdout
+    assert "unit changed from who (by the column who) to person with up to 3 rows" in shown
+
+
+def test_rows_of_people_are_counted_again_in_two_steps_too(path: Path):
+    """First the unit at one row, then the rows per unit: what was spent on rows is still known as that."""
+    with session(path) as opened:
+        opened.count("0.1")
+    given = {"ledger": path, "dataset": "visits"}
+    one, fifty = (ad.Schema({"age": AGE}, rows, unit="who") for rows in (1, 50))
+    with pytest.raises(LedgerMismatch, match="that is 5"):
+        ad.Session(PEOPLE, schema=fifty, accept=PARTS, **given)
+    with ad.Session(PEOPLE, schema=one, accept=PARTS, **given) as opened:
+        opened.count("0.1")
+    assert "was spent before the column who was the unit" in Ledger.read(path).notes[0]
+    with pytest.raises(LedgerMismatch, match=r"that is 5\.1"):
+        ad.Session(PEOPLE, schema=fifty, accept=PARTS, **given)
+    shown = CliRunner().invoke(app, ["ledger", str(path)], env={"COLUMNS": "160"}).stdout
+    assert "Note: ε = 0.1 was spent before the column who was the unit" in shown
+
+
+def test_another_name_of_the_data_set_changes_no_terms(path: Path):
+    with session(path) as opened:
+        opened.count("0.1")
+    Ledger.open(path, total=1, dataset="people", accept={"dataset"}).close()
+    given = {"ledger": path, "dataset": "people", "accept": PARTS}
+    with pytest.raises(LedgerMismatch, match="that is 5"):
+        ad.Session(PEOPLE, schema=ad.Schema({"age": AGE}, 50, unit="who"), **given)
+    assert Ledger.read(path).terms == Ledger.read(path).entries[0].terms
+
+
+def test_a_session_that_was_open_first_does_not_spend_on_a_unit_it_does_not_name(path: Path):
+    with session(path) as early, session(path, unit="patient") as other:
+        other.count("0.1")
+        with pytest.raises(LedgerMismatch, match="'patient'"):
+            early.count("0.1")
+        assert (early.unit, other.unit, Ledger.read(path).spent) == ("row", "patient", Fraction(1, 10))
+
+
+def test_owners_and_instances_are_different_units(path: Path):
+    grid = ad.configuration.Grid(lambda demand, price: price * max(0, demand - price), interval=(0, 10))
+    given = {"ledger": path, "dataset": "prices", "total": 100}
+    ad.configure(grid, [8.0, 9.0] * 5, 1, **given)
+    with pytest.raises(LedgerMismatch, match="'owner"):
+        ad.configure(grid, [8.0, 9.0] * 5, 1, owner=[1] * 10, **given)
+    ad.configure(grid, [8.0, 9.0] * 5, 1, owner=[1] * 10, accept={"unit"}, **given)
+    assert "was spent before the column owner was the unit" in Ledger.read(path).notes[0]
+    ad.configure(grid, [8.0, 9.0] * 5, 1, accept={"unit"}, **given)
+    assert Ledger.read(path).spent == 1 + 2 * 1 + 1
+
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "0.1.0" / "ledgers"
+
+
+def test_an_early_ledger_that_did_not_count_again_says_so(path: Path):
+    """Its debits are judged by what its events say: 1 on rows, then up to 50 rows of each."""
+    path.write_bytes((FIXTURES / "two_steps.ledger").read_bytes())
+    before = Ledger.read(path)
+    assert "did not count earlier answers again" in before.notes[-1]
+    assert [entry.terms.rows_per_unit for entry in before.entries] == [1, 1, 50]
+    Ledger.open(path, total=before.total, dataset=before.dataset).close()
+    after = Ledger.read(path)
+    assert (after.notes, after.entries, after.spent) == (before.notes, before.entries, before.spent)
+    given = {"ledger": path, "dataset": "people"}
+    with pytest.raises(LedgerMismatch, match="Raise the total first"):
+        ad.Session(PEOPLE, schema=ad.Schema({"age": ad.Integer(0, 59)}, 51, unit="who"), accept=PARTS, **given)
+    with ad.Session(PEOPLE, schema=ad.Schema({"age": ad.Integer(0, 59)}, 50, unit="who"), **given) as opened:
+        opened.count("0.1")
+    assert Ledger.read(path).terms.column == "who"
+
+
+def test_an_early_ledger_of_an_enforced_unit_goes_on_as_one(path: Path):
+    path.write_bytes((FIXTURES / "enforced.ledger").read_bytes())
+    given, age = {"ledger": path, "dataset": "people"}, ad.Integer(0, 59)
+    with pytest.raises(LedgerMismatch, match=r"accept=\{'unit'"):
+        ad.Session(PEOPLE, schema=ad.Schema({"age": age}, 3), accept={"schema"}, **given)
+    with ad.Session(PEOPLE, schema=ad.Schema({"age": age}, 9, unit="who"), accept={"rows_per_unit"}, **given) as opened:
+        assert opened.spent == Fraction(3, 4)
+    wider = ad.Schema({"age": age, "sex": SEX}, 9, unit="who")
+    with ad.Session(PEOPLE, schema=wider, accept={"schema"}, **given) as opened:
+        assert opened.spent == Fraction(3, 4)
+    assert Ledger.read(path).notes == ()

@@ -53,7 +53,7 @@ BROKEN = {
     "truncated": (truncated, "is damaged"),
     "scrambled": (scrambled, "is damaged"),
     "another program's": (foreign, "another program wrote it"),
-    "newer": (statement("PRAGMA user_version = 3"), "Upgrade Adyton"),
+    "newer": (statement("PRAGMA user_version = 4"), "Upgrade Adyton"),
     "no version": (statement("PRAGMA user_version = 0"), "is damaged"),
     "no table": (statement("DROP TABLE entries"), "is damaged"),
     "no account": (statement("DELETE FROM ledger"), "is damaged"),

@@ -81,9 +81,9 @@ def _raise(file: Path, total: str | None, consent: str | None, yes: bool) -> Non
         ledger.raise_total(allowed, consent=consent.strip())
 
 
-def _terms(terms: Terms) -> dict[str, Any]:
-    """What a ledger keeps of its terms. (Whether a limit is enforced is known of the schema that it is opened with.)"""
-    return {name: value for name, value in asdict(terms).items() if name != "enforced"}
+def _terms(terms: Terms | None) -> dict[str, Any] | None:
+    """Terms as plain values; a column that is not recorded is none."""
+    return None if terms is None else {**terms.to_plain(), "column": terms.column or None}
 
 
 def _as_json(report: LedgerReport) -> dict[str, Any]:
@@ -93,7 +93,8 @@ def _as_json(report: LedgerReport) -> dict[str, Any]:
         "total": as_number(report.total),
         "spent": as_number(report.spent),
         "remaining": as_number(report.remaining),
-        "terms": None if report.terms is None else _terms(report.terms),
+        "terms": _terms(report.terms),
+        "notes": list(report.notes),
         "entries": [
             {
                 "number": entry.number,
@@ -104,6 +105,7 @@ def _as_json(report: LedgerReport) -> dict[str, Any]:
                 "operator": entry.operator,
                 "status": entry.status,
                 "process": entry.process,
+                "terms": _terms(entry.terms),
             }
             for entry in report.entries
         ],
@@ -124,7 +126,7 @@ def _print(report: LedgerReport, console: Console) -> None:
     ]
     if report.terms is not None:
         rows = f"at most {report.terms.rows_per_unit} row(s) each"
-        lines.append(("protects", printable(f"every {report.terms.named_unit}, {rows}")))
+        lines.append(("protects", printable(f"every {report.terms.shown('unit')}, {rows}")))
         lines.append(("schema", f"digest {report.terms.shown('schema')}"))
     for label, value in lines:
         console.print(Text.assemble((f"{label:<10}", "bold"), value))
@@ -140,6 +142,8 @@ def _print(report: LedgerReport, console: Console) -> None:
         consent = f"; consent: {event.consent}" if event.consent else ""
         change = f"{event.changed} changed from {event.old} to {event.new}{consent}"
         console.print(Text(f"{_moment(event.time)}  {printable(change)}"))
+    for note in report.notes:
+        console.print(Text(f"Note: {printable(note)}"))
 
 
 def _print_table(report: LedgerReport, console: Console) -> None:

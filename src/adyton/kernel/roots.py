@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
@@ -113,7 +114,9 @@ class OtherRoots:
         kernel = cls.__new__(cls)
         declared = {"parameters": (shape.points, *shape.interval), "neighbours": neighbours}
         declared |= {"utility": utility.name, "scale": str(utility.scale)}
-        kernel._terms = Terms.of({"instances": declared}, 1, "instance" if owners is None else "owner")
+        kernel._terms = Terms.of({"instances": declared}, 1, "instance")
+        if owners is not None:  # who have one vote each
+            kernel._terms = replace(kernel._terms, unit="owner", column="owner")
         kernel._open(total, ledger, dataset, "instances", noise, accept)
         try:
             sums = survey(instances, curve, parameters, utility, owners=owners, progress=progress)

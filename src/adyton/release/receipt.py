@@ -142,7 +142,7 @@ class Receipt:
             created=datetime.now(UTC).date().isoformat(),
             versions={"adyton": __version__, "python": platform.python_version(), "numpy": np.__version__},
             private=kernel.private,
-            enforced=kernel.terms.enforced,
+            enforced=bool(kernel.terms.column),
         )
 
     def counted(self, task: Task | None = None) -> RowsCounted:

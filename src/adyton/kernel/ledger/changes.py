@@ -10,9 +10,17 @@ from fractions import Fraction
 from adyton.errors import LedgerMismatch
 from adyton.exact import display
 from adyton.grid import rounded_down
-from adyton.kernel.ledger.records import Account, read_account, to_text
-from adyton.kernel.ledger.terms import Terms, differences, given_terms, read_terms, refuse, refuse_unknown, write_terms
-from adyton.kernel.ledger.writing import write, write_debit, write_event
+from adyton.kernel.ledger.records import (
+    RECOUNT,
+    Account,
+    counted_for,
+    read_account,
+    read_entries,
+    read_terms,
+    to_text,
+)
+from adyton.kernel.ledger.terms import Terms, differences, given_terms, recorded, refuse, refuse_unknown
+from adyton.kernel.ledger.writing import write, write_debit, write_event, write_terms, write_terms_of
 
 
 def reconcile(
@@ -70,8 +78,27 @@ def raise_total(connection: sqlite3.Connection, name: str, total: Fraction, cons
     write_event(connection, "total", display(found.total), display(total), consent)
 
 
-def accept_terms(connection: sqlite3.Connection, name: str, asked: Terms, accept: frozenset[str]) -> None:
-    """Take on other terms than before, where a word allows each part that differs."""
+def take_on(connection: sqlite3.Connection, name: str, entry: int, terms: Terms | None, *, used: bool) -> None:
+    """Insist that a debit is for the ledger's own terms, and record them with it. A ledger that has none yet takes on
+    those of the debit.
+
+    One that was *used* before there were terms does not: nobody knows whom its earlier debits protect.
+    """
+    kept = read_terms(connection)
+    if kept is None and terms is not None:
+        if used:
+            refuse_unknown(name)
+        write_terms(connection, terms)
+    elif kept is not None and terms is not None:
+        refuse(name, list(differences(kept, terms)), kept, terms)
+        _record_column(connection, kept, terms)
+    made = terms or kept
+    if made is not None:
+        write_terms_of(connection, entry, made)
+
+
+def accept_terms(connection: sqlite3.Connection, name: str, asked: Terms, accept: frozenset[str]) -> Terms:
+    """Take on other terms than before, where a word allows each part that differs; returns those in force."""
     kept = read_terms(connection)
     if kept is None:
         if read_account(connection).spent:
@@ -79,36 +106,50 @@ def accept_terms(connection: sqlite3.Connection, name: str, asked: Terms, accept
                 refuse_unknown(name)
             write_terms(connection, asked)
             write_event(connection, "terms", "unknown", str(asked))
-        return
+            for entry in read_entries(connection):
+                write_terms_of(connection, entry.number, asked)
+        return asked
     asked = given_terms(kept, asked)
-    for part in differences(kept, asked):
-        if part not in accept:
-            refuse(name, part, kept, asked)
-        if part == "rows_per_unit" and not (asked.enforced and kept.schema == asked.schema):
-            _count_again(connection, name, kept.rows_per_unit, asked.rows_per_unit)
+    kept = _record_column(connection, kept, asked)
+    changed = list(differences(kept, asked))
+    refuse(name, [part for part in changed if part not in accept], kept, asked)
+    if changed:
+        _count_again(connection, name, kept, asked)
+        write_terms(connection, asked)
+    for part in changed:
         write_event(connection, part, kept.shown(part), asked.shown(part))
-    write_terms(connection, asked)
+    return asked
 
 
-def _count_again(connection: sqlite3.Connection, name: str, old: int, new: int) -> None:
-    """Debit what earlier answers cost larger units beyond what they cost the smaller ones they were made for.
+def _record_column(connection: sqlite3.Connection, kept: Terms, asked: Terms) -> Terms:
+    """Fill in whether a column enforces the unit, in a ledger of an earlier format that is used with its own schema."""
+    known = recorded(kept, asked)
+    if known != kept:
+        write_terms(connection, known)
+        for entry in read_entries(connection):
+            if entry.terms is not None and recorded(entry.terms, asked) != entry.terms:
+                write_terms_of(connection, entry.number, recorded(entry.terms, asked))
+    return known
 
-    Two tables that differ by *new* rows are ⌈new/old⌉ steps of at most *old* rows apart, and each step costs what was
-    spent. Smaller units than before get no refund.
-    """
-    account, times = read_account(connection), -(-new // old)
-    more = (times - 1) * account.spent
-    if not more:
+
+def _count_again(connection: sqlite3.Connection, name: str, kept: Terms, asked: Terms) -> None:
+    """Debit what earlier answers cost units of other terms, beyond what was debited. There are no refunds."""
+    account = read_account(connection)
+    needed = counted_for(asked, read_entries(connection))
+    if needed <= account.spent:
         return
-    spent = account.spent + more
-    if spent > account.total:
+    rows = asked.rows_per_unit
+    new, old = f"up to {rows} rows", str(kept.rows_per_unit)
+    if rows == kept.rows_per_unit:
+        new, old = f"the kind {asked.shown('unit')}", kept.shown("unit")
+    if needed > account.total:
         raise LedgerMismatch(
-            f"{name} has spent {display(account.spent)} for units of up to {old} row(s); for units of up to {new} rows "
-            f"that is {display(spent)}, and the total is {display(account.total)}. Raise the total first: "
+            f"{name} has spent {display(account.spent)}; counted for units of {new}, instead of {old}, that is "
+            f"{display(needed)}, and the total is {display(account.total)}. Raise the total first: "
             f"adyton ledger raise {shlex.quote(name)} --total …"
         )
-    operator = f"earlier answers, for units of up to {new} rows instead of {old}"
-    write_debit(connection, account, more, [account.dataset], operator, "answered")
+    operator = f"earlier answers, for units of {new} instead of {old}"
+    write_debit(connection, account, needed - account.spent, [account.dataset], operator, "answered", RECOUNT)
 
 
 def _refuse_below_spent(name: str, total: Fraction, found: Account) -> None:

@@ -14,12 +14,21 @@ from contextlib import suppress
 from pathlib import Path
 
 from adyton.errors import LedgerError
-from adyton.kernel.ledger.records import MIGRATION, TABLES
+from adyton.kernel.ledger.records import (
+    MIGRATIONS,
+    TABLES,
+    read_entries,
+    read_events,
+    read_terms,
+    terms_by_events,
+)
+from adyton.kernel.ledger.writing import write_terms_of
 
 APPLICATION = 0x41445954
 """SQLite's application_id of a ledger: the letters ADYT."""
-FORMAT = 2
-"""The present format. The first one had no terms and no grid; it is brought up to date when it is opened."""
+FORMAT = 3
+"""The present format. The first one had no terms and no grid, and the debits of the second did not keep their terms;
+both are brought up to date when they are opened."""
 BUSY_SECONDS = 30.0
 """How long to wait for another process before giving up."""
 
@@ -54,11 +63,18 @@ def write_first(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connecti
 
 
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
-    """Turn a ledger of the first format into one of the present format, within the transaction that is under way."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT:
+    """Turn a ledger of an earlier format into one of the present format, within the transaction that is under way."""
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found == FORMAT:
         return
-    for statement in MIGRATION:
-        connection.execute(statement)
+    for number in range(found, FORMAT):
+        for statement in MIGRATIONS[number]:
+            connection.execute(statement)
+    kept = read_terms(connection)
+    if kept is not None:
+        entries = read_entries(connection)
+        for entry, terms in zip(entries, terms_by_events(entries, read_events(connection), kept), strict=True):
+            write_terms_of(connection, entry.number, terms)
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 

@@ -17,7 +17,7 @@ from typing import NoReturn, TypeVar, get_args
 from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, budget, display
 from adyton.kernel.ledger import arguments
-from adyton.kernel.ledger.changes import accept_terms, raise_total, reconcile
+from adyton.kernel.ledger.changes import accept_terms, raise_total, reconcile, take_on
 from adyton.kernel.ledger.creation import bring_up_to_date
 from adyton.kernel.ledger.file import ChangedError, LedgerFile
 from adyton.kernel.ledger.records import (
@@ -29,11 +29,12 @@ from adyton.kernel.ledger.records import (
     now,
     read_account,
     read_entries,
+    read_terms,
     refusal,
     to_text,
 )
 from adyton.kernel.ledger.report import LedgerReport, read_report
-from adyton.kernel.ledger.terms import WORDS, Terms, differences, given_terms, read_terms, take_on
+from adyton.kernel.ledger.terms import WORDS, Terms, differences, given_terms
 from adyton.kernel.ledger.writing import write, write_debit
 from adyton.kernel.opening import checked_total
 
@@ -134,8 +135,7 @@ class Ledger(Budgeted):
                 place = "the ledger in memory" if self.path is None else os.path.basename(self.path)
                 raise refusal(asked, account.remaining, account.total, self.path, place=place)
             number = write_debit(connection, account, asked, names, operator)
-            if terms is not None:
-                take_on(connection, self._file.name, terms, used=account.spent > 0)
+            take_on(connection, self._file.name, number, terms, used=account.spent > 0)
         return number
 
     def agree(self, terms: Terms, accept: Collection[str] = ()) -> Terms:
@@ -145,10 +145,10 @@ class Ledger(Budgeted):
         """
         words = arguments.accepted(accept, WORDS)
         kept = self.terms
-        if self.spent if kept is None else any(differences(kept, terms)):
-            with self._file.transaction(write=True) as connection:
-                accept_terms(connection, self._file.name, terms, words)
-        return given_terms(kept, terms)
+        if kept is not None and not any(differences(kept, given_terms(kept, terms))):
+            return given_terms(kept, terms)
+        with self._file.transaction(write=True) as connection:
+            return accept_terms(connection, self._file.name, terms, words)
 
     def raise_total(self, total: Rational, *, consent: str) -> None:
         """Raise the total, with the data owner's consent: a name, or words, that the ledger records with the change."""

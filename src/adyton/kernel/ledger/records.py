@@ -5,19 +5,22 @@ Budgets are written as text "a/b", so that one third stays one third in the file
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import shlex
 import sqlite3
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from adyton.errors import BudgetExceeded
 from adyton.exact import display
+from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 
 Settled: TypeAlias = Literal["answered", "failed"]
 Status: TypeAlias = Literal["debited", "answered", "failed"]
@@ -33,15 +36,21 @@ TABLES = (
     """CREATE TABLE entries (
         number INTEGER PRIMARY KEY,
         time TEXT NOT NULL, amount TEXT NOT NULL, spent_after TEXT NOT NULL, lineage TEXT NOT NULL,
-        operator TEXT NOT NULL, status TEXT NOT NULL, process INTEGER NOT NULL)""",
+        operator TEXT NOT NULL, status TEXT NOT NULL, process INTEGER NOT NULL, terms TEXT)""",
     """CREATE TABLE events (
         number INTEGER PRIMARY KEY,
         time TEXT NOT NULL, changed TEXT NOT NULL, old TEXT NOT NULL, new TEXT NOT NULL, process INTEGER NOT NULL,
         consent TEXT)""",
     "CREATE TABLE terms (part TEXT PRIMARY KEY, value TEXT NOT NULL)",
 )
-MIGRATION = ("ALTER TABLE events ADD COLUMN consent TEXT", TABLES[-1])
-"""What the first format lacks."""
+MIGRATIONS = {
+    1: ("ALTER TABLE events ADD COLUMN consent TEXT", TABLES[-1]),
+    2: ("ALTER TABLE entries ADD COLUMN terms TEXT",),
+}
+"""What each earlier format lacks."""
+RECOUNT = "recount"
+"""In place of an entry's terms: it is no answer, but what earlier answers cost larger units."""
+_LONGEST_TEXT = 1 << 24
 
 _FRACTION = re.compile(r"([0-9]{1,2700})/([0-9]{1,2700})", re.ASCII)
 
@@ -124,6 +133,10 @@ class Entry:
     operator: str
     status: Status
     process: int
+    terms: Terms | None = None
+    """Whom the debit protects; None where nobody has said it, and for what is no answer."""
+    recount: bool = False
+    """Whether it is no answer, but what earlier answers cost larger units than they were made for."""
 
 
 @dataclass(frozen=True)
@@ -187,9 +200,34 @@ def read_account(connection: sqlite3.Connection) -> Account:
     return Account(row[0], to_fraction(row[1]), to_fraction(row[2]))
 
 
+def read_terms(connection: sqlite3.Connection) -> Terms | None:
+    """The terms that a ledger has taken on; None for one that has none yet."""
+    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'terms'").fetchone()
+    parts = dict(connection.execute("SELECT part, value FROM terms").fetchall()) if found else {}
+    if not parts:
+        return None
+    unit, schema = parts.get("unit") or None, parts.get("schema")
+    of_second_format = None if unit is None else NOT_RECORDED
+    column = parts["column"] or None if "column" in parts else of_second_format
+    plain = {"unit": unit, "rows_per_unit": _rows(parts.get("rows_per_unit")), "schema": schema}
+    try:
+        return Terms.from_plain({**plain, "column": column})
+    except ValueError:
+        raise DamagedError("its terms are incomplete") from None
+
+
+def _rows(text: object) -> int:
+    """A number of rows, as the terms and the events of a ledger have it."""
+    if not isinstance(text, str) or not re.fullmatch("[0-9]{1,19}", text):
+        raise DamagedError("its terms are incomplete")
+    return int(text)
+
+
 def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
     """Every debit, oldest first."""
+    known = [row[1] for row in connection.execute("PRAGMA table_info(entries)")]
     columns = "number, time, amount, spent_after, lineage, operator, status, process"
+    columns += ", terms" if "terms" in known else ", NULL"
     rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY number").fetchall()
     return tuple(_entry(row) for row in rows)
 
@@ -199,7 +237,39 @@ def read_events(connection: sqlite3.Connection) -> tuple[Event, ...]:
     known = [row[1] for row in connection.execute("PRAGMA table_info(events)")]
     columns = "number, time, changed, old, new, process" + (", consent" if "consent" in known else "")
     rows = connection.execute(f"SELECT {columns} FROM events ORDER BY number").fetchall()
+    for row in rows:
+        texts = isinstance(row[5], int) and all(isinstance(text, str) for text in row[1:5])
+        if not texts or not all(isinstance(consent, str | None) for consent in row[6:]):
+            raise DamagedError(f"event {row[0]} is no text")
     return tuple(Event(*row) for row in rows)
+
+
+def terms_by_events(entries: Sequence[Entry], events: Sequence[Event], kept: Terms) -> Iterator[Terms]:
+    """The terms of debits that do not keep their own: what the events say of the time when each was made.
+
+    Events do not say whether a column enforced the unit, nor all of a schema that was changed; and where a clock was
+    set back, the fewest rows that a unit ever had are taken. So no answer counts for more than it may.
+    """
+    times = [entry.time for entry in entries], [event.time for event in events]
+    orderly = all(moments == sorted(moments) for moments in times)
+    changes = [(one.time, _rows(one.old), _rows(one.new)) for one in events if one.changed == "rows_per_unit"]
+    changed = {event.changed for event in events}
+    for entry in entries:
+        rows = next((old for time, old, _ in changes if time >= entry.time), kept.rows_per_unit)
+        unsure = [pair for time, *pair in changes if time == entry.time or not orderly]
+        yield Terms(
+            min([rows, *itertools.chain.from_iterable(unsure)]),
+            kept.schema if "schema" not in changed else "changed since",
+            kept.unit if "unit" not in changed else None,
+            None if kept.unit is None and "unit" not in changed else NOT_RECORDED,
+        )
+
+
+def counted_for(terms: Terms, entries: Sequence[Entry]) -> Fraction:
+    """What all answers so far cost one unit of these terms, each by the terms that it was made under."""
+    unknown = Terms(1, "", None, NOT_RECORDED)
+    answers = (entry for entry in entries if not entry.recount)
+    return sum(((entry.terms or unknown).times(terms) * entry.amount for entry in answers), Fraction(0))
 
 
 def check(account: Account, entries: tuple[Entry, ...]) -> None:
@@ -217,17 +287,29 @@ def check(account: Account, entries: tuple[Entry, ...]) -> None:
         raise DamagedError("more was spent than the total")
 
 
-def _entry(row: tuple[int, str, str, str, str, str, str, int]) -> Entry:
-    number, time, amount, spent_after, lineage, operator, status, process = row
-    try:
-        names = json.loads(lineage)
-    except (TypeError, ValueError):
-        names = None
+def _entry(row: tuple[Any, ...]) -> Entry:
+    number, time, amount, spent_after, lineage, operator, status, process, terms = row
+    names = _from_json(lineage, f"the lineage of entry {number}")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DamagedError(f"the lineage of entry {number} is not a list of names")
-    for known in get_args(Status):
-        if status == known:
-            return Entry(
-                number, time, to_fraction(amount), to_fraction(spent_after), tuple(names), operator, known, process
-            )
-    raise DamagedError(f"the status of entry {number} is unknown")
+    if not isinstance(time, str) or not isinstance(operator, str) or not isinstance(process, int):
+        raise DamagedError(f"entry {number} is no text")
+    if status not in get_args(Status):
+        raise DamagedError(f"the status of entry {number} is unknown")
+    recount = terms == RECOUNT
+    try:
+        made = None if terms is None or recount else Terms.from_plain(_from_json(terms, f"the terms of entry {number}"))
+    except ValueError:
+        raise DamagedError(f"the terms of entry {number} are incomplete") from None
+    sums = to_fraction(amount), to_fraction(spent_after)
+    return Entry(number, time, *sums, tuple(names), operator, status, process, made, recount)
+
+
+def _from_json(text: object, what: str) -> Any:
+    """What a text of a ledger says; one that nobody of us wrote is damage, whatever it does to its reader."""
+    try:
+        if isinstance(text, str) and len(text) <= _LONGEST_TEXT:
+            return json.loads(text)
+    except (ValueError, RecursionError, MemoryError):
+        pass
+    raise DamagedError(f"{what} cannot be read")

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import html
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from adyton.exact import display
-from adyton.kernel.ledger.records import Account, Entry, Event, check, read_account, read_entries, read_events
-from adyton.kernel.ledger.terms import Terms, read_terms
+from adyton.kernel.ledger.records import (
+    Account,
+    Entry,
+    Event,
+    check,
+    counted_for,
+    read_account,
+    read_entries,
+    read_events,
+    read_terms,
+    terms_by_events,
+)
+from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 
 _ROWS_IN_NOTEBOOK = 10
 
@@ -21,6 +33,32 @@ class LedgerReport(Account):
     entries: tuple[Entry, ...]
     events: tuple[Event, ...]
     terms: Terms | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the sum does not say: sentences about answers that were made under other terms than the present ones."""
+        terms, notes = self.terms, []
+        if terms is None:
+            return ()
+        whose, rows = terms.named_unit, f"{terms.rows_per_unit} row(s)"
+        answers = [entry for entry in self.entries if not entry.recount and entry.terms is not None]
+        before = [entry for entry in answers if entry.terms and entry.terms.column != terms.column]
+        amount = sum((entry.amount for entry in before), Fraction(0))
+        if terms.column and amount:
+            unsure = all(entry.terms and entry.terms.column == NOT_RECORDED for entry in before)
+            notes.append(
+                f"ε = {display(amount)} was spent before the column {terms.column} was the unit"
+                f"{', or by an early version that did not record it' if unsure else ''}: those answers did not limit "
+                f"the rows of a {whose}. They are counted here for one with at most {rows}, and protect one with more "
+                "rows less."
+            )
+        needed = counted_for(terms, answers)
+        if needed > self.spent:
+            notes.append(
+                f"An early version did not count earlier answers again when the terms changed. For a {whose} with at "
+                f"most {rows}, what was spent is up to {display(needed)}, not {display(self.spent)}."
+            )
+        return tuple(notes)
 
     def _repr_html_(self) -> str:
         shown = self.entries[-_ROWS_IN_NOTEBOOK:]
@@ -44,4 +82,7 @@ def read_report(connection: sqlite3.Connection, path: str | None) -> LedgerRepor
     account, entries = read_account(connection), read_entries(connection)
     check(account, entries)
     events, terms = read_events(connection), read_terms(connection)
+    if terms is not None and not any(entry.terms or entry.recount for entry in entries):  # of an earlier format
+        kept = zip(entries, terms_by_events(entries, events, terms), strict=True)
+        entries = tuple(replace(entry, terms=own) for entry, own in kept)
     return LedgerReport(account.dataset, account.total, account.spent, path, entries, events, terms)

@@ -2,27 +2,27 @@
 
 The terms are the unit, how many rows one unit has at most, and the schema. A ledger takes on the terms of its first
 debit and refuses others: 0.1 for people with up to 100 rows and 0.9 for single rows do not add up to 1 for anybody.
-They are kept as words and values, so that a further term can be added.
+They are kept as words and values, so that a further term can be added. Every debit keeps the terms it was made under:
+where a ledger takes on others, each is judged by its own.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from adyton.errors import BadInput, LedgerMismatch
-from adyton.kernel.ledger.records import DamagedError
-from adyton.kernel.ledger.writing import write
 from adyton.messages import shorten
 
 PARTS = ("unit", "rows_per_unit", "schema")
 WORDS = (*PARTS, "terms")
 """What allows a change of each part; the last, that a ledger takes on terms which has spent something without any."""
 LARGEST_ROWS = 1 << 63
+NOT_RECORDED = ""
+"""In place of a column, in ledgers of earlier formats: whether one enforced the unit is not written there."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,9 @@ class Terms:
     """A digest of what is declared about the table."""
     unit: str | None = None
     """What is protected, in a word; None if nobody has said it."""
-    enforced: bool = field(default=False, compare=False)
-    """Whether a column of the table says whose row it is, so that no unit ever counted for more rows than allowed."""
+    column: str | None = None
+    """The column that says whose row it is, so that no unit ever counted for more rows than allowed. None if nothing
+    enforces that; empty if it is not recorded."""
 
     @classmethod
     def of(cls, declared: Mapping[str, Any], rows_per_unit: int, unit: str | None = None) -> Terms:
@@ -54,7 +55,24 @@ class Terms:
         apart = ("rows_per_unit", "report")  # a term of its own, and words that change nothing
         content = {name: part for name, part in declared.items() if name not in apart}
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
-        return cls(rows_per_unit, hashlib.sha256(text.encode()).hexdigest(), unit, enforced=column is not None)
+        return cls(rows_per_unit, hashlib.sha256(text.encode()).hexdigest(), unit, column)
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Terms:
+        """The terms that :meth:`to_plain` describes; anything else is a ValueError."""
+        if not isinstance(plain, dict) or plain.keys() != {"unit", "rows_per_unit", "schema", "column"}:
+            raise ValueError("no terms")
+        terms = cls(**plain)
+        texts = isinstance(terms.schema, str) and all(
+            part is None or isinstance(part, str) for part in (terms.unit, terms.column)
+        )
+        if not texts or type(terms.rows_per_unit) is not int or not 1 <= terms.rows_per_unit <= LARGEST_ROWS:
+            raise ValueError("no terms")
+        return terms
+
+    def to_plain(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return asdict(self)
 
     @property
     def named_unit(self) -> str:
@@ -64,56 +82,55 @@ class Terms:
 
     def shown(self, part: str) -> str:
         """A part of the terms as people read it."""
-        return {"unit": self.named_unit, "rows_per_unit": str(self.rows_per_unit), "schema": self.schema[:12]}[part]
+        return {"unit": self._shown_unit, "rows_per_unit": str(self.rows_per_unit), "schema": self.schema[:12]}[part]
+
+    @property
+    def _shown_unit(self) -> str:
+        return self.named_unit if not self.column else f"{self.named_unit} (by the column {self.column})"
 
     def __str__(self) -> str:
         return ", ".join(f"{part} {self.shown(part)}" for part in PARTS)
 
+    def times(self, asked: Terms) -> int:
+        """How often what was spent under these terms counts for the units of other ones.
+
+        Claim.  An answer that cost ε under these terms is (times · ε)-private for one unit under those asked for.
+        Proof.  Both cut the table by the same column: the answer was made from rows of which a unit is one whole, so
+        that ε is what any change of it costs. Else a unit asked for is counted as a change of at most k rows, k its
+        rows_per_unit. If nothing was cut for the answer, ε covers a change of up to rows_per_unit rows, and k rows are
+        ⌈k/rows_per_unit⌉ such changes. If it was cut by another column, each of the k rows belongs to one unit of that
+        column; what is kept of this unit is removed, and what is then kept of it added, for ε each: 2k.  ∎
+
+        Where the unit asked for was not yet cut to k rows, those with more rows are protected less by that answer; a
+        report of the ledger says so.
+
+        >>> Terms(2, "s").times(Terms(5, "s")), Terms(1, "s", "who", "who").times(Terms(3, "s"))
+        (3, 6)
+        """
+        column = recorded(self, asked).column
+        if column is None:
+            return -(-asked.rows_per_unit // self.rows_per_unit)
+        return 1 if column != NOT_RECORDED and column == asked.column else 2 * asked.rows_per_unit
+
 
 def given_terms(kept: Terms | None, asked: Terms) -> Terms:
-    """What is asked for, with the unit that the ledger names where the asker names none."""
-    return replace(asked, unit=kept.unit) if kept is not None and asked.unit is None else asked
+    """What is asked for, with the unit that the ledger names where the asker names none and no column enforces it."""
+    if kept is None or asked.unit is not None:
+        return asked
+    named = replace(asked, unit=kept.unit)
+    return named if recorded(kept, named).column is None else asked
 
 
-def read_terms(connection: sqlite3.Connection) -> Terms | None:
-    """The terms that a ledger has taken on; None for one that has none yet."""
-    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'terms'").fetchone()
-    parts = dict(connection.execute("SELECT part, value FROM terms").fetchall()) if found else {}
-    if not parts:
-        return None
-    rows = parts.get("rows_per_unit", "")
-    if not isinstance(rows, str) or not rows.isdecimal() or "schema" not in parts:
-        raise DamagedError("its terms are incomplete")
-    return Terms(int(rows), str(parts["schema"]), parts.get("unit"))
-
-
-def write_terms(connection: sqlite3.Connection, terms: Terms) -> None:
-    """Take on these terms."""
-    values = {"unit": terms.unit, "rows_per_unit": str(terms.rows_per_unit), "schema": terms.schema}
-    for part, value in values.items():
-        if value is not None:
-            write(connection, "INSERT OR REPLACE INTO terms (part, value) VALUES (?, ?)", (part, value))
-
-
-def take_on(connection: sqlite3.Connection, name: str, terms: Terms, *, used: bool) -> None:
-    """Insist that a debit is for the ledger's own terms; one that has none yet takes on those of the debit.
-
-    One that was *used* before there were terms does not: nobody knows whom its earlier debits protect.
-    """
-    kept = read_terms(connection)
-    if kept is None:
-        if used:
-            refuse_unknown(name)
-        write_terms(connection, terms)
-        return
-    for part in differences(kept, terms):
-        refuse(name, part, kept, terms)
+def recorded(kept: Terms, asked: Terms) -> Terms:
+    """Terms of an earlier format with the column of those asked for, where unit and schema are the same."""
+    same = kept.column == NOT_RECORDED and kept.schema == asked.schema and kept.unit == asked.unit
+    return replace(kept, column=asked.column) if same else kept
 
 
 def differences(kept: Terms, asked: Terms) -> Iterator[str]:
-    """The parts in which the terms differ."""
-    asked = given_terms(kept, asked)
-    if kept.unit != asked.unit and kept.named_unit != asked.named_unit:
+    """The parts in which the terms differ. A unit that a column enforces is another one than a word for it."""
+    named = kept.unit == asked.unit or kept.named_unit == asked.named_unit
+    if not named or recorded(kept, asked).column != asked.column:
         yield "unit"
     if kept.rows_per_unit != asked.rows_per_unit:
         yield "rows_per_unit"
@@ -121,17 +138,20 @@ def differences(kept: Terms, asked: Terms) -> Iterator[str]:
         yield "schema"
 
 
-def refuse(name: str, part: str, kept: Terms, asked: Terms) -> None:
-    """The error for a part of the terms that differs and that no word accepts."""
-    old, new = kept.shown(part), asked.shown(part)
+def refuse(name: str, parts: Sequence[str], kept: Terms, asked: Terms) -> None:
+    """An error if there are parts of the terms that differ and that no word accepts."""
+    if not parts:
+        return
+    old, new = kept.shown(parts[0]), asked.shown(parts[0])
     differs = {
         "unit": f"protects the unit {old!r}, and is asked to protect the unit {new!r}",
         "rows_per_unit": f"counts up to {old} row(s) for each unit, and is asked to count up to {new} (rows_per_unit)",
         "schema": f"belongs to another schema (its digest begins {old}) than the one given ({new})",
-    }[part]
+    }[parts[0]]
+    words, options = ", ".join(map(repr, parts)), " ".join(f"--accept {part}" for part in parts)
     raise LedgerMismatch(
         f"{name} {differs}: what it has spent would no longer mean the same. Use what it was made for, or another "
-        f"ledger. (With the data owner's consent, accept={{'{part}'}} in Python or --accept {part} on the command line "
+        f"ledger. (With the data owner's consent, accept={{{words}}} in Python or {options} on the command line "
         "changes and records it.)"
     )
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from adyton.kernel.ledger.records import Account, DisturbedError, Status, now, to_text
+from adyton.kernel.ledger.terms import Terms
 
 
 def write(connection: sqlite3.Connection, statement: str, values: Sequence[object] = ()) -> int | None:
@@ -32,14 +33,15 @@ def write_debit(
     lineage: Sequence[str],
     operator: str,
     status: Status = "debited",
+    terms: str | None = None,
 ) -> int:
     """Add an entry to an account that is as the writer believes; returns its number."""
     spent = account.spent + amount
     number = write(
         connection,
-        "INSERT INTO entries (time, amount, spent_after, lineage, operator, status, process)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (now(), to_text(amount), to_text(spent), json.dumps(lineage), operator, status, os.getpid()),
+        "INSERT INTO entries (time, amount, spent_after, lineage, operator, status, process, terms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (now(), to_text(amount), to_text(spent), json.dumps(lineage), operator, status, os.getpid(), terms),
     )
     write(
         connection,
@@ -57,3 +59,15 @@ def write_event(connection: sqlite3.Connection, changed: str, old: str, new: str
         "INSERT INTO events (time, changed, old, new, process, consent) VALUES (?, ?, ?, ?, ?, ?)",
         (now(), changed, old, new, os.getpid(), consent),
     )
+
+
+def write_terms(connection: sqlite3.Connection, terms: Terms) -> None:
+    """Take on these terms."""
+    for part, value in terms.to_plain().items():
+        text = "" if value is None else str(value)
+        write(connection, "INSERT OR REPLACE INTO terms (part, value) VALUES (?, ?)", (part, text))
+
+
+def write_terms_of(connection: sqlite3.Connection, entry: int, terms: Terms) -> None:
+    """Record whom a debit protects."""
+    write(connection, "UPDATE entries SET terms = ? WHERE number = ?", (json.dumps(terms.to_plain()), entry))
