@@ -8,6 +8,25 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 _LONGEST = 60
+_OTHER_NAMES: dict[str, tuple[str, ...]] = {
+    "identity": ("laplace", "discrete-laplace", "geometric", "flat", "noisy-counts", "noise"),
+    "sums": ("laplace", "discrete-laplace", "geometric", "clamped-sums", "bounded-sum"),
+    "choice": ("exponential", "exponential-mechanism", "permute-and-flip"),
+    "privelet": ("haar", "wavelet", "wavelets"),
+    "efpa": ("fourier", "cosine", "dct"),
+    "hb": ("hierarchical", "hierarchy", "tree"),
+    "h2": ("binary-tree", "binary", "boost"),
+    "hdmm": ("matrix-mechanism", "high-dimensional-matrix-mechanism"),
+    "mwem": ("multiplicative-weights",),
+    "uniform-grid": ("grid", "ug"),
+    "adaptive-grid": ("ag",),
+    "select-pairs": ("mst", "aim", "pgm", "private-pgm"),
+    "privbayes": ("bayesian-network", "bayes-network"),
+    "naive-bayes": ("bayes", "nb", "gaussian-nb"),
+    "chosen": ("decision-tree", "tree", "cart"),
+    "fletcher-islam": ("random-forest", "forest"),
+}
+"""Names that people know from elsewhere, for each of ours."""
 
 
 def shorten(value: object) -> str:
@@ -41,9 +60,15 @@ def suggestion(given: object, allowed: Iterable[object]) -> str:
 
     >>> suggestion("agee", ["age", "sex"])
     " Did you mean 'age'?"
+    >>> suggestion("Laplace", ["hb", "identity"])
+    " Did you mean 'identity'?"
     """
     names = [name for name in allowed if isinstance(name, str)]
-    close = difflib.get_close_matches(given, names, n=1) if isinstance(given, str) and len(given) <= 200 else []
+    if not isinstance(given, str) or len(given) > 200:
+        return ""
+    known = given.strip().lower().replace("_", "-").replace(" ", "-")
+    elsewhere = [name for name in names if known in _OTHER_NAMES.get(name, ())]
+    close = elsewhere or difflib.get_close_matches(given, names, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

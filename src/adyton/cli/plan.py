@@ -75,7 +75,7 @@ def command(
         raise BadInput(f"say what you would release: {asked.TASKS}; or {asked_numbers.TASKS}.")
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)
     declared = Schema.from_toml(schema)
-    part = misfits_share(misfits, from_text=True)  # the data are not known: as for a CSV file, which needs most
+    part = misfits_share(misfits, declared, from_text=True)  # the data are not known: as for a CSV file
     if numbers is not None:
         if picture is not None:
             raise BadInput("--picture is not for sums, means and quantiles. Leave it out; --json has all figures.")
@@ -92,16 +92,27 @@ def command(
 
         draw(str(task), found, picture)
     if as_json:
-        print_json({**_as_json(str(task), found, error, least), "misfits": as_number(part), "accepts": accepted})
+        print_json(
+            {
+                **_as_json(str(task), found, error, least),
+                "misfits": as_number(part.of(budgets[-1])),
+                "accepts": accepted,
+            }
+        )
         return
     _print(str(task), found)
     if least is not None:
         out().print(f"The least ε with a typical error of at most {error} is {display(least)}.")
     if not quiet:
         _remark(found, picture)
-        if part:
-            words = f"Of a CSV file, {part} of every ε counts the rows that do not fit the schema"
-            notes().print(f"{words}; --no-misfits leaves that out.", soft_wrap=True)
+        taken = [budget for budget in budgets if part.of(budget)]
+        if taken:
+            words = (
+                f"Of a CSV file, {part.part} of every ε from {display(taken[0])} on counts the rows that do not fit the"
+            )
+            notes().print(f"{words} schema; --no-misfits leaves that out.", soft_wrap=True)
+        for note in part.notes(budgets[0]):
+            notes().print(f"ε = {display(budgets[0])}: {note}", soft_wrap=True)
         for name, words in accepted.items():
             notes().print(printable(f"{name} takes {words}."), soft_wrap=True)
 

@@ -115,7 +115,6 @@ def command(
     from adyton.release import Release
     from adyton.release.presentation import Look
     from adyton.release.staging import staged
-    from adyton.schema import Schema
     from adyton.session import Session
     from adyton.session.releasing_tables import measures_tables
     from adyton.statistics.numbers_release import NumbersRelease
@@ -126,7 +125,7 @@ def command(
     task = asked.one_of(asked.task_of(histogram, ranges, cdf, many_tables, queries, rows_per_unit), numbers)
     _check_one(task, count=count, units=units)
     options = asked.options_of(option)
-    declared = Schema.from_toml(schema)
+    declared = asked.schema_beside(data, schema)
     if task is None:
         others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": bool(options)}
         others |= {"--algorithm": algorithm != "auto", "--out": out_folder is not None}

@@ -21,6 +21,7 @@ from adyton.kernel.instances.utility import Utility
 from adyton.kernel.instances_source import InstancesSource
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.arguments import file_name
 from adyton.release.receipt import Receipt
 
 Keep: TypeAlias = Callable[[Configuration], None]
@@ -155,7 +156,7 @@ def _total(ledger: Ledger | str | os.PathLike[str] | None, total: Rational | Non
     held = None
     if isinstance(ledger, Ledger):
         held = ledger.budget
-    elif ledger is not None and os.path.exists(ledger):
+    elif ledger is not None and os.path.exists(file_name(ledger)):
         held = Ledger.read(ledger)
     if held is None:
         return amount if total is None else budget(total, "total")

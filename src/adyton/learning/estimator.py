@@ -22,16 +22,16 @@ from adyton.learning.fitting import Fitted, fit
 from adyton.learning.labelled import labelled_table
 from adyton.learning.learner import Learner
 from adyton.learning.model import Model
-from adyton.learning.opening import declared, opened
+from adyton.learning.opening import opened
 from adyton.learning.target import Target
 from adyton.messages import no_such
+from adyton.schema import Schema
 
 if TYPE_CHECKING:
     from adyton.exact import Rational
     from adyton.kernel.ledger import Ledger
     from adyton.noise.source import NoiseSource
     from adyton.release.receipt import Receipt
-    from adyton.schema import Schema
 
 Self = TypeVar("Self", bound="PrivateEstimator")
 
@@ -64,7 +64,7 @@ class PrivateEstimator(ABC):
 
     def _declared(self) -> Schema:
         """The schema that the parameters say."""
-        return declared(self.schema)
+        return Schema.of(self.schema)
 
     # ---- learning ---------------------------------------------------------------------------------------------------
 

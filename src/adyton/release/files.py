@@ -53,11 +53,6 @@ def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
     return {**as_plain(described), "estimate": release.estimate.tolist()}
 
 
-def is_release(path: Path) -> bool:
-    """Whether a folder or a file says that it is a release."""
-    return path.is_dir() or says_so(path)
-
-
 def says_so(path: Path) -> bool:
     """Whether a folder, or a file, holds a release by its own words."""
     return named_format(path / JSON if path.is_dir() else path) == FORMAT

@@ -17,6 +17,7 @@ from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named, plan_type
 from adyton.queries import Queries
+from adyton.release.misfits import NO_SHARE, MisfitShare
 from adyton.schema import Schema
 from adyton.schema.coarsening import changes
 from adyton.session.least_epsilon import least_epsilon
@@ -63,7 +64,7 @@ class Outlook:
     """Whether one of them is chosen privately."""
     share: Fraction = Fraction(0)
     """The part of the budget that choosing among them may cost."""
-    misfits: Fraction = Fraction(0)
+    misfits: MisfitShare = NO_SHARE
     """The part of the budget that counts rows which do not fit the schema; the algorithm gets the rest."""
 
     @classmethod
@@ -73,7 +74,7 @@ class Outlook:
         schema: Schema,
         algorithm: str = AUTO,
         options: Mapping[str, Any] | None = None,
-        misfits: Fraction = Fraction(0),
+        misfits: MisfitShare = NO_SHARE,
     ) -> Outlook:
         """For a task on a table with this schema."""
         selected = as_task(task).select(schema)
@@ -111,7 +112,7 @@ class Outlook:
         Where a choice comes first, it is the error with what the choice leaves of the budget at least.
         """
         found: dict[str, ExpectedError | None] = {}
-        row_epsilon = epsilon * (1 - self.misfits) / self.schema.rows_per_unit * (1 - self.share)
+        row_epsilon = epsilon * (1 - self.misfits.of(epsilon)) / self.schema.rows_per_unit * (1 - self.share)
         for name, plan in self.plans.items():
             found[name] = None
             if len(self.plans) == 1 or plan.predicts_soon(plan.merging(self.workload).workload):

@@ -35,7 +35,7 @@ def measures_tables(task: Task, schema: Schema, algorithm: str) -> TypeGuard[Mar
     """Whether a release is made of tables that are measured one by one: by public facts alone."""
     if not isinstance(task, Marginals):
         if algorithm in NAMED:
-            raise BadInput(f"{algorithm} is for tables of several attributes: ad.Marginals(way=2). This is {task}.")
+            raise BadInput(f"{algorithm} is for --marginals (in Python ad.Marginals). This is {task}.")
         check_held(task, task.select(schema))
         return False
     selected = task.select(schema)
@@ -58,8 +58,8 @@ def check_held(task: Task, schema: Schema) -> None:
         some = ", ".join(f'"{name}"' for name in schema.names[:2])
         raise BadInput(
             f"{task}: {in_words(schema.cells)} cells, allowed are {MOST_PLAIN_CELLS:,} where every one is counted. "
-            f"Ask for tables of two attributes each, ad.Marginals(way=2, attrs=[{some}, …]): they are measured one by "
-            "one, and sample(n) of such a release has rows with all attributes. Or name fewer attributes here."
+            "Name fewer attributes, or ask for tables of two of them each, measured one by one: --marginals 2 "
+            f"(in Python ad.Marginals(way=2, attrs=[{some}, …])). Rows made from those have all attributes."
         )
 
 
@@ -91,7 +91,7 @@ def release_tables(
     kernel.budget.afford(amount, kernel.ledger.path)
     source = (root if where is None else root.where(where)).select(list(wanted.schema.names)).coarsen(wanted.schema)
     planned = MisfitCount.planned(root, wanted.schema.names, where, misfits)
-    row_epsilon = amount * (1 - planned.share) / source.stability
+    row_epsilon = amount * (1 - planned.share(amount)) / source.stability
     program.admit(source, wanted, row_epsilon)
     odds.warn(amount, "a release", kernel.terms.named_unit)
     receipt = Receipt.opened(kernel)

@@ -40,7 +40,7 @@ class Weighed:
         if not others:
             return "the only program for this"
         shown = ", ".join(f"{name} {self._ratio(name):.3g}" for name in others)
-        return f"chosen from public facts alone; expected error of others, in times its own: {shown}"
+        return f"chosen from public information; expected error of others, relative to its own: {shown}"
 
     def _ratio(self, name: str) -> float:
         own = self.errors[self.chosen]

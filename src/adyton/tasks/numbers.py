@@ -67,7 +67,7 @@ class NumbersTask(Task):
             there = f"Attributes of numbers are {listing(numbers)}" if numbers else "The schema has none of numbers"
             raise BadInput(
                 f"{self.attribute} is {getattr(declared, 'kind', 'a point')}: it has no {self.word}. {there}; "
-                "ad.Histogram counts any value."
+                "a histogram counts any value."
             )
         selected = schema.select(names)
         if len(names) > 1:

@@ -50,6 +50,10 @@ def file_name(path: object) -> str:
     name = os.fsdecode(path)
     if not name or "\0" in name or name == ":memory:":
         raise BadInput(f"path must be the name of a file, or None to keep the ledger in memory, given {name!r}.")
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        raise BadInput(f"path must be a name that a file can have, given {name!r}.") from None
     return name
 
 
