@@ -107,10 +107,9 @@ def command(
         _remark(found, picture)
         taken = [budget for budget in budgets if part.of(budget)]
         if taken:
-            words = (
-                f"Of a CSV file, {part.part} of every ε from {display(taken[0])} on counts the rows that do not fit the"
-            )
-            notes().print(f"{words} schema; --no-misfits leaves that out.", soft_wrap=True)
+            since = f", here from ε = {display(taken[0])} on" if len(taken) < len(budgets) else ""
+            words = f"Of a CSV file, {part.part} of ε counts the rows that do not fit the schema{since}"
+            notes().print(f"{words}; --no-misfits leaves that out.", soft_wrap=True)
         for note in part.notes(budgets[0]):
             notes().print(f"ε = {display(budgets[0])}: {note}", soft_wrap=True)
         for name, words in accepted.items():

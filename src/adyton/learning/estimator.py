@@ -40,8 +40,9 @@ Self = TypeVar("Self", bound="PrivateEstimator")
 class PrivateEstimator(ABC):
     """What all private classifiers share. Fields are parameters; a subclass adds its own, and makes its learner.
 
-    After :meth:`fit` there are ``model_`` (what was learnt), ``classes_``, ``epsilon_`` (what was spent), ``receipt_``
-    (of which ledger, for what) and ``n_features_in_``. No row is kept.
+    After :meth:`fit` there are ``model_`` (what was learnt), ``classes_``, ``epsilon_`` (what was spent: *epsilon*, or
+    less where trees stop early and do not need all of it), ``receipt_`` (of which ledger, for what) and
+    ``n_features_in_``. No row is kept.
     """
 
     schema: Schema | str | os.PathLike[str] | None = None

@@ -32,6 +32,8 @@ class Fitted:
     receipt: Receipt
     decisions: tuple[Decision, ...] = ()
     """What the learner decided on its way, such as the method; empty where there was nothing to decide."""
+    asked: Fraction | None = None
+    """What was asked for, where a learner needed less; None where all of it was spent."""
 
 
 def fit(
@@ -44,7 +46,8 @@ def fit(
     attributes: Sequence[str] | None = None,
     keep: Callable[[Fitted], None] = lambda fitted: None,
 ) -> Fitted:
-    """Learn to predict *label*, from some *attributes* or all others, spending *epsilon*.
+    """Learn to predict *label*, from some *attributes* or all others, spending *epsilon*, or less where a learner does
+    not need all of it: the trees of Friedman and Schuster, and of Patil and Singh, whose branches may stop early.
 
     *where* keeps the rows that satisfy a predicate. What cannot be carried out to its end is refused before anything is
     spent. *keep* is given what was paid for before any interrupt takes effect.
@@ -61,7 +64,8 @@ def fit(
     with kernel.receipts() as debits, collected() as decisions:
         model = learner.learn(source, label, row_epsilon)
     with deferred():
-        fitted = Fitted(model, learner, _spent(debits, amount), receipt.paid(kernel.ledger, debits), tuple(decisions))
+        spent, paid = _spent(debits, amount), receipt.paid(kernel.ledger, debits)
+        fitted = Fitted(model, learner, spent, paid, tuple(decisions), None if spent == amount else amount)
         keep(fitted)
     return fitted
 

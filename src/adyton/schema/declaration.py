@@ -200,7 +200,7 @@ class Schema:
         )
         for name in chosen:
             if not isinstance(name, str) or name not in self._attributes:
-                reads = [one for one in self._attributes if self.column_of(one) == name]
+                reads = [one for one in self._attributes if isinstance(name, str) and self.column_of(one) == name]
                 column = f" The column {shorten(name)} is read by {listing(reads)}." if reads else ""
                 raise SchemaError(no_such("attribute", name, self._attributes) + column)
         if not chosen:

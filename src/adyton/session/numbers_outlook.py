@@ -14,6 +14,7 @@ from adyton.session.least_epsilon import least_epsilon
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import AUTO, Weighed, in_words, rows_needed, weigh
 from adyton.statistics.programs import PROGRAMS
+from adyton.whole import SAFE
 
 _PER_ROW = ("mean", "variance", "deviation")
 
@@ -88,7 +89,7 @@ class NumbersOutlook:
 
     def epsilon_for(self, error: Rational) -> Fraction:
         """The least ε, to four digits, with which the statistic that was asked for has at most this standard error."""
-        target = float(positive(error, "error", computed=True))
+        target = float(min(positive(error, "error", computed=True), Fraction(SAFE)))
         name = next((one for one in self.asked.task.statistics if one == self.asked.task.kind), None)
         name = name or self.asked.task.statistics[-1]
         if name in _PER_ROW and self.asked.task.rows is None:

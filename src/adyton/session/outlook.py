@@ -12,10 +12,10 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-from adyton.messages import listing, shorten
+from adyton.messages import listing
 from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
-from adyton.plans.registry import plan_named, plan_type
+from adyton.plans.registry import check_name, plan_named, plan_type
 from adyton.queries import Queries
 from adyton.release.misfits import NO_SHARE, MisfitShare
 from adyton.schema import Schema
@@ -23,6 +23,7 @@ from adyton.schema.coarsening import changes
 from adyton.session.least_epsilon import least_epsilon
 from adyton.session.preview import promised
 from adyton.tasks import Task, as_task
+from adyton.whole import SAFE
 
 AUTO, _CHOOSER = "auto", "pythia"
 _KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
@@ -33,8 +34,7 @@ def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, An
 
     The schema is that of the attributes that the task is about: whether one of them has an order is public.
     """
-    if not isinstance(algorithm, str):
-        raise BadInput(f'algorithm is "{AUTO}" or a name, with options beside it, given {shorten(algorithm)}.')
+    check_name(algorithm)
     name = _CHOOSER if algorithm == AUTO else algorithm
     if not plan_type(name).chooses:
         if "rows" in options:
@@ -125,7 +125,7 @@ class Outlook:
 
     def epsilon_for(self, error: Rational) -> Fraction:
         """The least ε, to four digits, with which an algorithm has at most this root mean square error of an answer."""
-        target = float(positive(error, "error", computed=True))
+        target = float(min(positive(error, "error", computed=True), Fraction(SAFE)))
         best = promised(self.errors(Fraction(1)))
         if best is None:
             raise BadInput(

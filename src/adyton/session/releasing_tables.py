@@ -19,6 +19,7 @@ from adyton.marginals.registry import AUTO, PROGRAMS, program_named
 from adyton.marginals.tables_release import TablesRelease
 from adyton.marginals.wanted import Wanted
 from adyton.plans.limits import MOST_CELLS, MOST_PLAIN_CELLS
+from adyton.plans.registry import check_name
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
 from adyton.schema.coarsening import changes
@@ -33,9 +34,10 @@ NAMED = tuple(name for name in PROGRAMS if name != AUTO)
 
 def measures_tables(task: Task, schema: Schema, algorithm: str) -> TypeGuard[Marginals]:
     """Whether a release is made of tables that are measured one by one: by public facts alone."""
+    check_name(algorithm)
     if not isinstance(task, Marginals):
         if algorithm in NAMED:
-            raise BadInput(f"{algorithm} is for --marginals (in Python ad.Marginals). This is {task}.")
+            raise BadInput(f"{algorithm} is for tables: --marginals 2 (ad.Marginals(way=2)). This is {task}.")
         check_held(task, task.select(schema))
         return False
     selected = task.select(schema)

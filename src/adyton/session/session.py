@@ -194,7 +194,8 @@ class Session(Budgeted):
         """Learn a classifier, spending *epsilon*: ``session.fit(ad.Classifier("department"), epsilon=1)``.
 
         *where* keeps the rows that satisfy a predicate. A request that cannot be carried out to its end is refused
-        before anything is spent. What comes out is public: it predicts for nothing, and can be saved and handed out.
+        before anything is spent. Two methods may need less than *epsilon* and are charged less, friedman-schuster and
+        patil-singh: ``asked`` of the result then says what was asked for. The result is public: predicting is free.
         """
         self.last = None
         from adyton.learning.fitted_classifier import fit_classifier

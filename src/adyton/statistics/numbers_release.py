@@ -98,7 +98,7 @@ class NumbersRelease:
 
     def _found(self, statistic: str, confidence: float = CONFIDENCE) -> Figures:
         known = {one.name: one for one in self.figures(confidence)}
-        if statistic not in known:
+        if not isinstance(statistic, str) or statistic not in known:
             raise BadInput(no_such("statistic", statistic, known))
         return known[statistic]
 
