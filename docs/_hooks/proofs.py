@@ -1,17 +1,21 @@
-"""Writes out what every mechanism claims and why it holds, from the docstrings that stand beside the code."""
+"""Writes out what every mechanism and transformation claims and why it holds, from the docstrings beside the code."""
 
 from __future__ import annotations
 
 import inspect
+from types import ModuleType
 from typing import Any
 
 from generated import filled
 from wording import one_line
 
+from adyton.kernel.budget import Budget
 from adyton.kernel.counted_tables import CountedTables
 from adyton.kernel.guessed_tables import GuessedTables
-from adyton.kernel.mechanisms import MECHANISMS, Mechanism, Selection
+from adyton.kernel.mechanisms import MECHANISMS, Selection
 from adyton.kernel.mechanisms.base import section
+from adyton.kernel.tables import units
+from adyton.kernel.transforms import TRANSFORMS
 
 NAME = "proofs"
 
@@ -22,6 +26,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 LEMMAS = {
+    "The lemma on the tree of sources": Budget,
     "The lemma on differences of scores": Selection,
     "The lemma on rows and tables": CountedTables,
     "The lemma on distances": GuessedTables,
@@ -29,9 +34,10 @@ LEMMAS = {
 
 
 def proofs() -> str:
-    """The lemmas that many of them rest on, then a section for each mechanism."""
+    """The lemmas that many of them rest on, then a section for each mechanism, for units and each transformation."""
     lemmas = [_lemma(title, owner) for title, owner in LEMMAS.items()]
-    return "\n\n".join([*lemmas, *(_section(mechanism) for mechanism in MECHANISMS)])
+    root = _section(units, "The rows of each unit, at the root")
+    return "\n\n".join([*lemmas, *map(_section, MECHANISMS), root, *map(_section, TRANSFORMS)])
 
 
 def _lemma(title: str, owner: type) -> str:
@@ -45,14 +51,14 @@ def _lemma(title: str, owner: type) -> str:
     )
 
 
-def _section(mechanism: type[Mechanism]) -> str:
-    about = inspect.cleandoc(mechanism.__doc__ or "").split("Claim.")[0]
-    place = f"src/{mechanism.__module__.replace('.', '/')}.py"
+def _section(owner: type | ModuleType, title: str | None = None) -> str:
+    about = inspect.cleandoc(owner.__doc__ or "").split("Claim.")[0]
+    place = f"src/{(owner.__module__ if isinstance(owner, type) else owner.__name__).replace('.', '/')}.py"
     parts = [
-        f"## {mechanism.__name__}",
+        f"## {title or getattr(owner, '__name__', '')}",
         one_line(about),
-        f"**Claim.** {one_line(mechanism.claim())}",
-        f"**Proof.** {one_line(mechanism.proof())} ∎",
+        f"**Claim.** {one_line(section(owner, 'Claim.', 'Proof.'))}",
+        f"**Proof.** {one_line(section(owner, 'Proof.', '∎'))} ∎",
         f"*Beside its code in* `{place}`",
     ]
     return "\n\n".join(part for part in parts if part)

@@ -1,28 +1,72 @@
-"""The words of error messages: values cut to a readable length, lists, and the name that was probably meant."""
+"""The words of error messages: values cut to a readable length, lists, the name that was probably meant, and paths."""
 
 from __future__ import annotations
 
 import difflib
 import numbers
+import os
 from collections.abc import Iterable
+from datetime import date, time, timedelta
 from decimal import Decimal
+from pathlib import Path
+
+from adyton.errors import BadInput
 
 _LONGEST = 60
+_PLAIN = (str, bytes, numbers.Number, Decimal, os.PathLike, date, time, timedelta)
+_OTHER_NAMES: dict[str, tuple[str, ...]] = {
+    "identity": ("laplace", "discrete-laplace", "geometric", "flat", "noisy-counts", "noise"),
+    "sums": ("laplace", "discrete-laplace", "geometric", "clamped-sums", "bounded-sum"),
+    "choice": ("exponential", "exponential-mechanism", "permute-and-flip"),
+    "privelet": ("haar", "wavelet", "wavelets"),
+    "efpa": ("fourier", "cosine", "dct"),
+    "hb": ("hierarchical", "hierarchy", "tree"),
+    "h2": ("binary-tree", "binary", "boost"),
+    "hdmm": ("matrix-mechanism", "high-dimensional-matrix-mechanism"),
+    "mwem": ("multiplicative-weights",),
+    "uniform-grid": ("grid", "ug"),
+    "adaptive-grid": ("ag",),
+    "select-pairs": ("mst", "aim", "pgm", "private-pgm"),
+    "privbayes": ("bayesian-network", "bayes-network"),
+    "naive-bayes": ("bayes", "nb", "gaussian-nb"),
+    "chosen": ("decision-tree", "tree", "cart"),
+    "fletcher-islam": ("random-forest", "forest"),
+}
+"""Names that people know from elsewhere, for each of ours."""
 
 
 def shorten(value: object) -> str:
-    """A value as it may appear in a message.
+    """A value as it may appear in a message. Of what could hold rows, such as a frame, only the type.
 
-    >>> shorten("age"), shorten(0.5), shorten(2**1000)
-    ("'age'", '0.5', 'a number of 1001 bits')
+    >>> shorten("age"), shorten(0.5), shorten(2**1000), shorten({"age": [34, 51]})
+    ("'age'", '0.5', 'a number of 1001 bits', 'a dict')
     """
     if isinstance(value, int) and value.bit_length() > 200:
         return f"a number of {value.bit_length()} bits"
+    if not (_is_plain(value) or (isinstance(value, list | tuple | set | frozenset) and all(map(_is_plain, value)))):
+        name = type(value).__name__
+        return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
     try:
         text = str(value) if isinstance(value, numbers.Number | Decimal) else repr(value)
     except ValueError:  # Python writes no number of more than 4300 digits
         return f"a {type(value).__name__} with monstrous numbers"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "…"
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is one thing that a person writes, or something of ours, which shows nothing private."""
+    own = type(value).__module__.split(".")[0] == "adyton"
+    return value is None or own or callable(value) or isinstance(value, _PLAIN)
+
+
+def path_of(given: object) -> Path:
+    """The path of a file or a folder, or an error for what is none."""
+    try:
+        if isinstance(given, str | os.PathLike) and b"\0" not in os.fsencode(given):
+            return Path(os.fsdecode(given))
+    except UnicodeEncodeError:
+        pass
+    raise BadInput(f"this must be the path of a file or folder, given {shorten(given)}.")
 
 
 def listing(names: Iterable[object], limit: int = 20) -> str:
@@ -41,9 +85,15 @@ def suggestion(given: object, allowed: Iterable[object]) -> str:
 
     >>> suggestion("agee", ["age", "sex"])
     " Did you mean 'age'?"
+    >>> suggestion("Laplace", ["hb", "identity"])
+    " Did you mean 'identity'?"
     """
     names = [name for name in allowed if isinstance(name, str)]
-    close = difflib.get_close_matches(given, names, n=1) if isinstance(given, str) and len(given) <= 200 else []
+    if not isinstance(given, str) or len(given) > 200:
+        return ""
+    known = given.strip().lower().replace("_", "-").replace(" ", "-")
+    elsewhere = [name for name in names if known in _OTHER_NAMES.get(name, ())]
+    close = elsewhere or difflib.get_close_matches(given, names, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

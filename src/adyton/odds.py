@@ -11,22 +11,24 @@ from adyton.exact import display
 
 LARGE, VERY_LARGE = 3, 10
 """From here on a budget is remarked upon; beyond this, the command line asks for consent."""
-_CERTAIN = 25
 
 
 def chance(epsilon: Fraction) -> str | None:
     """How often, of 100 times, somebody is right at most who guesses whether one person is in a table, and for whom it
-    was an even bet before: 100·e^ε / (1 + e^ε), rounded up. None where that is as good as always.
+    was an even bet before: 100·e^ε / (1 + e^ε), rounded up to as many decimals as mean something: one just above 50,
+    three at most below 100. None where that is 100.
 
-    >>> [chance(Fraction(epsilon)) for epsilon in ("0.002", "0.5", "1", "3", "10", "40")]
-    ['50.05', '63', '74', '96', '99.996', None]
+    >>> [chance(Fraction(epsilon)) for epsilon in ("0.00001", "0.01", "0.5", "1", "3", "10", "40")]
+    ['50.1', '50.3', '63', '74', '96', '99.996', None]
     """
-    if epsilon > _CERTAIN:
+    if epsilon > 100 * VERY_LARGE:
         return None
     right = 100 / (1 + math.exp(-float(epsilon)))
-    apart = max(1e-15, min(right - 50, 100 - right))
-    places = max(0, -math.floor(math.log10(apart)))
-    return f"{math.ceil(right * 10**places) / 10**places:.{places}f}"
+    for places in range(int(right < 51), 4):
+        shown = math.ceil(right * 10**places) / 10**places
+        if shown < 100:
+            return f"{shown:.{places}f}"
+    return None
 
 
 def in_words(epsilon: Fraction, unit: str = "person") -> str:
@@ -35,9 +37,17 @@ def in_words(epsilon: Fraction, unit: str = "person") -> str:
     >>> print(in_words(Fraction(1)))
     Whoever guesses whether a certain person is in the table, with even odds before, is right at most 74 times of 100.
     """
+    return f"Whoever guesses whether a certain {unit} is in the table, with even odds before, {often(epsilon)}."
+
+
+def often(epsilon: Fraction) -> str:
+    """How often such a guess is right, in words.
+
+    >>> often(Fraction("0.0001"))
+    'is right at most 50.1 times of 100'
+    """
     times = chance(epsilon)
-    often = "can be right every time" if times is None else f"is right at most {times} times of 100"
-    return f"Whoever guesses whether a certain {unit} is in the table, with even odds before, {often}."
+    return "can be right nearly every time" if times is None else f"is right at most {times} times of 100"
 
 
 def remark(epsilon: Fraction, what: str, unit: str = "person") -> str | None:

@@ -129,7 +129,7 @@ def test_mistakes_that_come_later(bids, tmp_path):
         (("--interval", "1,1"), "from a number to a greater one"),
         (("--neighbours", "x"), "no relation of neighbours"),
         (("--clip", "3"), "clip must be"),
-        (("--utility", "value"), "needs bound"),
+        (("--utility", "value"), "needs a bound"),
         (("--ledger", tmp_path / "new.ledger"), "does not exist yet"),
         (("--public", "--total", "1"), "need no ledger"),
         (("--owner-from", tmp_path / "none.txt"), "--owner-from takes"),

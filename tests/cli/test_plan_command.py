@@ -25,25 +25,26 @@ def test_errors_fall_as_epsilon_grows():
     assert [line[0] for line in lines] == ["0.1", "0.5", "1"]
     assert float(lines[0][1]) > 8 * float(lines[2][1])
     assert len(lines[0][-1]) > len(lines[1][-1]) > len(lines[2][-1])
-    assert "The least ε with a typical error of at most 10 is 0.7198." in done.stdout
+    assert "The least ε with a typical error of at most 10 is 0.7054." in done.stdout
     assert "staged-hierarchy" in done.stderr
-    assert "1/50 of every ε counts the rows that do not fit the schema" in done.stderr
+    assert "1/50 of ε counts the rows that do not fit the schema, here from ε = 1 on" in done.stderr
+    assert "ε = 0.1: Rows that do not fit the schema are not counted" in done.stderr
     assert "age takes a whole number like 68 between 0 and 109" in done.stderr
-    spared = run("--ranges", "age", "--epsilon", "1", "--error", "10", "--no-misfits")
-    assert "The least ε with a typical error of at most 10 is 0.7054." in spared.stdout
+    spent = run("--ranges", "age", "--epsilon", "1", "--error", "10", "--misfits")
+    assert "The least ε with a typical error of at most 10 is 0.7198." in spent.stdout
     assert run("--ranges", "age", "--epsilon", "1", "--quiet").stderr == ""
 
 
 def test_figures_are_the_closed_forms():
-    plain = json.loads(run("--cdf", "age", "--algorithm", "hb", "--epsilon", "0.5", "--error", "20", "--json").stdout)
-    expected = plan_named("hb").expected_error(ad.workloads.Prefix(110), "0.49")  # 1/50 counts misfits
+    plain = json.loads(run("--cdf", "age", "--algorithm", "hb", "--epsilon", "1", "--error", "10", "--json").stdout)
+    expected = plan_named("hb").expected_error(ad.workloads.Prefix(110), "0.98")  # 1/50 counts misfits
     (errors,) = plain["errors"]
     assert errors["algorithms"] == {"hb": {"per_query": expected.per_query, "kind": "exact"}}
     assert plain["misfits"]["exact"] == "1/50"
     assert plain["accepts"]["age"].startswith("a whole number like 68 between 0 and 109")
     enough = Fraction(plain["least_epsilon"]["exact"]) * Fraction(49, 50)
     least = plan_named("hb").expected_error(ad.workloads.Prefix(110), enough)
-    assert 19.9 < least.per_query <= 20
+    assert 9.95 < least.per_query <= 10
 
 
 def test_a_picture(tmp_path):

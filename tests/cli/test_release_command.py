@@ -27,7 +27,7 @@ def run(*arguments):
 def test_histogram_as_json(tmp_path):
     ledger = tmp_path / "visits.ledger"
     done = run(DATA, "--schema", SCHEMA, "--histogram", "department,sex", "--epsilon", "0.5", "--total", "2",
-               "--ledger", str(ledger), "--algorithm", "identity", "--json")  # fmt: skip
+               "--ledger", str(ledger), "--algorithm", "identity", "--misfits", "--json")  # fmt: skip
     assert done.exit_code == 0, done.output
     release = json.loads(done.stdout)
     assert release["axes"]["sex"] == ["F", "M", "(other)", "(null)"]

@@ -8,6 +8,7 @@ import pytest
 
 import adyton as ad
 from adyton.kernel.mechanisms import MECHANISMS
+from adyton.kernel.transforms import TRANSFORMS
 
 ROOT = page_blocks.ROOT
 SAID = {
@@ -144,14 +145,14 @@ def test_the_catalogue_is_the_registry(hooks):
     assert not re.search(r"^\| `\w+` \| [^|]* \|  \|$", page, re.MULTILINE), "an option says nothing about itself"
 
 
-def test_every_mechanism_is_on_the_page_of_proofs(hooks):
+def test_every_mechanism_and_transformation_is_on_the_page_of_proofs(hooks):
     from proofs import proofs
 
-    page = proofs()
-    for mechanism in MECHANISMS:
-        assert f"## {mechanism.__name__}\n" in page
-    assert page.count("**Claim.**") == len(MECHANISMS)
-    assert page.count("**Proof.**") == len(MECHANISMS) + page.count("**Lemma.**") == len(MECHANISMS) + 3
+    page, claims = proofs(), len(MECHANISMS) + len(TRANSFORMS) + 1  # and the rows of a unit
+    for one in (*MECHANISMS, *TRANSFORMS):
+        assert f"## {one.__name__}\n" in page
+    assert page.count("**Claim.**") == claims
+    assert page.count("**Proof.**") == claims + page.count("**Lemma.**") == claims + 4
 
 
 def test_every_command_is_on_the_page_of_commands(hooks):

@@ -32,7 +32,9 @@ def short(workplace, monkeypatch):
     schema = Path("examples/calls.toml")
     schema.write_text(schema.read_text(encoding="utf-8").replace("grid = [20, 18]", "grid = 8"), encoding="utf-8")
     share = misfits.misfits_share
-    monkeypatch.setattr(misfits, "misfits_share", lambda given, **_: share(bool(given), from_text=False))
+    monkeypatch.setattr(
+        misfits, "misfits_share", lambda given, schema, **_: share(bool(given), schema, from_text=False)
+    )
 
 
 def test_each_question_has_one_command_and_one_line_of_python():

@@ -54,7 +54,7 @@ def test_explanations_say_what_happened():
     for part in (
         "ranges of age",
         "chosen",
-        "in times that of the best",
+        "relative to the best (1 = best)",
         "typically off by",
         "ε = 0.5",
         "0.5 of 1",

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 import adyton as ad
-from adyton.errors import BadInput
+from adyton.errors import BadInput, SchemaError
 from adyton.plans.registry import plan_type
 from adyton.release import Misfits
 from adyton.release.misfits import SURE, Counted
 from adyton.schema.misfits import Misfit
 
-SCHEMA = ad.Schema({"age": ad.Integer(0, 15), "sex": ad.Categorical(["F", "M"])}, rows_per_unit=2)
+SCHEMA = ad.Schema({"age": ad.Integer(0, 15), "sex": ad.Categorical(["F", "M"])}, rows_per_unit=2, rows=40_000)
 TASK = ad.Histogram("age")
 
 
@@ -56,6 +56,34 @@ def test_previews_know_of_it(csv):
     assert float(less / least) == pytest.approx(0.98, rel=1e-3)
     assert opened.preview(TASK, least, algorithm="identity").expected_error.per_query <= 5
     assert opened.spent == 1
+
+
+def test_by_default_only_where_they_can_show(csv):
+    """A small ε would spend 1/50 to say that 849 of 5,000 rows would not show. The rows themselves decide nothing."""
+    shown = {}
+    for rows in (None, 10_000, 400_000):
+        schema = ad.Schema(SCHEMA.attributes, rows=rows)
+        opened = ad.Session(csv, schema=schema, epsilon=4)
+        for epsilon in ("0.02", "0.5", "1"):
+            release = opened.release(TASK, epsilon, algorithm="identity")
+            shown[rows, epsilon] = release.misfits is not None
+            assert release.misfits is not None or "misfits=True) counts them" in str(release.explain())
+            preview = opened.preview(TASK, epsilon, algorithm="identity")
+            assert ("are not counted" in str(preview)) != shown[rows, epsilon] == (preview.misfits > 0)
+        assert opened.release(TASK, "0.5", algorithm="identity", misfits=True).misfits is not None
+    seen = {(None, "1"), (10_000, "1"), (400_000, "1"), (400_000, "0.5")}
+    assert {case for case, counted in shown.items() if counted} == seen
+
+
+def test_a_guess_at_the_rows_is_no_term_of_a_ledger(csv, tmp_path):
+    for rows in (None, 10_000):
+        schema = ad.Schema.from_toml(ad.Schema(SCHEMA.attributes, rows=rows).to_toml())
+        assert schema.rows == rows
+        with ad.Session(csv, schema=schema, epsilon=4, ledger=tmp_path / "l") as opened:
+            opened.count("0.1")
+    for bad in (0, -1, "many", 1.5, True, 2**80):
+        with pytest.raises(SchemaError, match="rows"):
+            ad.Schema(SCHEMA.attributes, rows=bad)
 
 
 def test_only_files_of_text_by_default(csv):

@@ -41,9 +41,13 @@ class Decision:
         """The regrets to expect of the options that were not chosen."""
         return {name: regret for name, regret in self.regrets.items() if name != self.chosen}
 
+    def compared(self) -> dict[str, float]:
+        """The regrets in the unit in which they are shown: the model's own."""
+        return self.regrets
+
     def ranked(self) -> list[tuple[str, str]]:
         """The options that could be chosen with their regrets as they are shown, the most promising first."""
-        pairs = sorted(self.regrets.items(), key=lambda pair: pair[1])
+        pairs = sorted(self.compared().items(), key=lambda pair: pair[1])
         return [(name, f"{regret:.2f}" if math.isfinite(regret) else "unknown") for name, regret in pairs]
 
     def to_plain(self) -> dict[str, Any]:

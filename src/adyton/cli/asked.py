@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adyton.cli.instead import COMMAS
 from adyton.errors import BadInput
 from adyton.messages import shorten
 
 if TYPE_CHECKING:
+    from adyton.schema import Schema
     from adyton.tasks import Marginals, Task
 
 Histogram = Annotated[str | None, typer.Option(metavar="A[,B…]", help="Count the rows of every cell.")]
@@ -99,7 +101,7 @@ def options_of(given: list[str] | None) -> dict[str, Any]:
         if not sign or not name:
             raise BadInput(f"--option is written KEY=VALUE, given {shorten(text)}.")
         try:
-            read = json.loads(value)
+            read = json.loads(value.lower() if value in ("True", "False") else value)
         except (ValueError, RecursionError):
             read = value
         options[name.strip()] = value if isinstance(read, float) else read
@@ -109,6 +111,19 @@ def options_of(given: list[str] | None) -> dict[str, Any]:
 def names_of(text: str) -> list[str]:
     """Names that are separated by commas."""
     return [name.strip() for name in text.split(",")]
+
+
+def schema_beside(data: list[str], file: Path) -> Schema:
+    """The schema in a file, for a table in other files; the name of an attribute among them means a missing comma."""
+    from adyton.schema import Schema
+    from adyton.schema.places import axes_of
+
+    schema = Schema.from_toml(file)
+    for word in data:
+        names = axes_of(word.strip(" ,"), schema.attributes)
+        if all(name in schema.attributes for name in names) and not Path(word).exists():
+            raise BadInput(f"there is no file {shorten(word)}, but an attribute of that name: {COMMAS}.")
+    return schema
 
 
 def _read(path: Path) -> Any:

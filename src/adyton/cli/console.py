@@ -172,9 +172,10 @@ def guard(run: Callable[[], Any]) -> int:
             raise
         context = getattr(error, "ctx", None)
         unknown = getattr(error, "option_name", "") if hasattr(error, "possibilities") else ""
-        way = instead_of(unknown) if context and context.info_name in _SPENDING else None
+        way = instead_of(unknown or error.format_message()) if context and context.info_name in _SPENDING else None
         advice = f"Instead: {way}." if way else f"Try {context.command_path if context else 'adyton'} --help."
-        complain(f"{error.format_message().rstrip('.')}. {advice}")
+        said = error.format_message().rstrip(".")
+        complain(f"{said}{'' if said.endswith('?') else '.'} {advice}")
         return BAD_INPUT
     if code == INTERRUPTED:
         complain("interrupted.")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _FILE = (
     "A selector that `adyton train` wrote, or the folder or JSON file of a release, of tables too, or of a classifier. "
     "Without it, the selector that comes with Adyton."
+)
+_OPENS = (
+    "Give a folder that `adyton release --out` or `adyton fit --out` wrote, the JSON file in one, or the file of a "
+    "selector that `adyton train` wrote."
 )
 _LISTED = 40
 """How many tables are listed."""
@@ -51,6 +55,8 @@ def command(
         from adyton.report.pictures import check_ending
 
         check_ending(picture)
+    if file is not None and not file.exists():
+        raise BadInput(f"there is no file or folder {file}. {_OPENS}")
     for module, show, what in _SHOWN if file is not None else ():
         if import_module(module).KIND.says_so(file):
             if picture is not None or workload is not None or dimensions is not None:
@@ -67,9 +73,7 @@ def command(
     if workload is not None or cells is not None or rows is not None:
         if workload is None or cells is None or rows is None:
             raise BadInput("to ask what would be chosen, give all of --workload, --cells and --rows.")
-        _show_choice(
-            _would_choose(selector, workload, cells, rows, epsilon).to_plain(), as_json=as_json, left="is left"
-        )
+        _show_choice(_would_choose(selector, workload, cells, rows, epsilon), as_json=as_json, left="is left")
     elif as_json:
         about = {"kind": selector.kind, "share": as_number(selector.share), "training": asdict(selector.training)}
         print_json({**about, "in_words": selector.in_words(), "picture": None if picture is None else str(picture)})
@@ -183,11 +187,15 @@ def _show_tables(file: Path, *, as_json: bool) -> None:
 
 
 def _release_in(file: Path) -> Release | None:
-    """The release in a folder or a file; None if it is anything else, such as a selector."""
+    """The release in a folder or a file; None for a file of something else, such as a selector."""
     from adyton.release import Release
-    from adyton.release.files import is_release
+    from adyton.release.files import JSON, named_format, says_so
 
-    return Release.load(file) if is_release(file) else None
+    if says_so(file) or (file / JSON).exists():
+        return Release.load(file)
+    if file.is_dir() or (file.suffix != ".json" and named_format(file) is None):
+        raise BadInput(f"{file} holds nothing that can be explained. {_OPENS}")
+    return None
 
 
 def _show_release(release: Release, *, as_json: bool) -> None:
@@ -201,37 +209,35 @@ def _show_release(release: Release, *, as_json: bool) -> None:
     for paragraph in explanation.paragraphs:
         out().print(printable(paragraph), soft_wrap=True)
     if release.choice is not None:
-        _show_choice(release.choice.to_plain(), as_json=False)
+        _show_choice(release.choice, as_json=False, rows_per_unit=release.rows_per_unit)
 
 
-def _show_choice(choice: dict[str, Any], *, as_json: bool, left: str = "was left") -> None:
+def _show_choice(choice: Choice, *, as_json: bool, left: str = "was left", rows_per_unit: int = 1) -> None:
     if as_json:
-        print_json(choice)
+        print_json(choice.to_plain())
         return
-    from fractions import Fraction
-
     from adyton.exact import display
 
-    name, bought = printable(choice["algorithm"]), choice["bought"]
+    name, bought = printable(choice.algorithm), choice.bought
     said = f"after looking at {len(bought)} noisy feature{'s' * (len(bought) > 1)} of the data" if bought else ""
-    out().print(f"Chosen: {name}, {said or 'from public facts alone: nothing is bought'}.")
+    out().print(f"Chosen: {name}, {said or 'from public information, at no cost in privacy'}.")
     if bought:
         table = plain_table()
         for title in ("feature", "noisy value", "deviation", "price ε"):
             table.add_column(title, justify="left" if title == "feature" else "right")
         for one in bought:
-            price = display(Fraction(one["epsilon"]["exact"]))
-            table.add_row(printable(one["words"]), f"{one['value']:,.4g}", f"± {one['deviation']:,.3g}", price)
+            table.add_row(
+                printable(one.words), f"{one.value:,.4g}", f"± {one.deviation:,.3g}", display(one.spent * rows_per_unit)
+            )
         out().print(table)
     table = plain_table()
-    for title in ("algorithm", "expected error, × the best", ""):
+    for title in ("algorithm", "expected error, relative to the best", ""):
         table.add_column(title, justify="right" if title.startswith("expected") else "left")
-    for candidate, regret in sorted(choice["regrets"].items(), key=lambda pair: (pair[1] is None, pair[1])):
-        mark = "chosen" if candidate == choice["algorithm"] else ""
-        table.add_row(printable(candidate), "–" if regret is None else f"{regret:.3f}", mark)
+    for candidate, regret in choice.ranked():
+        table.add_row(printable(candidate), regret, "chosen" if candidate == choice.algorithm else "")
     out().print(table)
-    out().print(f"ε = {display(Fraction(choice['left']['exact']))} {left} for {name}.")
-    for note in choice["notes"]:
+    out().print(f"ε = {display(choice.left * rows_per_unit)} {left} for {name}.")
+    for note in choice.notes:
         out().print(printable(f"Note: {note}"))
 
 

@@ -80,14 +80,13 @@ def command(
     """Learn a classifier under differential privacy. What comes out is public; `adyton predict` asks it for nothing."""
     from adyton.learning import Classifier, classifier_file, classifier_saving
     from adyton.release.staging import staged
-    from adyton.schema import Schema
     from adyton.session import Session
 
     if out_folder is None and not as_json:
         raise BadInput("a model that is kept nowhere would be paid for and lost. Give --out FOLDER, or --json.")
     names = None if attributes is None else asked.names_of(attributes)
     classifier = Classifier(label, names, method, **asked.options_of(option))
-    declared = Schema.from_toml(schema)
+    declared = asked.schema_beside(data, schema)
     classifier.target(declared)
     check_words(accept or ())
     amount = budget(epsilon, "--epsilon")

@@ -1,4 +1,4 @@
-"""What to use instead of an option that does not exist."""
+"""What to use instead of an option that does not exist, or of words that belong to none."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ _WAYS: Mapping[tuple[str, ...], str] = {
     ("delta",): "all releases are private with ε alone, so that there is no δ",
     ("force", "confirm"): "--yes accepts a large budget",
 }
+COMMAS = "attributes of one option are separated by commas, without spaces, as in --histogram age,sex"
 
 
 def instead_of(option: str) -> str | None:
-    """The way that there is, in words.
+    """The way that there is, in words; of an option, or of what the command line says about an argument too many.
 
     >>> instead_of("--eps")
     'the budget is --epsilon 0.5'
     """
+    if "unexpected extra argument" in option:
+        return COMMAS
     asked = option.lstrip("-").lower().replace("_", "-")
     return next((way for names, way in _WAYS.items() if asked in names), None)

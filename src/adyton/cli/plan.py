@@ -77,7 +77,7 @@ def command(
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)
     declared = Schema.from_toml(schema)
     counted = RowsCounted.asked(task, declared.unit, declared.rows_per_unit)
-    part = misfits_share(misfits, from_text=True)  # the data are not known: as for a CSV file, which needs most
+    part = misfits_share(misfits, declared, from_text=True)  # the data are not known: as for a CSV file
     if numbers is not None:
         if picture is not None:
             raise BadInput("--picture is not for sums, means and quantiles. Leave it out; --json has all figures.")
@@ -94,7 +94,7 @@ def command(
 
         draw(str(task), found, picture)
     if as_json:
-        about = {"misfits": as_number(part), "accepts": accepted}
+        about = {"misfits": as_number(part.of(budgets[-1])), "accepts": accepted}
         print_json({"counted": counted.sentence or None, **_as_json(str(task), found, error, least), **about})
         return
     say_counted(counted.sentence)
@@ -103,9 +103,13 @@ def command(
         out().print(f"The least ε with a typical error of at most {error} is {display(least)}.")
     if not quiet:
         _remark(found, picture)
-        if part:
-            words = f"Of a CSV file, {part} of every ε counts the rows that do not fit the schema"
+        taken = [budget for budget in budgets if part.of(budget)]
+        if taken:
+            since = f", here from ε = {display(taken[0])} on" if len(taken) < len(budgets) else ""
+            words = f"Of a CSV file, {part.part} of ε counts the rows that do not fit the schema{since}"
             notes().print(f"{words}; --no-misfits leaves that out.", soft_wrap=True)
+        for note in part.notes(budgets[0]):
+            notes().print(f"ε = {display(budgets[0])}: {note}", soft_wrap=True)
         for name, words in accepted.items():
             notes().print(printable(f"{name} takes {words}."), soft_wrap=True)
 

@@ -120,7 +120,6 @@ def command(
     """Release counts, ranges, marginals, sums, means or quantiles under differential privacy."""
     from adyton.release.presentation import Look
     from adyton.release.staging import staged
-    from adyton.schema import Schema
     from adyton.session import Session
     from adyton.session.releasing_tables import measures_tables
 
@@ -130,7 +129,7 @@ def command(
     task = asked.one_of(asked.task_of(histogram, ranges, cdf, many_tables, queries, rows_per_unit), numbers)
     _check_one(task, count=count, units=units, cut_off=cut_off is not None)
     options = asked.options_of(option)
-    declared = Schema.from_toml(schema)
+    declared = asked.schema_beside(data, schema)
     if task is None:
         others = {"--misfits": misfits, "--integer": integer, "--nonnegative": nonnegative, "--option": bool(options)}
         others |= {

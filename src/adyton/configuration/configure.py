@@ -21,6 +21,8 @@ from adyton.kernel.instances.utility import Utility
 from adyton.kernel.instances_source import InstancesSource
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.arguments import file_name
+from adyton.messages import shorten
 from adyton.release.receipt import Receipt
 
 Keep: TypeAlias = Callable[[Configuration], None]
@@ -72,6 +74,10 @@ def configure(
     """
     amount, wanted = budget(epsilon, "epsilon"), Utility.named(utility, clip, bound)
     spread(neighbours)
+    if not isinstance(public, bool) or not (progress is None or callable(progress)):
+        raise BadInput(
+            f"public is true or false, and progress a function, given {shorten(public)}, {shorten(progress)}."
+        )
     asked = Asked.of(family, interval, default)
     given = _listed(instances)
     owned_by(owner, len(given))
@@ -155,7 +161,7 @@ def _total(ledger: Ledger | str | os.PathLike[str] | None, total: Rational | Non
     held = None
     if isinstance(ledger, Ledger):
         held = ledger.budget
-    elif ledger is not None and os.path.exists(ledger):
+    elif ledger is not None and os.path.exists(file_name(ledger)):
         held = Ledger.read(ledger)
     if held is None:
         return amount if total is None else budget(total, "total")

@@ -12,7 +12,7 @@ from adyton.configuration.grid import Parameter
 from adyton.configuration.guarantee import Guarantee
 from adyton.exact import display
 from adyton.kernel.instances.utility import Utility
-from adyton.odds import chance
+from adyton.odds import often
 from adyton.release.explanation import Explanation
 from adyton.release.receipt import Receipt
 
@@ -103,11 +103,8 @@ class Configuration:
             change = (
                 "were used, or others in their place" if unit.endswith("s") else "was used, or another in its place"
             )
-        times = chance(self.epsilon)
-        often = "can be right every time" if times is None else f"is right at most {times} times of 100"
-        return f"Privacy: whoever guesses whether certain {unit} {change}, with even odds before, {often}.".replace(
-            "certain instance ", "a certain instance "
-        ).replace("certain owner's", "a certain owner's")
+        whose = f"a certain {unit} {change}"
+        return f"Privacy: whoever guesses whether {whose}, with even odds before, {often(self.epsilon)}."
 
     def _budget(self) -> str:
         receipt = self.receipt

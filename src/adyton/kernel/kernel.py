@@ -28,7 +28,7 @@ from adyton.kernel.ledger.records import Account, Budgeted, refusal
 from adyton.kernel.ledger.terms import WORDS
 from adyton.kernel.limits import check_depth, check_request, check_stability, described
 from adyton.kernel.mechanisms import Declared, DeclaredFunction, Mechanism, trusted_functions
-from adyton.kernel.opening import checked_total, is_path, name_of
+from adyton.kernel.opening import checked_noise, checked_total, is_path, name_of
 from adyton.kernel.process import this_process
 from adyton.kernel.recorder import Debit, Recorded, Recorder, Recorders
 from adyton.kernel.roots import OtherRoots
@@ -84,7 +84,7 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         noise: NoiseSource | None = None,
         trusted: Collection[Declared] = (),
     ) -> None:
-        schema = schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema))
+        schema = Schema.of(schema)
         total = checked_total(epsilon)
         table = open_table(data, schema, unit)
         schema = table.schema
@@ -108,7 +108,7 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
     ) -> None:
         """Start with a ledger, and leave it as it was found if it does not agree to the terms."""
         accepted(accept, WORDS)
-        noise = noise or ExactNoise()
+        noise = ExactNoise() if noise is None else checked_noise(noise)
         opened = ledger_for(ledger, total, dataset, otherwise, private=noise.private)
         self._begin(opened, noise)
         if isinstance(opened, Ledger):

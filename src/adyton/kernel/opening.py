@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget, display, positive
 from adyton.kernel.tables.locations import address_name, is_address
+from adyton.messages import shorten
 from adyton.noise import SimulatedNoise
 from adyton.noise.source import NoiseSource
 
@@ -39,9 +40,18 @@ def checked_total(epsilon: Rational, name: str = "epsilon", *, simulated: bool =
 
 def not_private(noise: NoiseSource | None, seed: int | np.random.SeedSequence | None) -> NoiseSource:
     """Simulated noise: from a source of one's own, or from a seed."""
-    if noise is not None and noise.private:
+    if noise is None:
+        return SimulatedNoise(seed)
+    if checked_noise(noise).private:
         raise BadInput("public data are measured with simulated noise. Give SimulatedNoise or KeyedNoise.")
-    return noise or SimulatedNoise(seed)
+    return noise
+
+
+def checked_noise(given: object) -> NoiseSource:
+    """A source of randomness, or an error that says what one is."""
+    if isinstance(given, type) or not isinstance(getattr(given, "private", None), bool):
+        raise BadInput(f"noise is a source of randomness such as ad.noise.ExactNoise(), given {shorten(given)}.")
+    return cast("NoiseSource", given)
 
 
 def is_path(data: Any) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy.typing as npt
 
+from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.mechanisms import NoisyCount, NoisyValue, Selection, SplitChoice, Statistic, VectorLaplace
 from adyton.kernel.sealed import Sealed
@@ -29,6 +30,7 @@ from adyton.kernel.transforms import (
     Vectorize,
     Where,
 )
+from adyton.messages import shorten
 from adyton.queries import Measurement, Partition, Queries
 from adyton.schema import RowTree, Schema
 
@@ -105,7 +107,7 @@ class TableSource(Source):
 
     def coarsen(self, schema: Schema) -> TableSource:
         """Read the same attributes in the coarser cells of another schema; see :mod:`adyton.schema.coarsening`."""
-        return self if schema == self.schema else self._derive(Coarsen(schema), TableSource)[0]
+        return self if Schema.of(schema) == self.schema else self._derive(Coarsen(schema), TableSource)[0]
 
     def where(self, predicate: str) -> TableSource:
         """Keep the rows that satisfy a predicate, for example ``"age >= 65 and sex = 'F'"``."""
@@ -134,13 +136,13 @@ class TableSource(Source):
         All are counted together when the first of them is measured, in one pass over the rows where the engine can,
         and kept.
         """
-        counted = self._derive(CountTables(tuple(_names(tuple(group)) for group in groups)), Source)[0]
+        counted = self._derive(CountTables(tuple(_names(_listed(group)) for group in _listed(groups))), Source)[0]
         return cast("TablesSource", counted)
 
     def misfits(self, attributes: Sequence[str], tested: Sequence[str] = ()) -> VectorSource:
         """How many rows fit the schema, and how many do not for each reason that
         :func:`adyton.schema.misfits.misfits_of` lists for these attributes."""
-        return self._derive(CountMisfits(tuple(attributes), tuple(tested)), VectorSource)[0]
+        return self._derive(CountMisfits(_listed(attributes), _listed(tested)), VectorSource)[0]
 
     def leaves(self, tree: RowTree, *attributes: str | Sequence[str]) -> VectorSource:
         """How many rows lie in each leaf of a public tree, by their cells in these attributes."""
@@ -227,6 +229,13 @@ class VectorSource(Source):
 
     def __repr__(self) -> str:
         return f"<private vector: {' → '.join(self.lineage)}; shape {self.shape}>"
+
+
+def _listed(given: object) -> tuple[Any, ...]:
+    """What somebody gave as a list."""
+    if isinstance(given, Iterable):
+        return tuple(given)
+    raise BadInput(f"attributes are given by their names, in lists, given {shorten(given)}.")
 
 
 def _names(given: tuple[Any, ...]) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ def to_dict(fitted: FittedClassifier) -> dict[str, Any]:
         "where": fitted.where,
         "learner": fitted.learner,
         "epsilon": as_number(fitted.epsilon),
+        "asked": None if fitted.asked is None else as_number(fitted.asked),
         "decisions": [one.to_plain() for one in fitted.decisions],
         "record": fitted.receipt.to_plain(),
         "model": fitted.model.to_plain(),
@@ -65,7 +66,9 @@ def _parts(plain: dict[str, Any]) -> dict[str, Any]:
     asked = {axis for name in classifier.attributes or () for axis in axes_of(name, known)}
     if classifier.label != model.label or not asked <= known.keys():
         raise BadInput("the model predicts something else than what was asked for.")
+    more = plain.get("asked")  # older files have none
     return {
+        "asked": None if more is None else as_amount(more, "what was asked for", most=receipt.total),
         "classifier": classifier,
         "where": None if where is None else as_text(where, "where"),
         "learner": as_text(part_of(plain, "learner"), "learner"),

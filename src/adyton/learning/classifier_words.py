@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from adyton.exact import display
 from adyton.messages import listing
 from adyton.release.explanation import Explanation, budget_in_words
 
@@ -37,4 +38,9 @@ def quality_in_words(fitted: FittedClassifier) -> tuple[str, ...]:
 
 
 def _budget(fitted: FittedClassifier) -> str:
-    return budget_in_words(fitted.receipt, fitted.epsilon, "model")
+    words = budget_in_words(fitted.receipt, fitted.epsilon, "model")
+    if fitted.asked is None:
+        return words
+    return (
+        f"{words} ε = {display(fitted.asked)} was asked for; {fitted.learner} needed less, and the rest is not spent."
+    )

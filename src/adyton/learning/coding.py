@@ -73,7 +73,7 @@ def as_table(data: Any, names: Sequence[str], who: str = "the schema") -> Any:
 
 def columns_of(data: Any) -> list[str] | None:
     """The names of the columns of a frame, an Arrow table or a dict; None for what has no names, and for files."""
-    if isinstance(data, str | os.PathLike | np.ndarray | list | tuple):
+    if isinstance(data, str | os.PathLike | np.ndarray | list | tuple | type):
         return None
     if isinstance(data, Mapping):
         return [str(name) for name in data]

@@ -22,17 +22,17 @@ from adyton.learning.fitting import Fitted, fit
 from adyton.learning.labelled import labelled_table
 from adyton.learning.learner import Learner
 from adyton.learning.model import Model
-from adyton.learning.opening import declared, opened
+from adyton.learning.opening import opened
 from adyton.learning.target import Target
 from adyton.messages import no_such
 from adyton.release.pending import Measurements, Pending
+from adyton.schema import Schema
 
 if TYPE_CHECKING:
     from adyton.exact import Rational
     from adyton.kernel.ledger import Ledger
     from adyton.noise.source import NoiseSource
     from adyton.release.receipt import Receipt
-    from adyton.schema import Schema
 
 Self = TypeVar("Self", bound="PrivateEstimator")
 
@@ -41,8 +41,9 @@ Self = TypeVar("Self", bound="PrivateEstimator")
 class PrivateEstimator(ABC):
     """What all private classifiers share. Fields are parameters; a subclass adds its own, and makes its learner.
 
-    After :meth:`fit` there are ``model_`` (what was learnt), ``classes_``, ``epsilon_`` (what was spent), ``receipt_``
-    (of which ledger, for what) and ``n_features_in_``. No row is kept.
+    After :meth:`fit` there are ``model_`` (what was learnt), ``classes_``, ``epsilon_`` (what was spent: *epsilon*, or
+    less where trees stop early and do not need all of it), ``receipt_`` (of which ledger, for what) and
+    ``n_features_in_``. No row is kept.
     """
 
     schema: Schema | str | os.PathLike[str] | None = None
@@ -66,7 +67,7 @@ class PrivateEstimator(ABC):
 
     def _declared(self) -> Schema:
         """The schema that the parameters say."""
-        return declared(self.schema)
+        return Schema.of(self.schema)
 
     # ---- learning ---------------------------------------------------------------------------------------------------
 

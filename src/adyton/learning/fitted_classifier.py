@@ -62,12 +62,21 @@ class FittedClassifier:
     """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
     decisions: tuple[Decision, ...] = ()
     """What was decided on the way, if anything, and why; the first is about the method."""
+    asked: Fraction | None = None
+    """What was asked for, where the method needed less; None where all of it was charged."""
 
     @classmethod
     def of(cls, classifier: Classifier, where: str | None, fitted: Fitted) -> FittedClassifier:
         """What came out of a fit."""
         return cls(
-            classifier, where, fitted.learner.name, fitted.model, fitted.epsilon, fitted.receipt, fitted.decisions
+            classifier,
+            where,
+            fitted.learner.name,
+            fitted.model,
+            fitted.epsilon,
+            fitted.receipt,
+            fitted.decisions,
+            fitted.asked,
         )
 
     @property

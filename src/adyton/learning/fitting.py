@@ -35,6 +35,8 @@ class Fitted:
     receipt: Receipt
     decisions: tuple[Decision, ...] = ()
     """What the learner decided on its way, such as the method; empty where there was nothing to decide."""
+    asked: Fraction | None = None
+    """What was asked for, where a learner needed less; None where all of it was spent."""
 
 
 def fit(
@@ -48,7 +50,8 @@ def fit(
     made: Callable[[Fitted], Made],
     keep: Callable[[Any], None],
 ) -> Made:
-    """Learn to predict *label*, from some *attributes* or all others, spending *epsilon*.
+    """Learn to predict *label*, from some *attributes* or all others, spending *epsilon*, or less where a learner does
+    not need all of it: the trees of Friedman and Schuster, and of Patil and Singh, whose branches may stop early.
 
     *where* keeps the rows that satisfy a predicate. What cannot be carried out to its end is refused before anything is
     spent. *made* says what becomes of it; *keep* is as in :func:`~adyton.release.pending.carry_out`.
@@ -66,10 +69,8 @@ def fit(
     def work(recorder: Recorder) -> Made:
         with collected() as decisions, repeated(keys):
             model = learner.learn(source, label, row_epsilon)
-        debits = recorder.debits
-        return made(
-            Fitted(model, learner, _spent(debits, amount), receipt.paid(kernel.ledger, debits), tuple(decisions))
-        )
+        spent, paid = _spent(recorder.debits, amount), receipt.paid(kernel.ledger, recorder.debits)
+        return made(Fitted(model, learner, spent, paid, tuple(decisions), None if spent == amount else amount))
 
     return carry_out(kernel, work, keep)
 

@@ -7,26 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from adyton.errors import BadInput
 from adyton.exact import Rational, budget
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.arguments import file_name
 from adyton.kernel.sources import TableSource
-from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
-
-
-def declared(schema: object) -> Schema:
-    """The schema, from its file if need be."""
-    if isinstance(schema, Schema):
-        return schema
-    if isinstance(schema, str | os.PathLike):
-        return Schema.from_toml(os.fspath(schema))
-    raise BadInput(
-        f"schema is a Schema or the path of a schema file, given {shorten(schema)}: levels, bounds and bins are "
-        "declared, never learnt from the rows."
-    )
 
 
 @contextmanager
@@ -43,7 +30,7 @@ def opened(
     total = budget(epsilon, "epsilon")
     if isinstance(ledger, Ledger):
         total = ledger.total
-    elif ledger is not None and os.path.exists(ledger):
+    elif ledger is not None and os.path.exists(file_name(ledger)):
         total = Ledger.read(ledger).total
     kernel = Kernel(data, schema=schema, epsilon=total, ledger=ledger, dataset=dataset, unit=unit, noise=noise)
     try:

@@ -37,7 +37,7 @@ class PrivateDecisionTreeClassifier(PrivateEstimator):
     depth: int | None = None
 
     def _learner(self) -> Learner:
-        if self.preset not in TREES:
+        if not isinstance(self.preset, str) or self.preset not in TREES:
             raise BadInput(no_such("preset of a tree", self.preset, TREES))
         return learner_named(self.preset, **_given(depth=self.depth))
 
@@ -72,7 +72,7 @@ class PrivateRandomForestClassifier(PrivateEstimator):
     random_state: int | None = None
 
     def _learner(self) -> Learner:
-        if self.preset not in FORESTS:
+        if not isinstance(self.preset, str) or self.preset not in FORESTS:
             raise BadInput(no_such("preset of a forest", self.preset, FORESTS))
         options = _given(trees=self.trees, depth=self.depth, divided_by=self.divided_by, seed=self.random_state)
         return learner_named(self.preset, **options)

@@ -10,7 +10,7 @@ import numpy as np
 from adyton.exact import display
 from adyton.marginals.program import ROWS
 from adyton.marginals.table_errors import how_got, total_variation
-from adyton.release.explanation import Explanation, budget_in_words
+from adyton.release.explanation import Explanation, budget_in_words, misfits_in_words
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
@@ -28,11 +28,8 @@ def explanation(release: TablesRelease) -> Explanation:
     loud: tuple[str, ...] = (
         () if release.unfinished is None else (f"WARNING: {release.unfinished} What was measured until then is here.",)
     )
-    quiet: tuple[str, ...] = ()
-    if release.misfits is not None:
-        warnings = " ".join(release.misfits.warnings())
-        loud += (f"WARNING: {warnings}",) * bool(warnings)
-        quiet = (f"Misfits: {release.misfits.in_words()}",)
+    aloud, quiet = misfits_in_words(release)
+    loud += aloud
     paid = budget_in_words(release.receipt, release.epsilon, "release")
     return Explanation((asked, *loud, _way(release), _errors(release), *quiet, paid))
 

@@ -190,7 +190,7 @@ class Plan(ABC):
         if not self.serves.serves(ndim):
             raise BadInput(
                 f"{self.name} serves {self.serves} dimensions, the domain {workload.domain} has {ndim}. "
-                f"ad.algorithms(ndim={ndim}) lists the algorithms that serve it."
+                "Leave the algorithm to auto, or name one that serves any number of them, such as identity or hb."
             )
 
     def predicts_soon(self, workload: Queries) -> bool:

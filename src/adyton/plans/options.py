@@ -109,7 +109,7 @@ def _reader(kind: Any) -> Reader | None:
 
 def _flag(given: object, name: str) -> bool:
     if not isinstance(given, bool | np.bool_):
-        raise BadInput(f"{name} is True or False, given {shorten(given)}.")
+        raise BadInput(f"{name} is true or false, given {shorten(given)}.")
     return bool(given)
 
 

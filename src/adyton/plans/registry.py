@@ -17,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from adyton.errors import BadInput
-from adyton.messages import no_such
+from adyton.messages import no_such, shorten
 from adyton.plans.base import Plan
 from adyton.plans.options import with_options
 from adyton.whole import whole
@@ -104,8 +104,15 @@ def algorithms(ndim: int | None = None) -> list[str]:
     return [name for name in names if _serves(name, dimensions)]
 
 
+def check_name(algorithm: object) -> None:
+    """Refuse what is no name: the algorithm itself, or a list of several."""
+    if not isinstance(algorithm, str):
+        raise BadInput(f'algorithm is "auto" or a name, with options beside it, given {shorten(algorithm)}.')
+
+
 def plan_type(name: str) -> type[Plan]:
     """The class of the plan of this name: what is known of it without options."""
+    check_name(name)
     if name in _PLACES:
         module, kind, _ = _PLACES[name]
         found: type[Plan] = getattr(import_module(f"adyton.{module}"), kind)

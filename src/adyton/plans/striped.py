@@ -153,7 +153,7 @@ def _line_plan(given: object, name: str) -> str:
     if not isinstance(given, str) or given not in algorithms(1) or plan_type(given).chooses:
         raise BadInput(
             f"{name} must be the name of an algorithm for one dimension, such as 'staged-hierarchy' or 'dawa', given "
-            f"{shorten(given)}. ad.algorithms(ndim=1) lists them."
+            f"{shorten(given)}."
         )
     return given
 

@@ -115,9 +115,10 @@ def cut_off(release: Release, limits: int | Sequence[int] | None = None) -> list
     release is "50 or more", so that rows are told as "at least". For the limit that is in force,
     :meth:`adyton.Session.cut_off` measures the same with less noise.
     """
-    task = release.task
+    task = getattr(release, "task", None)
     if not isinstance(task, RowsPerUnit):
-        raise BadInput(f"what is cut off follows from a release of ad.RowsPerUnit(…). This is {task}.")
+        given = shorten(release) if task is None else str(task)
+        raise BadInput(f"what is cut off follows from a release of ad.RowsPerUnit(…). This is {given}.")
     if limits is None:
         steps = [step * 10**power for power in range(6) for step in _STEPS]
         limits = [step for step in steps if step < task.most]

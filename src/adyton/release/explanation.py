@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 from adyton.exact import display
 from adyton.odds import in_words
+from adyton.release.misfits import not_counted
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from adyton.marginals.tables_release import TablesRelease
     from adyton.plans.expected_error import ExpectedError
     from adyton.release.receipt import Receipt
     from adyton.release.release import Release
+    from adyton.statistics.numbers_release import NumbersRelease
 
 _RANKED = 5
 """How many algorithms are told beside the chosen one."""
@@ -64,10 +67,12 @@ def _times(runs: int) -> str:
     return "one run" if runs == 1 else f"{runs} runs"
 
 
-def misfits_in_words(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def misfits_in_words(release: Release | TablesRelease | NumbersRelease) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The rows that did not fit: a paragraph to say aloud, if there is cause for it, and one to say in any case."""
     if release.misfits is None:
-        return (), ()
+        counted = any(step.startswith("misfits(") for debit in release.receipt.entries for step in debit.lineage)
+        said = f"Misfits: {not_counted(release.epsilon, release.rows_per_unit)}"
+        return (), () if release.task.per_unit or counted else (said,)  # counted in the parts of a combined release
     warnings = " ".join(release.misfits.warnings())
     return (f"WARNING: {warnings}",) * bool(warnings), (f"Misfits: {release.misfits.in_words()}",)
 
@@ -81,13 +86,13 @@ def _choice(release: Release) -> str:
     marks = {release.algorithm: " (chosen)"}
     told = [pair for place, pair in enumerate(choice.ranked()) if place < _RANKED or pair[0] == release.algorithm]
     ranked = ", ".join(f"{name} {regret}{marks.get(name, '')}" for name, regret in told)
-    looked = "from public facts alone, for nothing"
+    looked = "from public information, at no cost in privacy"
     if choice.bought:
         features = ", ".join(f"{one.words} ({one.value:,.6g} ± {one.deviation:,.3g}, noisy)" for one in choice.bought)
         looked = f"after looking at {features}, for ε = {display(choice.spent * release.rows_per_unit)}"
     notes = "".join(f" Note: {note}" for note in choice.notes)
     said = f"Algorithm: {release.algorithm}, chosen {looked}."
-    return f"{said} Expected error of each, in times that of the best: {ranked}.{notes}"
+    return f"{said} Expected error of each, relative to the best (1 = best): {ranked}.{notes}"
 
 
 def budget_in_words(receipt: Receipt, epsilon: Fraction, what: str) -> str:

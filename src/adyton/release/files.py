@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from adyton.errors import BadInput
 from adyton.exact import as_number
+from adyton.messages import path_of
 from adyton.release.plain_values import as_plain
 from adyton.release.reading import FORMAT, VERSION, from_dict
 
@@ -54,11 +55,6 @@ def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
     return {**as_plain(described), "estimate": release.estimate.tolist()}
 
 
-def is_release(path: Path) -> bool:
-    """Whether a folder or a file says that it is a release."""
-    return path.is_dir() or says_so(path)
-
-
 def says_so(path: Path) -> bool:
     """Whether a folder, or a file, holds a release by its own words."""
     return named_format(path / JSON if path.is_dir() else path) == FORMAT
@@ -75,7 +71,7 @@ def named_format(file: Path) -> object:
 
 def read(path: str | os.PathLike[str]) -> Release:
     """The release in a folder or in a JSON file."""
-    place = Path(path)
+    place = path_of(path)
     file = place / JSON if place.is_dir() else place
     if place.is_dir() and not file.exists() and (place / MANY).exists():
         raise BadInput(f"{place} holds a release of many tables. Read it with ad.TablesRelease.load.")

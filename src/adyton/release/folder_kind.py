@@ -10,6 +10,7 @@ from typing import Any
 
 from adyton.choice.checked_file import FileKind
 from adyton.errors import BadInput
+from adyton.messages import path_of
 from adyton.release.files import named_format
 
 
@@ -33,7 +34,7 @@ class FolderKind:
 
     def read(self, path: str | os.PathLike[str], parts: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
         """What *parts* makes of the JSON file of a folder, or of the file itself; what is wrong is one sentence."""
-        file = self._inside(Path(path))
+        file = self._inside(path_of(path))
 
         def usable(plain: dict[str, Any]) -> dict[str, Any]:
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +13,11 @@ from adyton.schema.misfits import Misfit, Reason
 
 SURE = 6
 """A count so many standard deviations above 0 is no chance: noise alone goes so far once in 10,000 times."""
+SHARE = Fraction(1, 50)
+"""The part of a release's budget that counts misfits, unless another is named."""
+GUESS, SHOWN = 10_000, Fraction(1, 20)
+"""About how many rows there are where the schema does not say it; and the part of them that must show, or misfits are
+not counted unless somebody asks for it. Both are public: how many rows there really are is not."""
 LIKELY = 3
 """A count so many standard deviations above 0 is told as likely where it is half of all rows: noise alone goes so far
 once in 140 times."""
@@ -36,6 +42,46 @@ _ADVICE = (
     "Compare how the file writes {} with what the schema accepts (`adyton schema SCHEMA.toml` says it), mend one of "
     "the two, and release again."
 )
+
+
+def unseen(epsilon: Fraction, rows_per_unit: int) -> int:
+    """So many rows of a kind, or fewer, would not show in counts that cost the usual part of *epsilon*.
+
+    >>> unseen(Fraction(1, 2), 1)
+    849
+    """
+    return math.ceil(SURE * math.sqrt(2) * rows_per_unit / (epsilon * SHARE))
+
+
+@dataclass(frozen=True)
+class MisfitShare:
+    """The part of a release's budget that counts misfits, which can depend on the budget."""
+
+    part: Fraction = Fraction(0)
+    rows_per_unit: int = 1
+    rows: int | None = None
+    """About how many rows there are, where the part is taken only if few enough of them would show."""
+
+    def of(self, epsilon: Fraction) -> Fraction:
+        """The part for a release of *epsilon*."""
+        return (
+            self.part if self.rows is None or unseen(epsilon, self.rows_per_unit) <= SHOWN * self.rows else Fraction(0)
+        )
+
+    def notes(self, epsilon: Fraction) -> tuple[str, ...]:
+        """What to say if nothing is counted although it is usual."""
+        return () if self.of(epsilon) == self.part else (not_counted(epsilon, self.rows_per_unit),)
+
+
+NO_SHARE = MisfitShare()
+
+
+def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
+    """That misfits are not counted, what counting them could show, and how to have them counted."""
+    return (
+        f"Rows that do not fit the schema are not counted: {SHARE} of this ε would only show kinds of about "
+        f"{unseen(epsilon, rows_per_unit):,} rows or more. --misfits (in Python misfits=True) counts them."
+    )
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.messages import listing
+from adyton.messages import listing, path_of
 from adyton.plans.expected_error import ExpectedError
 from adyton.release import frames
 from adyton.release.free_figures import FreeFigures
@@ -97,7 +96,7 @@ class Released(FreeFigures):
         A file beside it, with ``.synthetic.json`` at the end of its name, says that the rows are synthetic, and how far
         their pairs are from the released ones. In a CSV file, texts that a spreadsheet would run get an apostrophe.
         """
-        return write_rows(self.row_source, self.schema, Path(file), rows, seed, self.counted.first(self.where))
+        return write_rows(self.row_source, self.schema, path_of(file), rows, seed, self.counted.first(self.where))
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from adyton.errors import AdytonError, BadInput
 from adyton.interrupts import deferred
+from adyton.messages import path_of
 from adyton.release import files
 
 _PARTIAL = "partial"
@@ -70,7 +71,7 @@ def staged(
     What cannot be written later is refused now: a folder with files in it too, unless *ours* finds that it holds a
     release and all of them match *replaces*.
     """
-    given = Path(folder)
+    given = path_of(folder)
     try:
         goal = given.resolve()
         _check(given, goal, replaces, ours)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
-from adyton.messages import shorten
+from adyton.messages import path_of, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ _UNDATED: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": Non
 
 def check_ending(path: str | os.PathLike[str]) -> None:
     """Refuse a file whose name does not say what kind of picture it is."""
-    if Path(path).suffix.lower() not in ENDINGS:
+    if path_of(path).suffix.lower() not in ENDINGS:
         raise BadInput(f"a picture's name ends with {', '.join(ENDINGS)}, given {shorten(str(path))}.")
 
 

@@ -83,10 +83,10 @@ class CelledAttribute(Attribute):
 
     def _check_policies(self) -> None:
         check_reading(self.reading, self.kind)
-        if self.nulls not in NULLS:
+        if not isinstance(self.nulls, str) or self.nulls not in NULLS:
             raise SchemaError(f"nulls must be one of {listing(NULLS)}, given {shorten(self.nulls)}.")
-        if self.outside not in self.policies:
-            hint = " There is no order to clamp to." if self.outside == "clamp" else ""
+        if not isinstance(self.outside, str) or self.outside not in self.policies:
+            hint = " There is no order to clamp to." if str(self.outside) == "clamp" else ""
             raise SchemaError(
                 f"outside must be one of {listing(self.policies)} for {self.kind}, given {shorten(self.outside)}.{hint}"
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from adyton.schema.numbers import Integer
 from adyton.schema.places import Point, axes_of
 from adyton.schema.report_words import NO_WORDS, ReportWords
 from adyton.schema.units import DROP, check_unit
+from adyton.whole import SAFE
 
 
 class Schema:
@@ -32,12 +33,13 @@ class Schema:
     ((120, 2), 240)
     """
 
-    __slots__ = ("_attributes", "_file", "_multiline", "_no_unit", "_report", "_rows_per_unit", "_unit")
+    __slots__ = ("_attributes", "_file", "_multiline", "_no_unit", "_report", "_rows", "_rows_per_unit", "_unit")
     _attributes: Mapping[str, Attribute]
     _file: FileFormat
     _multiline: bool
     _no_unit: str
     _report: ReportWords
+    _rows: int | None
     _rows_per_unit: int
     _unit: str | None
 
@@ -51,19 +53,23 @@ class Schema:
         unit: str | None = None,
         no_unit: str = DROP,
         report: ReportWords | Mapping[str, Any] = NO_WORDS,
+        rows: int | None = None,
     ) -> None:
         declared = declared_attributes(attributes)
         check_unit(unit, no_unit)
         check_case(list(dict.fromkeys([*declared, *([] if unit is None else [unit])])))
-        rows = whole_number(rows_per_unit, "rows_per_unit")
-        if rows < 1:
-            raise SchemaError(f"rows_per_unit must be at least 1, given {rows}: it is the most rows one person has.")
+        most = whole_number(rows_per_unit, "rows_per_unit")
+        if most < 1:
+            raise SchemaError(f"rows_per_unit must be at least 1, given {most}: it is the most rows one person has.")
+        if rows is not None and not 1 <= whole_number(rows, "rows") <= SAFE:
+            raise SchemaError(f"rows must be from 1 to 2^62, given {shorten(rows)}: about how many there are.")
         if not isinstance(multiline, bool):
             raise SchemaError(f"multiline must be true or false, given {shorten(multiline)}.")
         if not isinstance(file, FileFormat):
             raise SchemaError(f"file must be a FileFormat, given {shorten(file)}.")
         values = {"attributes": MappingProxyType(declared), "file": file, "multiline": multiline, "unit": unit}
-        values |= {"no_unit": no_unit, "report": ReportWords.of(report), "rows_per_unit": rows}
+        values |= {"no_unit": no_unit, "report": ReportWords.of(report), "rows_per_unit": most}
+        values["rows"] = rows if rows is None else int(rows)
         for name, value in values.items():
             object.__setattr__(self, f"_{name}", value)
 
@@ -71,6 +77,11 @@ class Schema:
     def attributes(self) -> Mapping[str, Attribute]:
         """The attributes by name, in the order of the axes; read-only."""
         return self._attributes
+
+    @property
+    def rows(self) -> int | None:
+        """About how many rows there are, if whoever declares the table says so: a public guess, never counted."""
+        return self._rows
 
     @property
     def rows_per_unit(self) -> int:
@@ -181,13 +192,15 @@ class Schema:
 
     def check_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
         """The names as a tuple, both axes for a point; an error if one is unknown, or there twice, or if none is."""
+        if isinstance(names, bytes) or not isinstance(names, str | Iterable):
+            raise SchemaError(f"attributes are chosen by their names, given {shorten(names)}.")
         given = (names,) if isinstance(names, str) else tuple(names)
         chosen = tuple(
             axis for name in given for axis in (axes_of(name, self._attributes) if isinstance(name, str) else (name,))
         )
         for name in chosen:
             if not isinstance(name, str) or name not in self._attributes:
-                reads = [one for one in self._attributes if self.column_of(one) == name]
+                reads = [one for one in self._attributes if isinstance(name, str) and self.column_of(one) == name]
                 column = f" The column {shorten(name)} is read by {listing(reads)}." if reads else ""
                 raise SchemaError(no_such("attribute", name, self._attributes) + column)
         if not chosen:
@@ -217,6 +230,19 @@ class Schema:
         found = cls.from_dict(read_toml(source))
         return found if isinstance(source, str) and "\n" in source else found.beside(os.path.dirname(source))
 
+    @classmethod
+    def of(cls, given: object) -> Schema:
+        """What somebody gave as a schema: one, or the path of a schema file; an error for anything else."""
+        if isinstance(given, Schema):
+            return given
+        if isinstance(given, str | os.PathLike):
+            return cls.from_toml(os.fsdecode(given))
+        hint = " Write Schema({…}) around it." if isinstance(given, Mapping) else ""
+        raise SchemaError(
+            f'schema is an ad.Schema, such as ad.Schema({{"age": ad.Integer(0, 119)}}), or the path of a schema file, '
+            f"given {shorten(given)}.{hint}"
+        )
+
     def beside(self, folder: str) -> Schema:
         """The same, with the files of look-ups in that folder."""
         attributes = {
@@ -232,7 +258,8 @@ class Schema:
         file = {"file": self._file.to_dict()} if self._file != PLAIN else {}
         unit = {} if self._unit is None else {"unit": self._unit}
         no_unit = {} if self._no_unit == DROP else {"no_unit": self._no_unit}
-        whole = {"rows_per_unit": self._rows_per_unit, **unit, **no_unit, **multiline, **file}
+        rows = {} if self._rows is None else {"rows": self._rows}
+        whole = {"rows_per_unit": self._rows_per_unit, **rows, **unit, **no_unit, **multiline, **file}
         report = {} if self._report == NO_WORDS else {"report": self._report.to_dict()}
         return {**whole, **report, "attributes": attributes}
 

@@ -54,7 +54,7 @@ class FileFormat:
         object.__setattr__(self, "encoding", _checked_encoding(self.encoding))
         for name, allowed in (("compression", COMPRESSIONS), ("line_end", LINE_ENDS)):
             given = getattr(self, name)
-            if given is not None and given not in allowed:
+            if given is not None and not (isinstance(given, str) and given in allowed):
                 raise SchemaError(f"{name} must be one of {listing(allowed)}, given {shorten(given)}.")
 
     def _checked_columns(self) -> tuple[str, ...] | None:

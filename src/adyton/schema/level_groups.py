@@ -20,9 +20,9 @@ def checked_groups(
     >>> checked_groups({"west": ["CA", "OR"], "coast": ["west", "NY"]}, ["CA", "OR", "NY"])
     (('west', ('CA', 'OR')), ('coast', ('west', 'NY')))
     """
-    if not given:
-        return ()
     if not isinstance(given, Mapping):
+        if not isinstance(given, tuple) or not all(isinstance(own, tuple) and len(own) == 2 for own in given):
+            raise SchemaError(f'groups are named levels, like {{"west": ["CA", "OR"]}}, given {shorten(given)}.')
         given = dict(given)
     found: dict[str, tuple[Any, ...]] = {}
     for name, own in given.items():

@@ -84,7 +84,7 @@ class Point:
             raise SchemaError(f"box must be [west, south, east, north] in degrees, given {shorten(self.box)}.")
         if len(grid) not in (1, 2):
             raise SchemaError(f"grid must be [columns, rows], or one number for both, given {shorten(self.grid)}.")
-        if self.outside == "other" or self.nulls == "level":
+        if str(self.outside) == "other" or str(self.nulls) == "level":
             raise SchemaError(
                 "a point has cells on the map only: outside is drop or clamp, and nulls is drop. Declare longitude and "
                 "latitude as attributes of their own for more."

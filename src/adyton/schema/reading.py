@@ -91,7 +91,7 @@ class Reading:
         object.__setattr__(self, "currency", tuple(_sign(one) for one in _several(self.currency, "currency")))
         object.__setattr__(self, "missing", tuple(_word(one) for one in _several(self.missing, "missing")))
         for name, allowed in (("thousands", (None, *THOUSANDS)), ("decimal", DECIMALS), ("case", CASES)):
-            if getattr(self, name) not in allowed:
+            if not isinstance(getattr(self, name), str | None) or getattr(self, name) not in allowed:
                 shown = listing(one for one in allowed if one is not None)
                 raise SchemaError(f"{name} must be one of {shown}, given {shorten(getattr(self, name))}.")
         if self.thousands == self.decimal:

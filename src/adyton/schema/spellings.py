@@ -43,6 +43,8 @@ def _spelling(given: object, level: str) -> str:
 
 def check_spellings(levels: Sequence[Any], spellings: Spellings, reading: Reading) -> None:
     """An error if one text stands for two levels, or a level can never be met."""
+    if not isinstance(spellings, tuple | list) or not all(isinstance(own, tuple | list) for own in spellings):
+        raise SchemaError(f"spellings are lists of texts, one for each level, given {shorten(spellings)}.")
     if spellings and len(spellings) != len(levels):
         raise SchemaError(f"there are {len(levels)} levels, given spellings for {len(spellings)}.")
     if not spellings and not reading.textual:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,14 @@ class Choice(Decision):
     def total(self) -> Measurement | None:
         """The noisy number of rows, if it was bought: the chosen algorithm need not buy it again."""
         return next((one.total for one in self.bought if one.total is not None), None)
+
+    def compared(self) -> dict[str, float]:
+        """The error to expect of each algorithm, relative to the best of them (1 = best).
+
+        A regret compares with whichever algorithm is best on each of many tables, so that nobody's mean is 1.
+        """
+        least = min(self.regrets.values(), default=1.0)
+        return {name: regret / least for name, regret in self.regrets.items()} if 0 < least < math.inf else self.regrets
 
     def to_plain(self) -> dict[str, Any]:
         """With the errors."""

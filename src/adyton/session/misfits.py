@@ -13,27 +13,27 @@ from adyton.kernel.tables.predicate_parser import parse_predicate
 from adyton.kernel.tables.predicates import attributes_of
 from adyton.messages import shorten
 from adyton.queries import Identity
-from adyton.release.misfits import Counted, Misfits
+from adyton.release.misfits import GUESS, SHARE, Counted, Misfits, MisfitShare
+from adyton.schema import Schema
 from adyton.schema.misfits import misfits_of
 
-SHARE = Fraction(1, 50)
-"""The part of a release's budget that counts misfits, unless another is named."""
 LEAST, MOST = Fraction(1, 1000), Fraction(1, 2)
 
 
-def misfits_share(given: Rational | bool | None, *, from_text: bool) -> Fraction:
-    """The part of the budget: 0 for none, and by default one where the table is a file of text.
+def misfits_share(given: Rational | bool | None, schema: Schema, *, from_text: bool) -> MisfitShare:
+    """The part of the budget: by default one where the table is a file of text, if that shows 5% of the rows that the
+    schema says there are, or of 10,000 where it does not.
 
     Not where a frame holds texts: its types are inferred from rows, so that this would tell something about them.
     """
     if given is None:
-        given = from_text
+        return MisfitShare(SHARE if from_text else Fraction(0), schema.rows_per_unit, schema.rows or GUESS)
     if isinstance(given, bool):
-        return SHARE if given else Fraction(0)
+        return MisfitShare(SHARE if given else Fraction(0))
     part = share(given, "misfits")
     if not LEAST <= part <= MOST:
         raise BadInput(f"misfits is True, False or a part of epsilon from {LEAST} to {MOST}, given {shorten(given)}.")
-    return part
+    return MisfitShare(part)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class MisfitCount:
     """The attributes that are released."""
     tested: tuple[str, ...]
     """Other attributes that the predicate looks at."""
-    share: Fraction
+    shares: MisfitShare
 
     @classmethod
     def planned(
@@ -54,19 +54,24 @@ class MisfitCount:
         """For a release of these attributes, of rows that satisfy a predicate."""
         seen = () if where is None else attributes_of(parse_predicate(where, root.schema))
         tested = tuple(name for name in seen if name not in counted)
-        return cls(root, tuple(counted), tested, misfits_share(given, from_text=root.from_text))
+        return cls(root, tuple(counted), tested, misfits_share(given, root.schema, from_text=root.from_text))
+
+    def share(self, epsilon: Fraction) -> Fraction:
+        """The part that is taken of a release of *epsilon*."""
+        return self.shares.of(epsilon)
 
     def measure(self, epsilon: Fraction) -> Misfits | None:
         """Count, for its part of what the release is charged; None if that is nothing.
 
         All rows are looked at, whatever the predicate: one that cannot be read is lost to the predicate, too.
         """
-        if not self.share:
+        share = self.share(epsilon)
+        if not share:
             return None
         misfits = misfits_of(self.root.schema, self.counted, self.tested)
-        price = epsilon * self.share
+        price = epsilon * share
         counts = self.root.misfits(self.counted, self.tested)
         answer = counts.measure(Identity(counts.shape), price / self.root.stability)
         fits, *others = (int(count) for count in answer.answers)
         found = [Counted(misfit, count) for misfit, count in zip(misfits, others, strict=True)]
-        return Misfits(price, self.share, fits, float(answer.standard_deviations[0]), found)
+        return Misfits(price, share, fits, float(answer.standard_deviations[0]), found)

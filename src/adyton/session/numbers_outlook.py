@@ -9,10 +9,12 @@ from html import escape
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, positive
+from adyton.release.misfits import NO_SHARE, MisfitShare
 from adyton.session.least_epsilon import least_epsilon
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import AUTO, Weighed, in_words, rows_needed, weigh
 from adyton.statistics.programs import PROGRAMS
+from adyton.whole import SAFE
 
 _PER_ROW = ("mean", "variance", "deviation")
 
@@ -71,12 +73,12 @@ class NumbersOutlook:
 
     asked: Asked
     algorithm: str = AUTO
-    misfits: Fraction = Fraction(0)
+    misfits: MisfitShare = NO_SHARE
     """The part of the budget that counts rows which do not fit the schema."""
 
     def weighed(self, epsilon: Fraction) -> Weighed:
         """The programs with their errors, for a release of *epsilon*."""
-        row_epsilon = epsilon * (1 - self.misfits) / self.asked.schema.rows_per_unit
+        row_epsilon = epsilon * (1 - self.misfits.of(epsilon)) / self.asked.schema.rows_per_unit
         return weigh(self.asked, row_epsilon, self.algorithm)
 
     def errors(self, epsilon: Fraction) -> dict[str, float]:
@@ -89,13 +91,14 @@ class NumbersOutlook:
 
     def epsilon_for(self, error: Rational) -> Fraction:
         """The least ε, to four digits, with which the statistic that was asked for has at most this standard error."""
-        target = float(positive(error, "error", computed=True))
+        target = float(min(positive(error, "error", computed=True), Fraction(SAFE)))
         name = next((one for one in self.asked.task.statistics if one == self.asked.task.kind), None)
         name = name or self.asked.task.statistics[-1]
         if name in _PER_ROW and self.asked.task.rows is None:
             raise BadInput(
-                f"the error of a {name} falls with the rows of a group, which are private. If you may say how many a "
-                f"group has, give rows: {type(self.asked.task).__name__}(…, rows=1000)."
+                f"the error of a {name} falls with the rows of a group, which are private. If it is public how many "
+                f"a group has at least, say so: --group-rows 1000 (in Python {type(self.asked.task).__name__}(…, "
+                "rows=1000))."
             )
         return least_epsilon(lambda epsilon: self.errors(epsilon)[name], target, error)
 
@@ -118,7 +121,7 @@ class NumbersOutlook:
             candidates=found.errors,
             chosen=found.chosen,
             expected_error=self.errors(epsilon),
-            misfits=self.misfits,
+            misfits=self.misfits.of(epsilon),
             counted=counted,
-            notes=self.notes(epsilon),
+            notes=(*self.notes(epsilon), *self.misfits.notes(epsilon)),
         )

@@ -8,13 +8,14 @@ from fractions import Fraction
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget
 from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.arguments import file_name
 from adyton.schema import Schema
 from adyton.whole import whole
 
 
 def declared_schema(schema: Schema | str | os.PathLike[str], rows_per_unit: int | None) -> Schema:
     """The schema, from its file if need be, with the number of rows per unit that one of the two says."""
-    schema = schema if isinstance(schema, Schema) else Schema.from_toml(os.fspath(schema))
+    schema = Schema.of(schema)
     if rows_per_unit is None:
         return schema
     rows = whole(rows_per_unit, "rows_per_unit", 1)
@@ -31,7 +32,7 @@ def total_budget(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[st
         return budget(epsilon, "epsilon")
     if isinstance(ledger, Ledger):
         return ledger.total
-    if ledger is None or not os.path.exists(ledger):
+    if ledger is None or not os.path.exists(file_name(ledger)):
         raise BadInput(
             "say what may be spent in all, for example epsilon=1; only a ledger that exists knows it already."
         )

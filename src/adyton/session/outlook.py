@@ -12,16 +12,18 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-from adyton.messages import listing, shorten
+from adyton.messages import listing
 from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
-from adyton.plans.registry import plan_named, plan_type
+from adyton.plans.registry import check_name, plan_named, plan_type
 from adyton.queries import Queries
+from adyton.release.misfits import NO_SHARE, MisfitShare
 from adyton.schema import Schema
 from adyton.schema.coarsening import changes
 from adyton.session.least_epsilon import least_epsilon
 from adyton.session.preview import promised
 from adyton.tasks import Task, as_task
+from adyton.whole import SAFE
 
 AUTO, _CHOOSER = "auto", "pythia"
 _KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
@@ -32,8 +34,7 @@ def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, An
 
     The schema is that of the attributes that the task is about: whether one of them has an order is public.
     """
-    if not isinstance(algorithm, str):
-        raise BadInput(f'algorithm is "{AUTO}" or a name, with options beside it, given {shorten(algorithm)}.')
+    check_name(algorithm)
     name = _CHOOSER if algorithm == AUTO else algorithm
     if not plan_type(name).chooses:
         if "rows" in options:
@@ -63,7 +64,7 @@ class Outlook:
     """Whether one of them is chosen privately."""
     share: Fraction = Fraction(0)
     """The part of the budget that choosing among them may cost."""
-    misfits: Fraction = Fraction(0)
+    misfits: MisfitShare = NO_SHARE
     """The part of the budget that counts rows which do not fit the schema; the algorithm gets the rest."""
 
     @classmethod
@@ -73,7 +74,7 @@ class Outlook:
         schema: Schema,
         algorithm: str = AUTO,
         options: Mapping[str, Any] | None = None,
-        misfits: Fraction = Fraction(0),
+        misfits: MisfitShare = NO_SHARE,
     ) -> Outlook:
         """For a task on a table with this schema."""
         selected = as_task(task).select(schema)
@@ -111,7 +112,7 @@ class Outlook:
         Where a choice comes first, it is the error with what the choice leaves of the budget at least.
         """
         found: dict[str, ExpectedError | None] = {}
-        row_epsilon = epsilon * (1 - self.misfits) / self.schema.rows_per_unit * (1 - self.share)
+        row_epsilon = epsilon * (1 - self.misfits.of(epsilon)) / self.schema.rows_per_unit * (1 - self.share)
         for name, plan in self.plans.items():
             found[name] = None
             if len(self.plans) == 1 or plan.predicts_soon(plan.merging(self.workload).workload):
@@ -124,7 +125,7 @@ class Outlook:
 
     def epsilon_for(self, error: Rational) -> Fraction:
         """The least ε, to four digits, with which an algorithm has at most this root mean square error of an answer."""
-        target = float(positive(error, "error", computed=True))
+        target = float(min(positive(error, "error", computed=True), Fraction(SAFE)))
         best = promised(self.errors(Fraction(1)))
         if best is None:
             raise BadInput(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from adyton import odds
@@ -14,6 +13,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.recorder import Recorder
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.release import Release
+from adyton.release.misfits import NO_SHARE
 from adyton.release.pending import carry_out
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
@@ -44,7 +44,7 @@ def release_counts(
     kernel.budget.afford(amount, kernel.ledger.path)
     x = vector_of(root if where is None else root.where(where), task, schema)
     planned = planned_misfits(root, task, schema, where, misfits)
-    row_epsilon = amount * (1 - planned.share) / x.stability
+    row_epsilon = amount * (1 - planned.share(amount)) / x.stability
     plan.admit(x, workload, row_epsilon)
     odds.warn(amount, "a release", kernel.terms.named_unit)
     receipt = _receipt_for(Receipt.opened(kernel), task)
@@ -86,7 +86,7 @@ def planned_misfits(
         raise BadInput("rows that do not fit are not looked at where units are counted. Leave misfits out.")
     if where is not None:
         root.where(where)
-    return MisfitCount(root, (), (), Fraction(0))
+    return MisfitCount(root, (), (), NO_SHARE)
 
 
 def _receipt_for(receipt: Receipt, task: Task) -> Receipt:

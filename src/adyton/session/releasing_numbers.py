@@ -53,7 +53,7 @@ def release_numbers(
     kernel.budget.afford(amount, kernel.ledger.path)
     source = root if where is None else root.where(where)
     planned = MisfitCount.planned(root, asked.schema.names, where, misfits)
-    row_epsilon = amount * (1 - planned.share) / source.stability
+    row_epsilon = amount * (1 - planned.share(amount)) / source.stability
     weighed = weigh(asked, row_epsilon, algorithm)
     steps = weighed.program.steps(source, asked, row_epsilon)
     odds.warn(amount, "a release", kernel.terms.named_unit)

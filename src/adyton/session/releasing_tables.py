@@ -16,6 +16,7 @@ from adyton.marginals.registry import AUTO, PROGRAMS, program_named
 from adyton.marginals.tables_release import TablesRelease
 from adyton.marginals.wanted import Wanted
 from adyton.plans.limits import MOST_CELLS, MOST_PLAIN_CELLS
+from adyton.plans.registry import check_name
 from adyton.release.pending import carry_out, in_short
 from adyton.release.receipt import Receipt
 from adyton.schema import Schema
@@ -30,9 +31,10 @@ NAMED = tuple(name for name in PROGRAMS if name != AUTO)
 
 def measures_tables(task: Task, schema: Schema, algorithm: str) -> TypeGuard[Marginals]:
     """Whether a release is made of tables that are measured one by one: by public facts alone."""
+    check_name(algorithm)
     if not isinstance(task, Marginals):
         if algorithm in NAMED:
-            raise BadInput(f"{algorithm} is for tables of several attributes: ad.Marginals(way=2). This is {task}.")
+            raise BadInput(f"{algorithm} is for tables: --marginals 2 (ad.Marginals(way=2)). This is {task}.")
         check_held(task, task.select(schema))
         return False
     selected = task.select(schema)
@@ -55,8 +57,8 @@ def check_held(task: Task, schema: Schema) -> None:
         some = ", ".join(f'"{name}"' for name in schema.names[:2])
         raise BadInput(
             f"{task}: {in_words(schema.cells)} cells, allowed are {MOST_PLAIN_CELLS:,} where every one is counted. "
-            f"Ask for tables of two attributes each, ad.Marginals(way=2, attrs=[{some}, …]): they are measured one by "
-            "one, and sample(n) of such a release has rows with all attributes. Or name fewer attributes here."
+            "Name fewer attributes, or ask for tables of two of them each, measured one by one: --marginals 2 "
+            f"(in Python ad.Marginals(way=2, attrs=[{some}, …])). Rows made from those have all attributes."
         )
 
 
@@ -88,7 +90,7 @@ def release_tables(
     kernel.budget.afford(amount, kernel.ledger.path)
     source = (root if where is None else root.where(where)).select(list(wanted.schema.names)).coarsen(wanted.schema)
     planned = MisfitCount.planned(root, wanted.schema.names, where, misfits)
-    row_epsilon = amount * (1 - planned.share) / source.stability
+    row_epsilon = amount * (1 - planned.share(amount)) / source.stability
     program.admit(source, wanted, row_epsilon)
     odds.warn(amount, "a release", kernel.terms.named_unit)
     receipt = Receipt.opened(kernel)

@@ -163,8 +163,8 @@ class Session(Budgeted):
             remaining=self.remaining,
             candidates=outlook.errors(amount),
             chosen=outlook.chooses,
-            misfits=outlook.misfits,
-            notes=(*self._said(task), *outlook.notes(self.schema)),
+            misfits=outlook.misfits.of(amount),
+            notes=(*self._said(task), *outlook.notes(self.schema), *outlook.misfits.notes(amount)),
         )
 
     def epsilon_for(
@@ -202,8 +202,9 @@ class Session(Budgeted):
         options. *where* keeps the rows that satisfy a predicate, such as ``"age >= 65 and sex = 'F'"``. A request that
         cannot be carried out to its end is refused before anything is spent.
 
-        From a CSV file, 1/50 of *epsilon* counts the rows that do not fit the schema: ``release.misfits`` has them.
-        ``misfits=False`` leaves that out, ``misfits=True`` counts them in any table, and a number is the part of
+        From a CSV file, 1/50 of *epsilon* counts the rows that do not fit the schema: ``release.misfits`` has them. It
+        is left out where it could not show 5% of the rows that the schema says there are (of 10,000 if it does not).
+        ``misfits=False`` leaves it out, ``misfits=True`` counts them in any table, and a number is the part of
         *epsilon* to take for it.
 
         Marginals are measured one by one, never over the whole domain, with ``algorithm="all-pairs"``,
@@ -223,7 +224,8 @@ class Session(Budgeted):
         """Learn a classifier, spending *epsilon*: ``session.fit(ad.Classifier("department"), epsilon=1)``.
 
         *where* keeps the rows that satisfy a predicate. A request that cannot be carried out to its end is refused
-        before anything is spent. What comes out is public: it predicts for nothing, and can be saved and handed out.
+        before anything is spent. Two methods may need less than *epsilon* and are charged less, friedman-schuster and
+        patil-singh: ``asked`` of the result then says what was asked for. The result is public: predicting is free.
         """
         self._last = None
         from adyton.learning.fitted_classifier import fit_classifier
@@ -302,8 +304,8 @@ class Session(Budgeted):
         selected = as_task(task).select(self.schema)
         planned = planned_misfits(self._kernel.root, task, selected, where, misfits)
         if isinstance(task, NumbersTask):
-            return NumbersOutlook(asked_of(task, self.schema, options), algorithm, planned.share)
-        return outlook_of(task, self.schema, algorithm, options, planned.share)
+            return NumbersOutlook(asked_of(task, self.schema, options), algorithm, planned.shares)
+        return outlook_of(task, self.schema, algorithm, options, planned.shares)
 
     def __repr__(self) -> str:
         try:

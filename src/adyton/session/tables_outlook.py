@@ -17,6 +17,7 @@ from adyton.marginals.registry import AUTO, program_named
 from adyton.marginals.table_errors import least_squares_error
 from adyton.marginals.wanted import Wanted
 from adyton.plans.expected_error import ExpectedError
+from adyton.release.misfits import NO_SHARE, MisfitShare
 from adyton.schema import Schema
 from adyton.schema.coarsening import changes
 from adyton.session.least_epsilon import least_epsilon
@@ -39,7 +40,7 @@ class TablesOutlook:
     names: tuple[str, ...]
     """The programs that could run."""
     chooses: bool
-    misfits: Fraction = Fraction(0)
+    misfits: MisfitShare = NO_SHARE
 
     @property
     def schema(self) -> Schema:
@@ -67,7 +68,9 @@ class TablesOutlook:
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
         """Of measuring all pairs, or all tables, in closed form; what choosing some does better depends on the data."""
         found = dict[str, ExpectedError | None].fromkeys(self.names)
-        row_epsilon = epsilon * (1 - self.misfits) / self.schema.rows_per_unit * (LEAST_REST if self.chooses else 1)
+        row_epsilon = (
+            epsilon * (1 - self.misfits.of(epsilon)) / self.schema.rows_per_unit * (LEAST_REST if self.chooses else 1)
+        )
         for name in _LINEAR & found.keys():
             shares = self.wanted.shares() if name == AllPairs.name else direct_shares(self.wanted)
             variances = MeasureTables(tuple(range(len(shares))), tuple(shares.values())).variances(row_epsilon)
@@ -92,7 +95,7 @@ class TablesOutlook:
 
 
 def outlook_of(
-    task: Task, schema: Schema, algorithm: str, options: Mapping[str, Any], misfits: Fraction = Fraction(0)
+    task: Task, schema: Schema, algorithm: str, options: Mapping[str, Any], misfits: MisfitShare = NO_SHARE
 ) -> Outlook | TablesOutlook:
     """For a task on a table with this schema, by whichever way it would be released."""
     asked = as_task(task)

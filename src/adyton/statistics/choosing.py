@@ -10,6 +10,7 @@ from fractions import Fraction
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.messages import no_such
+from adyton.plans.registry import check_name
 from adyton.statistics.asked import Asked
 from adyton.statistics.program import MOST_CELLS, Program
 from adyton.statistics.programs import PROGRAMS
@@ -40,7 +41,7 @@ class Weighed:
         if not others:
             return "the only program for this"
         shown = ", ".join(f"{name} {self._ratio(name):.3g}" for name in others)
-        return f"chosen from public facts alone; expected error of others, in times its own: {shown}"
+        return f"chosen from public information; expected error of others, relative to its own: {shown}"
 
     def _ratio(self, name: str) -> float:
         own = self.errors[self.chosen]
@@ -50,6 +51,7 @@ class Weighed:
 
 def weigh(asked: Asked, epsilon: Fraction, algorithm: str = AUTO) -> Weighed:
     """The errors of all programs that serve, and the one with the least geometric mean of them; or the one named."""
+    check_name(algorithm)
     if algorithm != AUTO:
         if algorithm not in PROGRAMS:
             raise BadInput(no_such("algorithm for numbers", algorithm, [AUTO, *PROGRAMS]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,11 @@ class Figures:
         """Nothing is known: it was not measured."""
         nothing = np.full(groups, np.nan)
         return cls(name, nothing, nothing, nothing, nothing, "approximate")
+
+    @property
+    def typical_error(self) -> float:
+        """The standard error in the median group: an empty group, of which nothing is known, does not decide it."""
+        return float(np.nanquantile(self.error, 0.5, method="lower")) if self.known else math.nan
 
     @property
     def known(self) -> bool:

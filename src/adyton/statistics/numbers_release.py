@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from adyton.errors import BadInput
 from adyton.exact import display, share
 from adyton.messages import listing, no_such
@@ -100,7 +98,7 @@ class NumbersRelease:
 
     def _found(self, statistic: str, confidence: float = CONFIDENCE) -> Figures:
         known = {one.name: one for one in self.figures(confidence)}
-        if statistic not in known:
+        if not isinstance(statistic, str) or statistic not in known:
             raise BadInput(no_such("statistic", statistic, known))
         return known[statistic]
 
@@ -113,8 +111,8 @@ class NumbersRelease:
 
     @property
     def expected_error(self) -> Mapping[str, float]:
-        """The standard error of each statistic, as root mean square over the groups."""
-        return {one.name: float(np.sqrt(np.mean(one.error**2))) for one in self.figures()}
+        """The standard error of each statistic in the median group: half of the groups have at most this."""
+        return {one.name: one.typical_error for one in self.figures()}
 
     def to_arrow(self, *, confidence: float = CONFIDENCE) -> pa.Table:
         """A line for each group: its labels, then every statistic with its bounds and its standard error."""

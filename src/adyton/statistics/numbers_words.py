@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.release.explanation import Explanation, budget_in_words
+from adyton.release.explanation import Explanation, budget_in_words, misfits_in_words
 from adyton.statistics.programs import PROGRAMS
 
 if TYPE_CHECKING:
@@ -25,11 +25,8 @@ def explanation(release: NumbersRelease) -> Explanation:
     loud: tuple[str, ...] = (
         () if release.unfinished is None else (f"WARNING: {release.unfinished} What was measured until then is here.",)
     )
-    quiet: tuple[str, ...] = ()
-    if release.misfits is not None:
-        warnings = " ".join(release.misfits.warnings())
-        loud += (f"WARNING: {warnings}",) * bool(warnings)
-        quiet = (f"Misfits: {release.misfits.in_words()}",)
+    aloud, quiet = misfits_in_words(release)
+    loud += aloud
     way = f"Algorithm: {release.algorithm}, which {PROGRAMS[release.algorithm].words}; {release.why}."
     bounds = _clamping(release)
     paid = budget_in_words(release.receipt, release.epsilon, "release")
@@ -38,7 +35,7 @@ def explanation(release: NumbersRelease) -> Explanation:
 
 def _errors(release: NumbersRelease) -> str:
     found = [one for one in release.figures() if one.known]
-    words = [f"{one.name} ± {float(np.sqrt(np.mean(one.error**2))):,.3g} ({one.kind} bounds)" for one in found[:_TOLD]]
+    words = [f"{one.name} ± {one.typical_error:,.3g} ({one.kind} bounds)" for one in found[:_TOLD]]
     words += [f"{len(found) - _TOLD} more"] if len(found) > _TOLD else []
     kinds = {one.kind for one in found}
     meaning = "Of 100 releases made in this way, 95 have the true number inside exact bounds."
@@ -46,7 +43,8 @@ def _errors(release: NumbersRelease) -> str:
         meaning += " Approximate ones are meant to, but nobody guarantees it."
     if any(one.name.endswith("%") for one in found):
         meaning += " Those of quantiles held in 94 of 100 or more on public tables, by and large."
-    return f"Expected error: {'; '.join(words)}, as root mean square over groups. {meaning}"
+    groups = f", in the median of {release.asked.groups:,} groups" if release.task.by else ""
+    return f"Expected error: {'; '.join(words)}{groups}. {meaning}"
 
 
 def _small(release: NumbersRelease) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def check_axes(schema: Schema) -> Schema:
     if axes > _MOST_AXES:
         raise BadInput(
             f"{axes} attributes are too many for one table: at most {_MOST_AXES} fit. Name fewer, or ask for tables of "
-            "two attributes each, ad.Marginals(way=2): those are measured one by one."
+            "two attributes each, which are measured one by one: --marginals 2 (in Python ad.Marginals(way=2))."
         )
     return schema
 

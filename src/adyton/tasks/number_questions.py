@@ -18,7 +18,9 @@ _ROUNDING = 4
 def border_at(name: str, attribute: Integer | Numeric, end: Any, word: str) -> int:
     """The cell that begins (or ends) at a value; refused where no cell does."""
     if isinstance(end, bool | str):
-        raise BadInput(f"a range of {name} {word} at a number, or is open with None, given {shorten(end)}.")
+        raise BadInput(
+            f"a range of {name} {word} at a number, or is open with None (null in JSON), given {shorten(end)}."
+        )
     size, after = attribute.base_size, word == "ends"
 
     def border(place: int) -> float:
@@ -33,7 +35,7 @@ def border_at(name: str, attribute: Integer | Numeric, end: Any, word: str) -> i
     if not border(0) <= end <= border(size - 1):
         raise BadInput(
             f"a range of {name} {word} between {_text(border(0))} and {_text(border(size - 1))}, given {shorten(end)}. "
-            "Write None for an open end."
+            "Write None (null in JSON) for an open end."
         )
     near = ", ".join(_text(border(place)) for place in range(max(0, found - 2), min(size, found + 2)))
     raise BadInput(f"no cell of {name} {word} at {shorten(end)}: ranges are made of whole cells. Near are {near}.")

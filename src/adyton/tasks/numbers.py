@@ -15,7 +15,7 @@ from adyton.schema import Integer, Numeric, Schema
 from adyton.tasks.base import Task
 from adyton.tasks.named import check_axes
 from adyton.tasks.quantile_parts import QUARTILES, parts_of, quantile_name
-from adyton.whole import whole
+from adyton.whole import SAFE, whole
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class NumbersTask(Task):
         if self.attribute in self.by:
             raise BadInput(f"{self.attribute} cannot be grouped by itself. Leave it out of by.")
         if self.rows is not None:
-            object.__setattr__(self, "rows", whole(self.rows, "rows", 1))
+            object.__setattr__(self, "rows", min(whole(self.rows, "rows", 1), SAFE))
 
     @property
     @abstractmethod
@@ -67,7 +67,7 @@ class NumbersTask(Task):
             there = f"Attributes of numbers are {listing(numbers)}" if numbers else "The schema has none of numbers"
             raise BadInput(
                 f"{self.attribute} is {getattr(declared, 'kind', 'a point')}: it has no {self.word}. {there}; "
-                "ad.Histogram counts any value."
+                "a histogram counts any value."
             )
         selected = schema.select(names)
         if len(names) > 1:

@@ -40,14 +40,14 @@ def cell_at(name: str, attribute: Times, value: object, word: str) -> int:
     except SchemaError as error:
         problem = str(error)
     if problem:
-        raise BadInput(f"{problem} Write None for an open end.")
+        raise BadInput(f"{problem} Write None (null in JSON) for an open end.")
     first, last = attribute.span
     end = word == "ends"
     second = span.last if end else span.first
     if not first <= second <= last:
         raise BadInput(
             f"{name} goes from {attribute.min} to {attribute.max}, given a range that {word} with {shorten(value)}. "
-            "Write None for an open end."
+            "Write None (null in JSON) for an open end."
         )
     cell = bisect_right(attribute.starts, second) - 1
     if second != (attribute.ends(cell) if end else int(attribute.starts[cell])):

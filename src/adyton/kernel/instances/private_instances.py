@@ -29,6 +29,6 @@ def spread(neighbours: str) -> int:
     A vote lies in 0 … 2²⁰. One more or less adds a number of that range to every sum, or takes it away. One that is
     replaced by another adds a number of −2²⁰ … 2²⁰.
     """
-    if neighbours not in RELATIONS:
+    if not isinstance(neighbours, str) or neighbours not in RELATIONS:
         raise BadInput(no_such("relation of neighbours", neighbours, RELATIONS))
     return UNIT if neighbours == ADD_REMOVE else 2 * UNIT

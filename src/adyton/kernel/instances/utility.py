@@ -42,18 +42,18 @@ class Utility:
         >>> Utility.named("regret", clip="0.05")
         Utility(name='regret', scale=Fraction(1, 20))
         """
-        if name not in UTILITIES:
+        if not isinstance(name, str) or name not in UTILITIES:
             raise BadInput(no_such("utility", name, UTILITIES))
         if name == "regret":
             if bound is not None:
-                raise BadInput("bound belongs to utility='value', the regret has a clip. Leave bound out.")
+                raise BadInput("a bound is for the utility value, the regret has a clip. Leave bound out.")
             clipped = exact(clip, "clip")
             if not _LEAST <= clipped <= 1:
                 raise BadInput(f"clip must be greater than 0 (at least 10^-6) and at most 1, given {shorten(clip)}.")
             return cls(name, clipped)
         if bound is None:
             raise BadInput(
-                "utility='value' needs bound=…, a public number that no value exceeds. Or use utility='regret'."
+                "the utility value needs a bound, a public number that no value exceeds. Give one, or use regret."
             )
         return cls(name, positive(bound, "bound"))
 

@@ -35,27 +35,32 @@ def lineage(lineage: object) -> list[str]:
 def text(value: object, name: str) -> str:
     """A text that can be stored."""
     if not isinstance(value, str) or not value:
-        raise BadInput(f"{name} must be a text with at least one character, given {value!r}.")
+        raise BadInput(f"{name} must be a text with at least one character, given {shorten(value)}.")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise BadInput(f"{name} must be a text that can be written as UTF-8, given {value!r}.") from None
+        raise BadInput(f"{name} must be a text that can be written as UTF-8, given {shorten(value)}.") from None
     return str(value)
 
 
 def file_name(path: object) -> str:
     """A path, as text."""
     if not isinstance(path, str | os.PathLike):
-        raise BadInput(f"path must be the name of a file, or None to keep the ledger in memory, given {path!r}.")
+        raise BadInput(f"path must be the name of a file, or None to keep the ledger in memory, given {shorten(path)}.")
     name = os.fsdecode(path)
     if not name or "\0" in name or name == ":memory:":
         raise BadInput(f"path must be the name of a file, or None to keep the ledger in memory, given {name!r}.")
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        raise BadInput(f"path must be a name that a file can have, given {name!r}.") from None
     return name
 
 
 def accepted(accept: object, words: Sequence[str]) -> frozenset[str]:
     """Those of the *words* that allow a change of what a ledger was made for."""
-    if isinstance(accept, str) or not isinstance(accept, Collection) or not all(word in words for word in accept):
+    named = isinstance(accept, Collection) and all(isinstance(word, str) and word in words for word in accept)
+    if isinstance(accept, str) or not isinstance(accept, Collection) or not named:
         raise BadInput(
             f"accept may hold the words {listing(words)}, given {shorten(accept)}. Write accept={{{words[0]!r}}}."
         )

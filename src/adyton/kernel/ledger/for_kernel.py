@@ -8,6 +8,7 @@ from fractions import Fraction
 from adyton.errors import BadInput, LedgerMismatch
 from adyton.exact import display
 from adyton.grid import rounded_down
+from adyton.kernel.ledger import arguments
 from adyton.kernel.ledger.ledger import Ledger
 from adyton.kernel.ledger.tally import Tally
 
@@ -26,10 +27,12 @@ def ledger_for(
     """
     if isinstance(given, Tally) and private:
         raise BadInput("the tally of a simulation is no ledger. Give the path of a ledger, or none.")
+    if dataset is not None:
+        arguments.text(dataset, "dataset")
     if isinstance(given, Ledger | Tally):
         ledger = given
     else:
-        ledger = Ledger.open(given, total=total, dataset=dataset or otherwise)
+        ledger = Ledger.open(given, total=total, dataset=otherwise if dataset is None else dataset)
     held = ledger.total if isinstance(ledger, Tally) else rounded_down(ledger.total)
     for word, here, there in (("total", total, held), ("dataset", dataset, ledger.dataset)):
         if here not in (None, there):

@@ -52,7 +52,7 @@ class Terms:
             raise BadInput(f'unit must be a word for what is protected, like "patient", given {shorten(unit)}.')
         if rows_per_unit > LARGEST_ROWS:
             raise BadInput(f"rows_per_unit must be at most 2^63, given {shorten(rows_per_unit)}.")
-        apart = ("rows_per_unit", "report")  # a term of its own, and words that change nothing
+        apart = ("rows_per_unit", "rows", "report")  # a term of its own, a guess, and words that change nothing
         content = {name: part for name, part in declared.items() if name not in apart}
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
         return cls(rows_per_unit, hashlib.sha256(text.encode()).hexdigest(), unit, column)

@@ -107,7 +107,7 @@ class Mechanism(ABC):
         """A short public text for the ledger."""
 
 
-def section(cls: type, start: str, end: str) -> str:
+def section(owner: object, start: str, end: str) -> str:
     """The text of a docstring from *start* to *end*, in one line."""
-    text = inspect.cleandoc(cls.__doc__ or "")
+    text = inspect.cleandoc(owner.__doc__ or "")
     return " ".join(text.split(start, 1)[1].split(end, 1)[0].split())

@@ -148,7 +148,7 @@ class BoundFunction(DeclaredFunction):
 
 def trusted_functions(given: Collection[Declared]) -> dict[str, Declared]:
     """By name, or an error: each is declared, and no two have one name."""
-    if isinstance(given, Declared) or not all(isinstance(one, Declared) for one in given):
+    if not isinstance(given, Collection) or not all(isinstance(one, Declared) for one in given):
         raise BadInput("trusted is a list of functions with a declared sensitivity.")
     found = {one.name: one for one in given}
     if len(found) < len(given):

@@ -41,9 +41,18 @@ class Outcome:
 
 
 class Transform(ABC):
-    """A private → private operator."""
+    """A private → private operator.
+
+    As a mechanism does, every transformation states a ``Claim.``, its stability, and a ``Proof.`` in its docstring.
+    """
 
     takes: ClassVar[type[TableShape] | type[VectorShape] | type[TablesShape]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        missing = [word for word in ("Claim.", "Proof.") if word not in (cls.__doc__ or "")]
+        if missing:
+            raise TypeError(f"the transformation {cls.__name__} has no {' and no '.join(missing)} in its docstring.")
 
     @abstractmethod
     def plan(self, source: Any) -> Outcome:

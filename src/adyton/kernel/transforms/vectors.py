@@ -15,7 +15,11 @@ from adyton.queries import Cells, Partition, Queries, Reduction
 
 @dataclass(frozen=True, eq=False)
 class Reduce(Transform):
-    """Sum the cells of each group. A cell counts in one group at most: stability 1."""
+    """Sum the cells of each group.
+
+    Claim.  Stability 1 in L1.
+    Proof.  A cell counts in one group at most, so that Σ_g |Σ_{i in g} (x_i − x′_i)| ≤ Σ_i |x_i − x′_i|.  ∎
+    """
 
     takes = VectorShape
     partition: Partition
@@ -29,7 +33,12 @@ class Reduce(Transform):
 
 @dataclass(frozen=True, eq=False)
 class SplitVector(Transform):
-    """Disjoint vectors, one per group. A cell goes to one of them or to none: stability 1."""
+    """Disjoint vectors, one per group.
+
+    Claim.  Stability 1 in L1 into all parts together.
+    Proof.  A cell goes to one part or to none: the L1 distances of the parts add up to that of the vectors at most, and
+    one row changes one cell.  ∎
+    """
 
     takes = VectorShape
     partition: Partition
@@ -48,9 +57,11 @@ class SplitVector(Transform):
 
 @dataclass(frozen=True, eq=False)
 class LinearMap(Transform):
-    """Replace the vector x by M·x. ‖M·x − M·x′‖₁ ≤ max_i ‖column i of M‖₁ · ‖x − x′‖₁: that norm is the stability.
+    """Replace the vector x by M·x.
 
-    The norm is computed here, exactly, from the coefficients that are applied; nobody declares it.
+    Claim.  Stability max_i ‖column i of M‖₁ in L1.
+    Proof.  ‖M·x − M·x′‖₁ ≤ Σ_i |x_i − x′_i| · ‖column i of M‖₁ ≤ max_i ‖column i of M‖₁ · ‖x − x′‖₁. The norm is
+    computed by the kernel, in whole numbers, from the coefficients that are applied; nobody declares it.  ∎
     """
 
     takes = VectorShape
