@@ -7,7 +7,7 @@ number per cell of a declared domain.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -206,19 +206,34 @@ class PrivateTable(Sealed):
         return self._tables([(name, label) for name in names], tree)
 
     def tables(self, groups: Sequence[Sequence[str]]) -> list[Integers]:
-        """For each group of attributes the number of rows in every cell of it.
+        """For each group of attributes the number of rows in every cell of it."""
+        return self.planned_tables(groups)()
+
+    def planned_tables(self, groups: Sequence[Sequence[str]]) -> Callable[[], list[Integers]]:
+        """What counts them: how that is done is decided here, so that nothing is left to plan once it is paid for.
 
         Groups of few cells are counted in one pass over the rows, each other one in a pass of its own.
         """
         sizes = {name: self._schema.attributes[name].size + 1 for group in groups for name in group}
         few = [names for names in groups if math.prod(sizes[name] for name in names) <= KEYS_TOGETHER]
-        found = {tuple(names): counts for names, counts in zip(few, self._tables(few), strict=True)}
-        return [
-            found[tuple(names)] if tuple(names) in found else self.select(list(names)).vectorize() for names in groups
-        ]
+        many = self._many(few, None)
+
+        def counts() -> list[Integers]:
+            found = {tuple(names): own for names, own in zip(few, self._counted_tables(many), strict=True)}
+            return [
+                found[tuple(names)] if tuple(names) in found else self.select(list(names)).vectorize()
+                for names in groups
+            ]
+
+        return counts
 
     def _tables(self, groups: Sequence[Sequence[str]], tree: RowTree | None = None) -> list[Integers]:
-        many = ManyTables.of(self._rows, self._schema, self._columns, groups, tree, self._engine)
+        return self._counted_tables(self._many(groups, tree))
+
+    def _many(self, groups: Sequence[Sequence[str]], tree: RowTree | None) -> ManyTables | None:
+        return ManyTables.of(self._rows, self._schema, self._columns, groups, tree, self._engine)
+
+    def _counted_tables(self, many: ManyTables | None) -> list[Integers]:
         return [] if many is None else many.counted(self._engine, self._counted)
 
     def misfits(self, misfits: Sequence[Misfit]) -> Integers:
