@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from queries.query_cases import CASES
 
 from adyton.kernel.counted_tables import CountedTables
 from adyton.kernel.guessed_tables import GuessedTables
@@ -33,6 +32,7 @@ from adyton.kernel.vectors import PrivateVector
 from adyton.noise.selection import whole_gaps
 from adyton.queries import Identity, Partition, Prefix
 from adyton.whole import SAFE, absolute_sum, add, largest, narrow, widen
+from queries.query_cases import CASES
 
 MAGNITUDES = [1 << bits for bits in range(2, 62)]
 CELLS = 8

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import NamedTuple
 
+CHANGED = "the rows have changed since the session was opened"
+"""What entries of the ledger say from then on."""
+
 
 class Debit(NamedTuple):
     """What is known of an entry of the ledger once it is made: nobody has to read it again."""

@@ -27,6 +27,8 @@ class TableShape:
     table."""
     divided: bool = False
     """Whether a split lies in between: other rows of a unit may be in other parts."""
+    steady: bool = True
+    """Whether the parts of a split can be counted as they are at one moment."""
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ class ParentChoice(Mechanism):
 def _score(table: Integers, child: int) -> int:
     """⌊g·Σ |n·n_xπ − n_x·n_π| / 2n⌋."""
     counts = np.moveaxis(table, child, 0).reshape(table.shape[child], -1)
-    rows = absolute_sum(counts)
+    rows = absolute_sum(counts.reshape(-1))
     if not rows:
         return 0
     wide = counts if 2 * rows * rows < SAFE else counts.astype(object)  # no number below is above 2·rows²

@@ -7,7 +7,7 @@ number per cell of a declared domain.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -112,6 +112,19 @@ class PrivateTable(Sealed):
         """Whether the table was opened from a file of text: a fact about the file's name, not about its rows."""
         return self._from_text
 
+    @property
+    def steady(self) -> bool:
+        """Whether several parts can be counted as they are at one moment: a fact about the source, not its rows."""
+        return self._engine.steady
+
+    def moment(self) -> Hashable:
+        """What stays the same as long as the rows certainly do; None where nobody can tell."""
+        return self._engine.moment()
+
+    def expect(self, moment: Hashable) -> None:
+        """What is counted from now on is counted as it is at this moment, or not at all; None allows any."""
+        self._engine.expected = moment
+
     def select(self, names: str | Sequence[str]) -> PrivateTable:
         """The same rows, over some of the attributes."""
         schema = self._schema.select(names)
@@ -164,6 +177,7 @@ class PrivateTable(Sealed):
         schema = self._schema.select((attribute,))
         if partition.cells != schema.cells:
             raise SchemaError(f"{attribute!r} has {schema.cells} cells, given a partition of {partition.cells}.")
+        self._engine.hold()
         unit = [] if self._units is None else [UNIT]
         carried = list(dict.fromkeys([*self._columns.values(), *self._texts.values(), *unit]))
         rows = cell_table(self._rows, schema, self._columns, engine=self._engine, carry=carried)
