@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from adyton.arrays import Array, Integers
+from adyton.arrays import Array, Integers, Places
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine
 from adyton.kernel.sealed import Sealed
@@ -71,11 +71,11 @@ def check_domain(schema: Schema) -> None:
 class PrivateTable(Sealed):
     """Private rows over a public schema. It shows nothing of the rows, and cannot be copied, pickled or changed."""
 
-    __slots__ = ("_columns", "_engine", "_from_text", "_rows", "_schema", "_texts", "_units")
+    __slots__ = ("_columns", "_engine", "_from_text", "_given", "_schema", "_texts", "_units")
     _columns: Mapping[str, str]
     _engine: Engine
     _from_text: bool
-    _rows: Any
+    _given: Any
     _schema: Schema
     _texts: Mapping[str, str]
     _units: Units | None
@@ -92,10 +92,17 @@ class PrivateTable(Sealed):
         units: Units | None = None,
     ) -> None:
         """*columns* names the column of every attribute, *texts* the text that a number was read from; *units* are the
-        rows before they were cut, where each says whose it is."""
-        own = locals()
+        rows before they were cut, where each says whose it is. *rows* may be what makes them when they are needed."""
+        own = locals() | {"given": rows}
         for name in self.__slots__:
             object.__setattr__(self, name, own[name[1:]])
+
+    @property
+    def _rows(self) -> Any:
+        """An Ibis table. That of a part is made when it is first needed: a split may have very many."""
+        if isinstance(self._given, partial):
+            object.__setattr__(self, "_given", self._given())
+        return self._given
 
     def _like(self, rows: Any, schema: Schema | None = None, units: Units | None = None) -> PrivateTable:
         """Other rows with the same columns."""
@@ -181,8 +188,11 @@ class PrivateTable(Sealed):
         unit = [] if self._units is None else [UNIT]
         carried = list(dict.fromkeys([*self._columns.values(), *self._texts.values(), *unit]))
         rows = cell_table(self._rows, schema, self._columns, engine=self._engine, carry=carried)
-        children = (rows.filter(among(rows["cell"], part.tolist())).select(*carried) for part in partition.parts())
-        return [self._like(child) for child in children]
+
+        def child(part: Places) -> Any:
+            return rows.filter(among(rows["cell"], part.tolist())).select(*carried)
+
+        return [self._like(partial(child, part)) for part in partition.parts()]
 
     def count(self) -> int:
         """The number of rows."""

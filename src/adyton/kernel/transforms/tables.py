@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.kernel.limits import check_parts
 from adyton.kernel.shapes import TableShape, VectorShape
 from adyton.kernel.tables.predicate_parser import parse_predicate
 from adyton.kernel.tables.private_table import check_domain
@@ -122,6 +123,7 @@ class SplitTable(Transform):
         partition = Partition(np.arange(cells)) if self.groups is None else self.groups
         if partition.cells != cells:
             raise BadInput(f"{self.attribute!r} has {cells} cells, given a partition of {partition.cells}.")
+        check_parts(partition.groups)
         labels = source.schema.attributes[self.attribute].labels if self.groups is None else ()
         return Outcome(
             f"split({self.attribute})",
