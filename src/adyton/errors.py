@@ -65,6 +65,10 @@ class LargeBudget(UserWarning):
     """A total or a release whose ε protects little. It is done all the same."""
 
 
+class RowsChanged(UserWarning):
+    """Rows that changed while a kernel was open: its answers are about the rows before, or about those after."""
+
+
 class UnfinishedRelease(UserWarning):
     """A release of several measurements that ended between two of them. What was measured before is kept."""
 

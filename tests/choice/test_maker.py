@@ -48,14 +48,14 @@ def kernel(counts=(0,) * 32, epsilon=1):
 def test_features_are_bought_lazily_and_every_path_costs_epsilon(counts, looked):
     private = kernel(counts)
     maker = with_tree("rows", "filled")
-    with private.receipts() as debits:
+    with private.recording() as recorder:
         maker(private.root, epsilon=1)
     decision = maker.trace[-1]
     assert [one.name for one in decision.bought] == looked
     assert private.spent == 1
-    assert len(debits) == len(looked) + 1
+    assert len(recorder.debits) == len(looked) + 1
     assert decision.spent == F(len(looked), 20)
-    assert decision.left == 1 - decision.spent == debits[-1].amount
+    assert decision.left == 1 - decision.spent == recorder.debits[-1].amount
     assert decision.bought[0].deviation > 0
     assert str(decision).startswith(f"{decision.chosen}, chosen after buying rows = ")
 

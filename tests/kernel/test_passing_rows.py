@@ -71,7 +71,8 @@ def test_few_packs_have_all_pairs() -> None:
         assert len(packs) == number
         assert all({*group} <= {*packs[one].names} for group, one in zip(groups, where, strict=True))
     assert packed(columns, []) == ([], [])
-    assert packed_for_passing({"x": Column(1 << 16, (1 << 16) + 1)}, [["x"]]) is None
+    wide = {"x": Column(1 << 16, (1 << 16) + 1)}
+    assert packed_for_passing(wide, [["x"]], packed(wide, [["x"]])) is None
 
 
 def test_a_number_beyond_the_last_is_counted_as_the_last() -> None:

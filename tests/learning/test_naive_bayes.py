@@ -21,9 +21,9 @@ NO_NOISE = 1000
 @pytest.mark.parametrize("codes", [ROWS, ROWS[:0]], ids=["rows", "no rows"])
 def test_spends_exactly_epsilon_and_predicts(name, options, codes):
     place = kernel(codes, epsilon=2)
-    with place.receipts() as debits:
+    with place.recording() as recorder:
         model = learner_named(name, **options).fit(place.root, "ill", "1/3")
-    assert place.remaining == F(5, 3) == 2 - sum(debit.amount for debit in debits)
+    assert place.remaining == F(5, 3) == 2 - sum(debit.amount for debit in recorder.debits)
     probabilities = model.probabilities(np.vstack([ROWS[:50, :3], [[-1, -1, -1]]]))
     assert np.isfinite(probabilities).all()
     assert np.allclose(probabilities.sum(axis=1), 1)
@@ -92,9 +92,9 @@ def test_totals_weigh_tables_by_their_noise():
 def test_classes_cost_once():
     """The histograms of all classes by an algorithm: as many debits, and no more ε than for one class."""
     place = kernel(ROWS, epsilon=1)
-    with place.receipts() as debits:
+    with place.recording() as recorder:
         learner_named("naive-bayes", histograms="identity").fit(place.root, "ill", 1)
-    charged = [debit.amount for debit in debits if debit.amount]
+    charged = [debit.amount for debit in recorder.debits if debit.amount]
     assert sum(charged) == 1
     assert charged == [F(1, 20)] + [F(19, 60)] * 3
 

@@ -114,10 +114,10 @@ def test_published_trees_that_stop_early_cost_less():
 def test_a_forest_pays_for_every_tree_and_divided_rows_only_once():
     for options, leaf in (({}, F(19, 20) / 4), ({"divided_by": "town"}, F(19, 20))):
         opened = kernel(CODES)
-        with opened.receipts() as debits:
+        with opened.recording() as recorder:
             learner_named("fletcher-islam", trees=4, **options).fit(opened.root, "ill", 1)
         assert opened.budget.spent == 1
-        counts = [debit for debit in debits if "leaves(ill)" in debit.lineage[-1]]
+        counts = [debit for debit in recorder.debits if "leaves(ill)" in debit.lineage[-1]]
         assert len(counts) == 4
         assert all(f"ε = {ad_number(leaf)}" in debit.operator for debit in counts)
 

@@ -21,7 +21,7 @@ from typer import Abort
 
 from adyton import odds
 from adyton.cli.instead import instead_of
-from adyton.errors import AdytonError, BadInput, LargeBudget, UnfinishedRelease
+from adyton.errors import AdytonError, BadInput, LargeBudget, RowsChanged, UnfinishedRelease
 from adyton.interrupts import Terminated
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def guard(run: Callable[[], Any]) -> int:
     """
     try:
         with warnings.catch_warnings():
-            for kind in (LargeBudget, UnfinishedRelease):  # the command line has words of its own for them
+            for kind in (LargeBudget, RowsChanged, UnfinishedRelease):  # the command line has words of its own for them
                 warnings.simplefilter("ignore", kind)
             code = run()
         sys.stdout.flush()

@@ -25,6 +25,7 @@ class _Node:
     stability: int
     is_partition: bool
     spent: Fraction
+    of_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,27 @@ class Budget:
             raise ValueError("a stability is never negative.")
         return self._add(_Node(parent, stability, is_partition=False, spent=_NOTHING))
 
-    def add_partition(self, parent: int) -> int:
-        """A partition variable; its children, added with stability 1, hold disjoint parts of *parent*."""
-        return self._add(_Node(parent, 1, is_partition=True, spent=_NOTHING))
+    def add_partition(self, parent: int, *, of_rows: bool = False) -> int:
+        """A partition variable; its children, added with stability 1, hold disjoint parts of *parent*.
+
+        Parts *of rows* are disjoint as long as the rows do not change.
+        """
+        return self._add(_Node(parent, 1, is_partition=True, spent=_NOTHING, of_rows=of_rows))
+
+    def mix(self) -> None:
+        """The rows have changed: from now on all that is asked of their parts is charged in full, beside what the
+        most-charged part has paid for the rows as they were."""
+        for node in self._nodes:
+            node.is_partition = node.is_partition and not node.of_rows
+
+    def is_part(self, node: int) -> bool:
+        """Whether a source is within a part of rows that are taken for disjoint."""
+        while node != ROOT:
+            here = self._nodes[node]
+            if here.is_partition and here.of_rows:
+                return True
+            node = here.parent
+        return False
 
     def quote(self, node: int, amount: Fraction) -> Quote:
         """What a request of *amount* at *node* would cost, without spending it."""

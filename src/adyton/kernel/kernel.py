@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from typing import Any, Generic, Literal, TypeVar, cast
 
-from adyton.errors import BadInput, BudgetExceeded, LedgerError
+from adyton.errors import BadInput, BudgetExceeded, LedgerError, RowsChanged
 from adyton.exact import Rational, display, positive
 from adyton.grid import rounded_down
 from adyton.interrupts import deferred
@@ -30,13 +31,13 @@ from adyton.kernel.limits import check_depth, check_request, check_stability, de
 from adyton.kernel.mechanisms import Declared, DeclaredFunction, Mechanism, trusted_functions
 from adyton.kernel.opening import checked_noise, checked_total, is_path, name_of
 from adyton.kernel.process import this_process
-from adyton.kernel.recorder import Debit, Recorded, Recorder, Recorders
+from adyton.kernel.recorder import CHANGED, Debit, Recorded, Recorder, Recorders
 from adyton.kernel.roots import OtherRoots
 from adyton.kernel.running import Kept, run
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.sources import Source, TableSource
-from adyton.kernel.tables import open_table
+from adyton.kernel.tables import PrivateTable, open_table
 from adyton.kernel.transforms import Transform
 from adyton.kernel.wire import admit
 from adyton.messages import shorten
@@ -71,6 +72,12 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
     Fraction(3, 4)
     """
 
+    _table: PrivateTable | None = None
+    """The rows at the root, if there are any."""
+    _moment: Hashable = None
+    """The moment of the rows when they were last looked at; None where nobody can tell."""
+    _changed = ""
+
     def __init__(
         self: Kernel[TableSource],
         data: Any,
@@ -94,8 +101,9 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         functions = trusted_functions(trusted)
         self._open(total, ledger, dataset, name_of(data), noise, accept)
         self._trusted = functions
-        shape = TableShape(schema, table.from_text, by_unit=schema.unit is not None)
+        shape = TableShape(schema, table.from_text, by_unit=schema.unit is not None, steady=table.steady)
         self._start(shape, table, schema.rows_per_unit)
+        self._table, self._moment = table, table.moment()
 
     def _open(
         self,
@@ -178,8 +186,11 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
                 stability = outcome.stability if outcome.per_unit else facts.stability * outcome.stability
                 check_stability(stability)
                 parts = outcome.derive(data)
-                origin = ROOT if outcome.per_unit else facts.node
-                parent = self._accounts.add_partition(origin) if outcome.disjoint else origin
+                self._look()
+                origin, of_rows = ROOT if outcome.per_unit else facts.node, isinstance(facts.shape, TableShape)
+                untold = of_rows and self._table is not None and self._moment is None
+                disjoint = outcome.disjoint and not untold
+                parent = self._accounts.add_partition(origin, of_rows=of_rows) if disjoint else origin
                 handles = []
                 for step, shape, part in zip(outcome.steps(), outcome.shapes, parts, strict=True):
                     node = self._accounts.add_source(parent, outcome.stability)
@@ -206,9 +217,10 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
                 return self._recorders.replay(asked, kept.facts.lineage)
             answers: list[Any] = []
             with alone():
+                self._look(kept.facts.node)
                 quote = self._accounts.quote(kept.facts.node, operator.cost(amount))
                 with self._uninterrupted():
-                    debit = self._debit(quote.at_root, kept.facts, asked)
+                    debit = self._debit(quote.at_root, kept.facts, asked + self._changed)
                     self._accounts.commit(quote)
                 problem: type[BaseException] | None = None
                 try:
@@ -262,6 +274,22 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         if not isinstance(kept.facts.shape, operator.takes):
             raise BadInput(f"{type(operator).__name__} works on {_WORDS[operator.takes]}, given {source!r}.")
         return kept
+
+    def _look(self, node: int = ROOT) -> None:
+        """See whether the rows have changed. If so, what was split before is disjoint no more, and all that follows
+        says so; a source within parts that are disjoint is counted as the rows are now, or not at all."""
+        if self._table is None:
+            return
+        now, before = self._table.moment(), self._moment
+        self._moment = now
+        changed = before is not None and now != before
+        if changed:
+            self._accounts.mix()
+            self._changed = f", {CHANGED}"
+        self._table.expect(now if self._accounts.is_part(node) else None)
+        if changed:
+            words = f"{self._ledger.dataset}: {CHANGED}. Answers before and after are about different rows."
+            warnings.warn(words, RowsChanged, stacklevel=4)
 
     def _check_process(self) -> None:
         if self._process != this_process():

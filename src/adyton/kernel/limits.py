@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_TRANSFORMS = 100
 """How many transformations there can be between the table and a source."""
+MOST_PARTS = 1 << 17
+"""How many parts a split can have: some seconds of work."""
 LARGEST_STABILITY = 1 << 64
 """How many times its ε a measurement may cost; beyond, budgets would be numbers too long to compute with."""
 MOST_BITS = 1000
@@ -52,6 +54,15 @@ def check_depth(lineage: Sequence[str], more: int = 1) -> None:
         raise BadInput(
             f"this source was derived in {len(lineage) - 1} steps, allowed are {MOST_TRANSFORMS - more} here. Join "
             "some of them, for example several filters into one."
+        )
+
+
+def check_parts(parts: int) -> None:
+    """Refuse a split into more parts than can be told apart in the time allowed."""
+    if parts > MOST_PARTS:
+        raise BadInput(
+            f"a split into {parts:,} parts; at most {MOST_PARTS:,} are allowed. Group the cells with a Partition, or "
+            "count all of them at once: vectorize() has every cell."
         )
 
 

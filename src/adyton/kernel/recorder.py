@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+CHANGED = "the rows have changed since the session was opened"
+"""What entries of the ledger say from then on."""
+
 
 class Debit(NamedTuple):
     """What is known of an entry of the ledger once it is made: nobody has to read it again."""
@@ -63,7 +66,9 @@ class Recorder:
 
         def answer(operator: str, lineage: tuple[str, ...]) -> Any:
             recorded = next(left, None)
-            if recorded is None or (recorded.debit.operator, recorded.debit.lineage) != (operator, lineage):
+            if recorded is None or recorded.debit.lineage != lineage:
+                raise Ended(cause)
+            if recorded.debit.operator.removesuffix(f", {CHANGED}") != operator:
                 raise Ended(cause)
             return recorded.answer
 

@@ -12,6 +12,7 @@ from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries import Product, Queries
 from adyton.queries.size import NOTHING, Size
+from adyton.remembered import cached_property
 from adyton.schema import RowTree, Schema
 
 
@@ -26,6 +27,8 @@ class TableShape:
     table."""
     divided: bool = False
     """Whether a split lies in between: other rows of a unit may be in other parts."""
+    steady: bool = True
+    """Whether the parts of a split can be counted as they are at one moment."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,12 @@ class TablesShape:
     schema: Schema
     groups: tuple[tuple[str, ...], ...]
 
-    @property
+    @cached_property
+    def places(self) -> dict[tuple[str, ...], int]:
+        """The place of each group."""
+        return {group: place for place, group in enumerate(self.groups)}
+
+    @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """The shape of each table."""
         sizes = dict(zip(self.schema.names, self.schema.shape, strict=True))

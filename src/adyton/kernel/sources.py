@@ -101,6 +101,11 @@ class TableSource(Source):
         """Whether the table comes from a file of text, such as CSV."""
         return self._shape.from_text
 
+    @property
+    def steady(self) -> bool:
+        """Whether the parts of a split cost as much as one of them: only if they are counted at one moment."""
+        return self._shape.steady
+
     def select(self, *attributes: str | Sequence[str]) -> TableSource:
         """Keep these attributes: ``select("age", "sex")`` or ``select(["age", "sex"])``."""
         return self._derive(Select(_names(attributes)), TableSource)[0]
@@ -123,7 +128,8 @@ class TableSource(Source):
         return self._derive(UnitSizes(count, most), TableSource)[0]
 
     def split(self, attribute: str, groups: Partition | None = None) -> tuple[TableSource, ...]:
-        """Disjoint tables, one per cell of an attribute or group of cells. Measuring all costs as much as one."""
+        """Disjoint tables, one per cell of an attribute or group of cells. Measuring all costs as much as one, if the
+        source is :attr:`steady`; else each is charged."""
         return self._derive(SplitTable(attribute, groups), TableSource)
 
     def vectorize(self) -> VectorSource:

@@ -58,9 +58,10 @@ class TablesSource(Source):
 
     def place(self, *group: str) -> int:
         """The place of the table over these attributes, in this order."""
-        if group not in self.groups:
+        place = self._shape.places.get(group)
+        if place is None:
             raise BadInput(f"there is no table of {listing(group)}. Name a group as it was asked for.")
-        return self.groups.index(group)
+        return place
 
     def vectors(self) -> tuple[VectorSource, ...]:
         """Each table as a vector of its own. They share rows: costs add up."""

@@ -15,6 +15,11 @@ def check_division(source: TableSource, target: Target, attribute: str, trees: i
     """What is predicted from what, once the rows are divided; or an error."""
     if attribute not in target.schema.attributes:
         raise SchemaError(no_such("attribute to divide rows by", attribute, target.schema.names))
+    if not source.steady:
+        raise BadInput(
+            "rows that may change between two counts cannot be divided among trees: one that moves would be in "
+            "several. Open a copy in a file, or a PostgreSQL table by its address; or leave the attribute out."
+        )
     cells = target.schema.attributes[attribute].size
     if not 1 < trees <= cells:
         raise BadInput(

@@ -42,11 +42,12 @@ class Looked:
 
 def looked(source: TableSource, wanted: Wanted, epsilon: Fraction) -> Looked:
     """Look at a table. What is not spent yet is ``.spent.rest`` of *epsilon*."""
+    tables = source.tables(wanted.counted)  # how they are counted is planned before anything is paid for
     rows = source.count(COUNT * epsilon)
     counted = note(
         Bought(ROWS, "the number of rows", float(rows.value), float(rows.standard_deviations[0]), COUNT * epsilon)
     )
-    spent, tables = look(wanted.sides, float(rows.value), float(epsilon)), source.tables(wanted.counted)
+    spent = look(wanted.sides, float(rows.value), float(epsilon))
     found = measured(tables, single_shares(wanted.sides), spent.first * epsilon)
     model = guessed(wanted, found)
     guesses = {tables.place(*pair): np.minimum(model.predicted(pair), LARGEST_GUESS) for pair in wanted.pairs}

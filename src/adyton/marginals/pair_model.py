@@ -74,7 +74,7 @@ class PairModel:
         known = dict(errors or {})
         return cls(MappingProxyType(dict(singles)), MappingProxyType(dict(pairs)), forest, MappingProxyType(known))
 
-    @property
+    @cached_property
     def sides(self) -> dict[str, int]:
         """How many cells each attribute has."""
         return {name: table.size for name, table in self.singles.items()}

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from adyton.exact import display
+from adyton.kernel.recorder import CHANGED
 from adyton.odds import in_words
 from adyton.release.misfits import not_counted
 
@@ -100,4 +101,5 @@ def budget_in_words(receipt: Receipt, epsilon: Fraction, what: str) -> str:
     left, total = display(receipt.remaining), display(receipt.total)
     kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file remembers it"
     meaning = in_words(epsilon, receipt.unit)
-    return f"Budget: this {what} cost ε = {display(epsilon)}; {left} of {total} is left, {kept}. {meaning}"
+    changed = f" WARNING: {CHANGED}." if receipt.changed else ""
+    return f"Budget: this {what} cost ε = {display(epsilon)}; {left} of {total} is left, {kept}. {meaning}{changed}"

@@ -21,7 +21,7 @@ from adyton.exact import as_number
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import Budgeted
-from adyton.kernel.recorder import Debit
+from adyton.kernel.recorder import CHANGED, Debit
 from adyton.tasks import RowsPerUnit, Task
 
 
@@ -168,6 +168,11 @@ class Receipt:
     def remaining(self) -> Fraction:
         """What is left of the total, after this release."""
         return self.total - self.spent
+
+    @property
+    def changed(self) -> bool:
+        """Whether rows had changed, since the session was opened, when some of it was measured."""
+        return any(CHANGED in debit.operator for debit in self.entries)
 
     def to_plain(self) -> dict[str, Any]:
         """Everything, as plain values for JSON."""

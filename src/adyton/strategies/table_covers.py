@@ -64,8 +64,9 @@ def _grown(cells: Reals, spread: Reals, alone: Reals, start: list[int]) -> tuple
     group, size = list(start), float(cells[start].prod())
     error, pairs = float(spread[start[0], start[1]]), float(alone[start[0], start[1]])
     ratio = (size**0.5 * error) ** 0.5 / pairs
+    near, apart = spread[start].sum(axis=0), alone[start].sum(axis=0)
     while len(group) < cells.size:
-        errors, sums = error + spread[group].sum(axis=0), pairs + alone[group].sum(axis=0)
+        errors, sums = error + near, pairs + apart
         ratios = np.sqrt(np.sqrt(size * cells) * errors) / sums
         ratios[group] = np.inf
         ratios[size * cells > MOST_CELLS] = np.inf
@@ -73,5 +74,6 @@ def _grown(cells: Reals, spread: Reals, alone: Reals, start: list[int]) -> tuple
         if ratios[best] >= ratio * (1 - 1e-9):
             break
         group.append(best)
+        near, apart = near + spread[best], apart + alone[best]
         size, error, pairs, ratio = size * cells[best], float(errors[best]), float(sums[best]), float(ratios[best])
     return ratio, group

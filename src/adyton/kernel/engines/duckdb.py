@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
 from typing import Any
@@ -37,6 +38,17 @@ class DuckDb(Engine):
         super().__init__(backend)
         self._memory = Memory(backend.con)
         self._holds_rows = False
+        self.files: Sequence[str] = ()
+        """What the rows are read from, on an engine of our own."""
+
+    @property
+    def steady(self) -> bool:
+        """On an engine of our own: frames are copied when they are first counted, and files tell when they change."""
+        return self.groups_first
+
+    def moment(self) -> Hashable:
+        """What the system says about the files, and nothing that is in them."""
+        return tuple(map(_identity, self.files)) if self.steady else None
 
     def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
         """Views are refused, because their text is not ours to judge, and so are columns that are computed."""
@@ -120,12 +132,12 @@ class DuckDb(Engine):
         """Up to what DuckDB allows itself."""
         self._holds_rows = True
 
-    def run(self, work: Callable[[], Result]) -> Result:
+    def _read(self, work: Callable[[], Result]) -> Result:
         """On an engine of our own first in memory that does not grow with the rows; what needs more is asked again."""
         found = None
         if self.groups_first and not self._holds_rows:
-            (found,) = super().run(lambda: (self._memory.in_passing(work),))
-        return super().run(work) if found is None else found
+            (found,) = super()._read(lambda: (self._memory.in_passing(work),))
+        return super()._read(work) if found is None else found
 
     def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
         """One column as it comes, several by grouping sets, of which Ibis has none."""
@@ -164,6 +176,15 @@ class DuckDb(Engine):
         """Its own way to be interrupted."""
         stop: Callable[[], None] = self.backend.con.interrupt
         return stop
+
+
+def _identity(path: str) -> tuple[int, ...]:
+    """What changes when a file is written or replaced; nothing for one that is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 @cache

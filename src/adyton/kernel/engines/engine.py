@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from adyton.arrays import Array, Integers
@@ -23,6 +23,8 @@ Counted = tuple[Integers, Integers]
 Result = TypeVar("Result")
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 _EXACT = float(1 << 53)
+_READINGS = 3
+"""So often rows are read that change meanwhile, before that counts as a failure."""
 
 
 class Engine(ABC):
@@ -42,11 +44,27 @@ class Engine(ABC):
     def __init__(self, backend: Any) -> None:
         self.backend = backend
         self._query = threading.Lock()
+        self.expected: Hashable = None
+        """The moment that rows must be of; None where any one moment will do."""
 
     @property
     def groups_first(self) -> bool:
         """Whether texts are counted before they are looked up."""
         return False
+
+    # ---- moments ----------------------------------------------------------------------------------------------------
+
+    @property
+    def steady(self) -> bool:
+        """Whether several queries can be asked of the rows as they are at one moment."""
+        return False
+
+    def hold(self) -> None:  # noqa: B027
+        """From now on all queries see the rows of one moment, where the engine can do that."""
+
+    def moment(self) -> Hashable:
+        """What stays the same as long as the rows certainly do; None where nobody can tell."""
+        return None
 
     # ---- opening ----------------------------------------------------------------------------------------------------
 
@@ -182,7 +200,23 @@ class Engine(ABC):
         return None
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """Run on the engine. Whatever it says when it fails may quote a row, so that the error is always the same."""
+        """Run on the engine, on the rows of one moment: what was read while they changed is read again.
+
+        Claim.  What comes back was read from one state of the rows, wherever the engine can tell; and from that of the
+        expected moment, if there is one.
+        Proof.  A moment that is the same before and after the reading has not changed in between.  ∎
+        """
+        for _ in range(_READINGS):
+            moment = self.moment()
+            if self.expected not in (None, moment):
+                break
+            result = self._read(work)
+            if self.moment() == moment:
+                return result
+        raise KernelFailure
+
+    def _read(self, work: Callable[[], Result]) -> Result:
+        """Once. Whatever the engine says when it fails may quote a row, so that the error is always the same."""
         with locks.one_at_a_time:
             result = interruptible(lambda: self._after_others(work), self.stopping())
         if result is None:

@@ -10,7 +10,7 @@ constant or an aggregate, which alone it would look at before.  ∎
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from adyton.arrays import Array
 from adyton.errors import SchemaError
 from adyton.kernel.engines.engine import Counted, sets_of
 from adyton.kernel.engines.functions import engine_function
-from adyton.kernel.engines.own import sql_text
+from adyton.kernel.engines.own import OURS, sql_text
 from adyton.kernel.engines.postgres_connection import SETTINGS, connected
 from adyton.kernel.engines.postgres_tables import fingerprint, identifier, kind_query, problem_of, quoted, unchanged
 from adyton.kernel.engines.server import Server
@@ -33,6 +33,8 @@ _FEW_KEYS = 1 << 22
 _HASHED = "select set_config('enable_sort', 'off', true), set_config('hash_mem_multiplier', '1000', true)"
 """For many tables in one pass: it takes their keys for many more than there can be, and would sort rows for each."""
 _WHOLE = {"int16": "smallint", "int32": "integer", "int64": "bigint"}
+_ONE_MOMENT = "begin isolation level repeatable read read only"
+_IN_TRANSACTION = 2
 _LONG_TEXT = 1 << 18
 """In bytes. The server's functions take four times the memory of a text, and fail beyond a gigabyte."""
 
@@ -42,6 +44,32 @@ class Postgres(Server):
 
     name = "postgres"
     title = "PostgreSQL"
+    _held: tuple[Any, object] | None = None
+    """A connection with a transaction that sees one moment, and a mark of it."""
+
+    @property
+    def steady(self) -> bool:
+        """On a connection of our own, where no transaction of others is in the way."""
+        return bool(getattr(self.backend, OURS, False))
+
+    def hold(self) -> None:
+        """By a transaction that stays open: whatever others change, it sees the rows as they were."""
+        if self.steady and self.moment() is None:
+            connection = connected(self.backend)
+            if quietly(lambda: connection.execute(_ONE_MOMENT)) is not None:
+                self._held = connection, object()
+
+    def moment(self) -> Hashable:
+        """The transaction, as long as it is there."""
+        if self._held is None:
+            return None
+        connection, mark = self._held
+        answers = connection is self.backend.con and quietly(lambda: connection.execute("select")) is not None
+        if answers and connection.info.transaction_status == _IN_TRANSACTION:
+            return mark
+        self._held = None
+        quietly(lambda: connection.execute("rollback"))
+        return None
 
     def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
         """Views, foreign tables and tables under row security are refused: what they show is not ours to judge."""
@@ -194,9 +222,9 @@ class Postgres(Server):
         return stop
 
     def _rows(self, query: str, *settings: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The names and rows of a result; inside the caller's transaction, if one is open, with settings for it."""
+        """The names and rows of a result; inside a transaction that is open, if there is one, whose settings stay."""
         connection = connected(self.backend)
-        with connection.transaction(), connection.cursor(binary=True) as cursor:
+        with connection.transaction(force_rollback=True), connection.cursor(binary=True) as cursor:
             for setting in (SETTINGS, *settings):
                 cursor.execute(setting)
             cursor.execute(self._steps.before(query))

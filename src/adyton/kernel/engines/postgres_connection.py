@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.engines.own import OURS
 from adyton.kernel.sealed import quietly
 
 _MEMORY = 64 << 20
@@ -83,6 +84,7 @@ def _backend(url: str, refused: Callable[[str], None]) -> Any:
         kept[0].close()
 
     backend._can_reconnect, backend.reconnect = True, reconnect
+    setattr(backend, OURS, True)
     weakref.finalize(backend, close)
     return backend
 

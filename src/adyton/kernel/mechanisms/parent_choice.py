@@ -20,7 +20,7 @@ from adyton.messages import listing, no_such
 from adyton.noise.source import NoiseSource
 from adyton.queries.size import SLOW_DRAW, Size
 from adyton.schema import Integer, Schema
-from adyton.whole import IntegerArray, whole_array, widen
+from adyton.whole import SAFE, IntegerArray, absolute_sum, whole_array
 
 GRID = 64
 """Scores are rounded down to multiples of 1/64 row."""
@@ -175,10 +175,10 @@ class ParentChoice(Mechanism):
 def _score(table: Integers, child: int) -> int:
     """⌊g·Σ |n·n_xπ − n_x·n_π| / 2n⌋."""
     counts = np.moveaxis(table, child, 0).reshape(table.shape[child], -1)
-    rows = int(counts.sum())
+    rows = absolute_sum(counts.reshape(-1))
     if not rows:
         return 0
-    wide = widen(counts, 4 * rows)  # no number below is above 2·rows²
+    wide = counts if 2 * rows * rows < SAFE else counts.astype(object)  # no number below is above 2·rows²
     missed = np.abs(rows * wide - wide.sum(axis=1, keepdims=True) * wide.sum(axis=0, keepdims=True))
     return GRID * int(missed.sum()) // (2 * rows)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -132,6 +133,10 @@ class CodedTable(Sealed):
                 key = key * keys + codes[name]
             counts.append(self._times_in(key, pack.keys))
         return [packs[one].table(counts[one], group, columns) for one, group in zip(where, groups, strict=True)]
+
+    def planned_tables(self, groups: Sequence[Sequence[str]]) -> Callable[[], list[Integers]]:
+        """What counts them."""
+        return partial(self.tables, groups)
 
     def where(self, *_: Any) -> NoReturn:
         """Refused, as is all that asks for values."""

@@ -50,6 +50,7 @@ class CsvReader(Reader):
 
         given = [paths] if isinstance(paths, str) else list(paths)
         self.paths = [os.path.abspath(path) for path in given]  # read later, when the working directory may be another
+        self.files = self.paths
         self.multiline, self.file = multiline, file
         self.headers = [read_header(path, file) for path in given]
         first = self.headers[0]

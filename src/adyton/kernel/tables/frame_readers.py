@@ -142,7 +142,7 @@ class PandasReader(FrameReader):
             return self._array(values.cat.categories.to_series(), kind).take(pyarrow.array(codes, mask=codes < 0))
         if _pandas_type(values.iloc[:0]) is None:
             return texts(lambda: values, kind)
-        values = _dense(values)
+        values = _dense(values.copy())  # Arrow would look at the frame's own memory, which its owner can change
         arrow = quietly(lambda: pyarrow.array(values, from_pandas=True))
         return texts(lambda: values, kind) if arrow is None else plain(arrow, kind)
 

@@ -50,7 +50,7 @@ class ManyTables:
         wanted = [[*head, *(codes[name] for name in group)] for group in groups]
         packs, where = packed(found, wanted)
         passes = not isinstance(engine, Server) and len(packs) > _FEW_PACKS
-        passing = packed_for_passing(found, wanted) if passes else None
+        passing = packed_for_passing(found, wanted, (packs, where)) if passes else None
         loose = passing is not None and not tree.depth
         coded, _ = leaf_table(rows, schema, columns, tree, names, engine=engine, loose=loose)
         return cls(engine.fenced(coded), found, wanted, *(passing or (packs, where)), passing is not None)

@@ -8,6 +8,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine, engine_of
+from adyton.kernel.engines.duckdb import DuckDb
 from adyton.kernel.tables.attribute_values import attribute_values
 from adyton.kernel.tables.columns import check_type
 from adyton.kernel.tables.engine_formats import check_formats
@@ -72,6 +73,8 @@ def opened_rows(
     exact |= set() if whose is None else {reader.columns[whose].name}
     table = reader.read(read, exact)
     engine = engine_of(table)
+    if isinstance(engine, DuckDb):
+        engine.files = reader.files
     if not engine.try_out(table):
         raise SchemaError(_UNREADABLE)
     table, found = attribute_values(table, schema, sources, translations, engine)

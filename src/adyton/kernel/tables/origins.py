@@ -127,6 +127,7 @@ class ParquetReader(TableReader):
         if not files:
             raise SchemaError(f"there is no Parquet file at {given!r}. {_ADVICE}.")
         complaint = f"{given!r} cannot be read as Parquet. Check that the file is complete, or write it again."
+        self.files = [os.path.abspath(file) for file in files]
         connection = connect()
         paths = ", ".join(sql_path(file) for file in files)
         super().__init__(view(connection, f"select * from read_parquet([{paths}], {_FORGIVING})", complaint))
@@ -154,6 +155,7 @@ class DatabaseReader(TableReader):
     def __init__(self, path: str, table: str) -> None:
         if not _exists(path):
             raise SchemaError(f"the file {path!r} does not exist. {_ADVICE}.")
+        self.files = [os.path.abspath(path), os.path.abspath(path) + ".wal"]
         connection = connect()
         tables = quietly(lambda: _attach(connection, path))
         if tables is None:

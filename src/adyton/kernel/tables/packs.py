@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from adyton.arrays import Integers
 from adyton.kernel.engines import Engine
 
@@ -15,6 +17,8 @@ for which the engine has a fast way."""
 _ORDERS = 64
 _WORK = 1 << 16
 """So many orders of the groups are tried, and so many pairs of groups looked at, before the best is taken."""
+_OPEN = 1 << 12
+"""A group is added to one of the last so many packs, or starts one of its own."""
 
 
 class Column(NamedTuple):
@@ -61,38 +65,50 @@ def packed(
     A pack has at most *together* keys, or is a single group. Finding the fewest is a hard problem: large groups come
     first, then every second, third, … of them, as long as that takes next to no time, and the fewest packs are taken.
     """
+    if not groups:
+        return [], []
     sizes = {name: column.keys for name, column in columns.items()}
     wanted = sorted(
-        {frozenset(group): None for group in groups}, key=lambda group: (-_keys(sizes, group), sorted(group))
+        {frozenset(group): None for group in groups},
+        key=lambda group: (-math.prod(sizes[name] for name in group), sorted(group)),
     )
     steps = [step for step in range(1, len(wanted) + 1) if math.gcd(step, len(wanted)) == 1]
     orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[: _tries(wanted)]]
-    packs = min((_one_by_one(sizes, order, together) for order in orders), key=len, default=[])
-    where = [next(number for number, pack in enumerate(packs) if pack >= set(group)) for group in groups]
-    return [_pack(columns, [name for name in columns if name in pack]) for pack in packs], where
+    packs, where = min((_one_by_one(sizes, order, together) for order in orders), key=lambda one: len(one[0]))
+    return [_pack(columns, names) for names in packs], [where[frozenset(group)] for group in groups]
 
 
 def _tries(groups: Sequence[Set[str]]) -> int:
-    return max(1, min(_ORDERS, _WORK // len(groups) ** 2)) if groups else 0
+    return max(1, min(_ORDERS, _WORK // len(groups) ** 2))
 
 
-def _one_by_one(sizes: Mapping[str, int], groups: Sequence[Set[str]], together: int) -> list[Set[str]]:
-    """Each group goes where it adds the fewest keys, if there is room."""
-    packs: list[Set[str]] = []
+def _one_by_one(
+    sizes: Mapping[str, int], groups: Sequence[Set[str]], together: int
+) -> tuple[list[list[str]], dict[Set[str], int]]:
+    """Each group goes where it adds the fewest keys, if there is room in one of the last packs.
+
+    What that takes grows with the groups, not with their square.
+    """
+    names, sides = list(sizes), np.array(list(sizes.values()), dtype=np.float64)
+    place = {name: number for number, name in enumerate(names)}
+    holds = np.zeros((len(names), len(groups)), dtype=np.bool_)  # a line for each column, and one pack after the other
+    keys = np.ones(len(groups))  # beyond 2^53 they are rounded, and are far too many anyway
+    where: dict[Set[str], int] = {}
+    count = 0
     for group in groups:
-        growth = {number: _keys(sizes, group - pack) for number, pack in enumerate(packs)}
-        room = [
-            number
-            for number, pack in enumerate(packs)
-            if growth[number] == 1 or growth[number] * _keys(sizes, pack) <= together
-        ]
-        number = min(room, key=growth.__getitem__, default=len(packs))
-        packs[number : number + 1] = [packs[number] | group if room else group]
-    return packs
-
-
-def _keys(sizes: Mapping[str, int], names: Set[str]) -> int:
-    return math.prod(sizes[name] for name in names)
+        columns, first = [place[name] for name in group], max(0, count - _OPEN)
+        growth = np.ones(count - first)
+        for column in columns:
+            growth *= np.where(holds[column, first:count], 1.0, sides[column])
+        growth[(growth > 1) & (growth * keys[first:count] > together)] = np.inf
+        best = int(growth.argmin()) if growth.size else 0
+        fits = bool(growth.size) and bool(np.isfinite(growth[best]))
+        number = first + best if fits else count
+        keys[number] *= growth[best] if fits else sides[columns].prod()
+        holds[columns, number] = True
+        where[group] = number
+        count = max(count, number + 1)
+    return [[names[column] for column in np.flatnonzero(holds[:, number])] for number in range(count)], where
 
 
 def _pack(columns: Mapping[str, Column], names: Sequence[str]) -> Pack:

@@ -10,8 +10,9 @@ What is held at a time is a batch of rows and the counts: memory does not grow w
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -39,10 +40,15 @@ _Short = npt.NDArray[np.uint32]
 
 
 def packed_for_passing(
-    columns: Mapping[str, Column], groups: Sequence[Sequence[str]]
+    columns: Mapping[str, Column], groups: Sequence[Sequence[str]], large: tuple[list[Pack], list[int]]
 ) -> tuple[list[Pack], list[int]] | None:
-    """Packs that take the least time, and the number of a pack for each group; None if one has too many keys."""
-    found = [packed(columns, groups, together) for together in (KEYS_IN_CACHE, MOST_KEYS)]
+    """Packs that take the least time, and the number of a pack for each group; None if one has too many keys.
+
+    *large* are packs of any size; where they do not stay in the cache, smaller ones are tried.
+    """
+    found = [large]
+    if any(pack.keys > KEYS_IN_CACHE for pack in large[0]):
+        found.insert(0, packed(columns, groups, KEYS_IN_CACHE))
     fitting = [one for one in found if all(pack.keys <= MOST_KEYS for pack in one[0])]
     return min(fitting, key=lambda one: sum(1 + (pack.keys > KEYS_IN_CACHE) for pack in one[0]), default=None)
 
@@ -78,20 +84,41 @@ class Joins(NamedTuple):
 
     @classmethod
     def of(cls, columns: int, packs: Sequence[Sequence[int]]) -> Joins:
-        """The pair that most packs have in common is joined first.
+        """The pair that most packs have in common is joined first; which packs have which is kept up to date.
 
         >>> Joins.of(4, [[0, 1, 2], [0, 1, 3]])
         Joins(columns=4, pairs=[(0, 1), (2, 4), (3, 4)], ends=[5, 6])
         """
+        parts = [{*pack} for pack in packs]
+        common: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+        for number, part in enumerate(parts):
+            for pair in combinations(sorted(part), 2):
+                common[pair].add(number)
+        queue = [(-len(numbers), pair) for pair, numbers in common.items()]
+        heapify(queue)
         pairs: list[tuple[int, int]] = []
-        parts = [sorted(pack) for pack in packs]
-        while common := Counter(pair for part in parts for pair in combinations(part, 2)):
-            pair = max(common, key=common.__getitem__)
-            for part in parts:
-                if {*pair} <= {*part}:
-                    part[:] = [*(place for place in part if place not in pair), columns + len(pairs)]
+        while queue:
+            times, pair = heappop(queue)
+            numbers = common[pair]
+            if -times > len(numbers):  # other pairs were joined meanwhile
+                if numbers:
+                    heappush(queue, (-len(numbers), pair))
+                continue
+            joined, changed = columns + len(pairs), set()
+            for number in sorted(numbers):
+                part = parts[number]
+                part -= {*pair}
+                for place in part:
+                    for gone in pair:
+                        common[min(place, gone), max(place, gone)].discard(number)
+                    common[place, joined].add(number)
+                    changed.add((place, joined))
+                part.add(joined)
+            del common[pair]
             pairs.append(pair)
-        return cls(columns, pairs, [part[0] for part in parts])
+            for new in changed:
+                heappush(queue, (-len(common[new]), new))
+        return cls(columns, pairs, [max(part) for part in parts])
 
     def members(self, place: int) -> list[int]:
         """The columns that a number is made of, the slowest first."""

@@ -7,12 +7,12 @@ number per cell of a declared domain.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from adyton.arrays import Array, Integers
+from adyton.arrays import Array, Integers, Places
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine
 from adyton.kernel.sealed import Sealed
@@ -71,11 +71,11 @@ def check_domain(schema: Schema) -> None:
 class PrivateTable(Sealed):
     """Private rows over a public schema. It shows nothing of the rows, and cannot be copied, pickled or changed."""
 
-    __slots__ = ("_columns", "_engine", "_from_text", "_rows", "_schema", "_texts", "_units")
+    __slots__ = ("_columns", "_engine", "_from_text", "_given", "_schema", "_texts", "_units")
     _columns: Mapping[str, str]
     _engine: Engine
     _from_text: bool
-    _rows: Any
+    _given: Any
     _schema: Schema
     _texts: Mapping[str, str]
     _units: Units | None
@@ -92,10 +92,17 @@ class PrivateTable(Sealed):
         units: Units | None = None,
     ) -> None:
         """*columns* names the column of every attribute, *texts* the text that a number was read from; *units* are the
-        rows before they were cut, where each says whose it is."""
-        own = locals()
+        rows before they were cut, where each says whose it is. *rows* may be what makes them when they are needed."""
+        own = locals() | {"given": rows}
         for name in self.__slots__:
             object.__setattr__(self, name, own[name[1:]])
+
+    @property
+    def _rows(self) -> Any:
+        """An Ibis table. That of a part is made when it is first needed: a split may have very many."""
+        if isinstance(self._given, partial):
+            object.__setattr__(self, "_given", self._given())
+        return self._given
 
     def _like(self, rows: Any, schema: Schema | None = None, units: Units | None = None) -> PrivateTable:
         """Other rows with the same columns."""
@@ -111,6 +118,19 @@ class PrivateTable(Sealed):
     def from_text(self) -> bool:
         """Whether the table was opened from a file of text: a fact about the file's name, not about its rows."""
         return self._from_text
+
+    @property
+    def steady(self) -> bool:
+        """Whether several parts can be counted as they are at one moment: a fact about the source, not its rows."""
+        return self._engine.steady
+
+    def moment(self) -> Hashable:
+        """What stays the same as long as the rows certainly do; None where nobody can tell."""
+        return self._engine.moment()
+
+    def expect(self, moment: Hashable) -> None:
+        """What is counted from now on is counted as it is at this moment, or not at all; None allows any."""
+        self._engine.expected = moment
 
     def select(self, names: str | Sequence[str]) -> PrivateTable:
         """The same rows, over some of the attributes."""
@@ -164,11 +184,15 @@ class PrivateTable(Sealed):
         schema = self._schema.select((attribute,))
         if partition.cells != schema.cells:
             raise SchemaError(f"{attribute!r} has {schema.cells} cells, given a partition of {partition.cells}.")
+        self._engine.hold()
         unit = [] if self._units is None else [UNIT]
         carried = list(dict.fromkeys([*self._columns.values(), *self._texts.values(), *unit]))
         rows = cell_table(self._rows, schema, self._columns, engine=self._engine, carry=carried)
-        children = (rows.filter(among(rows["cell"], part.tolist())).select(*carried) for part in partition.parts())
-        return [self._like(child) for child in children]
+
+        def child(part: Places) -> Any:
+            return rows.filter(among(rows["cell"], part.tolist())).select(*carried)
+
+        return [self._like(partial(child, part)) for part in partition.parts()]
 
     def count(self) -> int:
         """The number of rows."""
@@ -206,19 +230,34 @@ class PrivateTable(Sealed):
         return self._tables([(name, label) for name in names], tree)
 
     def tables(self, groups: Sequence[Sequence[str]]) -> list[Integers]:
-        """For each group of attributes the number of rows in every cell of it.
+        """For each group of attributes the number of rows in every cell of it."""
+        return self.planned_tables(groups)()
+
+    def planned_tables(self, groups: Sequence[Sequence[str]]) -> Callable[[], list[Integers]]:
+        """What counts them: how that is done is decided here, so that nothing is left to plan once it is paid for.
 
         Groups of few cells are counted in one pass over the rows, each other one in a pass of its own.
         """
         sizes = {name: self._schema.attributes[name].size + 1 for group in groups for name in group}
         few = [names for names in groups if math.prod(sizes[name] for name in names) <= KEYS_TOGETHER]
-        found = {tuple(names): counts for names, counts in zip(few, self._tables(few), strict=True)}
-        return [
-            found[tuple(names)] if tuple(names) in found else self.select(list(names)).vectorize() for names in groups
-        ]
+        many = self._many(few, None)
+
+        def counts() -> list[Integers]:
+            found = {tuple(names): own for names, own in zip(few, self._counted_tables(many), strict=True)}
+            return [
+                found[tuple(names)] if tuple(names) in found else self.select(list(names)).vectorize()
+                for names in groups
+            ]
+
+        return counts
 
     def _tables(self, groups: Sequence[Sequence[str]], tree: RowTree | None = None) -> list[Integers]:
-        many = ManyTables.of(self._rows, self._schema, self._columns, groups, tree, self._engine)
+        return self._counted_tables(self._many(groups, tree))
+
+    def _many(self, groups: Sequence[Sequence[str]], tree: RowTree | None) -> ManyTables | None:
+        return ManyTables.of(self._rows, self._schema, self._columns, groups, tree, self._engine)
+
+    def _counted_tables(self, many: ManyTables | None) -> list[Integers]:
         return [] if many is None else many.counted(self._engine, self._counted)
 
     def misfits(self, misfits: Sequence[Misfit]) -> Integers:

@@ -60,6 +60,8 @@ class Reader(ABC):
     """Whether the names of the columns look like values: then they are not shown."""
     engine: type[Engine] = DuckDb
     """What will hold the rows."""
+    files: Sequence[str] = ()
+    """What an engine of our own reads the rows from, whenever they are counted."""
     ours: ClassVar[bool] = True
     """Whether that is an engine of our own, and not one that the caller works with."""
 

@@ -40,7 +40,7 @@ class CountTables(Transform):
         shapes = shape.shapes
 
         def derive(table: Any) -> list[CountedTables]:
-            return [CountedTables(lambda: table.tables(self.groups), self.groups, shapes)]
+            return [CountedTables(table.planned_tables(self.groups), self.groups, shapes)]
 
         return Outcome(f"tables({_described(self.groups)})", (shape,), derive)
 

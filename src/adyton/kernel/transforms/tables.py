@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.kernel.limits import check_parts
 from adyton.kernel.shapes import TableShape, VectorShape
 from adyton.kernel.tables.predicate_parser import parse_predicate
 from adyton.kernel.tables.private_table import check_domain
@@ -98,14 +99,14 @@ class GroupBy(Transform):
         """The keys and the count."""
         step = f"group_by({', '.join(self.keys)}; {self.count} ≤ {self.max_count})"
         if source.by_unit and self.keys == (source.schema.unit,):
-            units = TableShape(source.schema.per_unit(self.count, self.max_count))
+            units = TableShape(source.schema.per_unit(self.count, self.max_count), steady=source.steady)
             return Outcome(
                 step,
                 (units,),
                 lambda table: [table.by_unit(self.count, self.max_count, cut=True)],
                 per_unit=not source.divided,
             )
-        shape = TableShape(source.schema.grouped(self.keys, self.count, self.max_count))
+        shape = TableShape(source.schema.grouped(self.keys, self.count, self.max_count), steady=source.steady)
         return Outcome(
             step, (shape,), lambda table: [table.group_by(self.keys, self.count, self.max_count)], stability=2
         )
@@ -113,12 +114,14 @@ class GroupBy(Transform):
 
 @dataclass(frozen=True, eq=False)
 class SplitTable(Transform):
-    """Disjoint tables, one per cell of an attribute or group of cells.
+    """Disjoint tables, one per cell of an attribute or group of cells. A row goes to one or none: stability 1.
 
-    Claim.  Stability 1 into all parts together, as long as all of them are read from one state of the table.
-    Proof.  The cell of a row is a function of that row, and a public partition puts the cell into one group or none. So
-    one row more in the input is one row more in one part at most, and the other parts are as they were: what was
-    measured on all of them tells neighbours apart by no more than the most that was measured on one.  ∎
+    Claim.  Measurements of all parts cost as much as those of the part that costs most, if the source is steady; else
+    as much as all of them together.
+    Proof.  In one state of the rows a row is in one part at most, so that parallel composition holds for all that is
+    counted in that state. The kernel charges what was counted in another state besides (see
+    :meth:`~adyton.kernel.budget.Budget.mix`), and what is counted in states that nobody can tell apart one after the
+    other: a row that moves from part to part in between can be in each of them.  ∎
     """
 
     takes = TableShape
@@ -131,6 +134,7 @@ class SplitTable(Transform):
         partition = Partition(np.arange(cells)) if self.groups is None else self.groups
         if partition.cells != cells:
             raise BadInput(f"{self.attribute!r} has {cells} cells, given a partition of {partition.cells}.")
+        check_parts(partition.groups)
         labels = source.schema.attributes[self.attribute].labels if self.groups is None else ()
         return Outcome(
             f"split({self.attribute})",

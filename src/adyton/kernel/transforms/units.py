@@ -33,7 +33,7 @@ class UnitSizes(Transform):
         step = f"units({self.count} ≤ {self.most})"
         return Outcome(
             step,
-            (TableShape(schema),),
+            (TableShape(schema, steady=source.steady),),
             lambda table: [table.by_unit(self.count, self.most).select(self.count)],
             per_unit=True,
         )

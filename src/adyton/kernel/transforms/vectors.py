@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.limits import check_queries
+from adyton.kernel.limits import check_parts, check_queries
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.queries import Cells, Partition, Queries, Reduction
@@ -46,6 +46,7 @@ class SplitVector(Transform):
     def plan(self, source: VectorShape) -> Outcome:
         """One vector per group; every group needs a cell."""
         source.check_cells("a partition", self.partition.cells)
+        check_parts(self.partition.groups)
         sizes = self.partition.sizes
         if not sizes.all():
             empty = int(np.flatnonzero(sizes == 0)[0])
