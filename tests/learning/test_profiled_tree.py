@@ -30,7 +30,7 @@ def learnt(codes, epsilon=1, seed=0, **options):
     opened = kernel(codes, epsilon, seed, WIDE)
     with opened.recording() as recorder:
         model = learner_named("profiled-tree", **options).fit(opened.root, "ill", epsilon)
-    return model, debits
+    return model, recorder.debits
 
 
 def told(model):
@@ -55,13 +55,13 @@ def test_many_attributes_that_each_tell_a_little_are_all_heard():
 def test_few_rows_leave_all_to_the_tree():
     model, debits = learnt(weakly_told(100), rows=100)  # 100·0.3·¾/(2·20) < 1
     assert not told(model)
-    assert sum("leaves(ill)" in debit.lineage[-1] for debit in recorder.debits) == 1
+    assert sum("leaves(ill)" in debit.lineage[-1] for debit in debits) == 1
 
 
 def test_as_many_as_have_room_are_chosen():
     model, debits = learnt(weakly_told(), rows=20_000, depth=1, profile_support=75)  # 20,000·0.3·¾/(75·20) = 3
     assert len(told(model)) == 3
-    assert len(recorder.debits) == 1 + 1 + 3 + 3  # the root's split, its leaves, three choices, three tables
+    assert len(debits) == 1 + 1 + 3 + 3  # the root's split, its leaves, three choices, three tables
     used = model.tree.attributes[model.tree.split[0]]
     assert used not in told(model)
 
