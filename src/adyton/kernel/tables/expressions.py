@@ -75,7 +75,7 @@ class ExpressionReader(TableReader):
         self._own = engine_of(table)
         self.engine = type(self._own)
 
-    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
+    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
         """A projection, in plain types."""
         names = [self.columns[index].name for index in wanted]
         return take(self._own.plain(self.table.select(*dict.fromkeys(names)), exact), names)
