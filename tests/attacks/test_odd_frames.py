@@ -1,4 +1,4 @@
-"""One odd row changes the type of a frame's column: the table opens all the same, and other rows count as before."""
+"""One odd row can change the type of a frame's column: other rows count as before, or the type is refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow.csv
 import pytest
 
 import adyton as ad
-from adyton.errors import KernelFailure
+from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.tables import open_table
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
 
@@ -143,10 +143,8 @@ BIG = Decimal(10) ** 69
 BROKEN = (np.array([0, 1, 3], np.int32), b"1\xff\xfe")
 SINGLE = {
     "objects": pandas.DataFrame({"x": pandas.Series([True, 1, 2.5, "3", None, b"4", [1], object()], dtype=object)}),
-    "intervals": pandas.DataFrame({"x": pandas.cut([1, 2, 3], 2)}),
-    "periods": pandas.DataFrame({"x": pandas.period_range("2020", "2022", freq="Y")}),
     "sparse": pandas.DataFrame({"x": pandas.arrays.SparseArray([1, 0, 0])}),
-    "complex": pandas.DataFrame({"x": [1 + 2j]}),
+    "sparse objects": pandas.DataFrame({"x": pandas.arrays.SparseArray(["1", "q", 2.5])}),
     "huge": pandas.DataFrame({"x": [10**400, 1]}),
     "decimals": pandas.DataFrame({"x": [Decimal("1e5000"), Decimal("sNaN"), Decimal(1)]}),
     "time zones": pandas.DataFrame({"x": pandas.to_datetime(["2020-01-01"], utc=True)}),
@@ -178,7 +176,16 @@ SINGLE = {
 }
 
 
-ONES = {"objects": 1, "sparse": 1, "huge": 1, "decimals": 1, "polars objects": 1, "polars 128": 1, "decimal256": 1}
+ONES = {
+    "objects": 1,
+    "sparse": 1,
+    "sparse objects": 1,
+    "huge": 1,
+    "decimals": 1,
+    "polars objects": 1,
+    "polars 128": 1,
+    "decimal256": 1,
+}
 ONES |= {
     "broken text": 1,
     "polars decimals": 2,
@@ -205,6 +212,33 @@ def test_every_type_of_single_values_opens_for_every_attribute(name):
     named = open_table(frame, Schema({"x": Identifier()}))
     if name in ("objects", "decimal256", "far dates"):
         assert 1 <= named.group_by("x", "n", 1).count() <= rows
+
+
+REFUSED = {
+    "complex": pandas.DataFrame({"x": [1 + 2j]}),
+    "one complex value": pandas.concat([pandas.DataFrame({"x": [1, 2]}), pandas.DataFrame({"x": [3 + 0j]})]),
+    "complex levels": pandas.DataFrame({"x": pandas.Series([1j]).astype("category")}),
+    "sparse complex": pandas.DataFrame({"x": pandas.arrays.SparseArray([1j])}),
+    "long doubles": pandas.DataFrame({"x": np.ones(2, np.longdouble)}),
+    "intervals": pandas.DataFrame({"x": pandas.cut([1, 2, 3], 2)}),
+    "periods": pandas.DataFrame({"x": pandas.period_range("2020", "2022", freq="Y")}),
+    "pandas lists": pandas.DataFrame(
+        {"x": pandas.Series([[1]], dtype=pandas.ArrowDtype(pyarrow.list_(pyarrow.int8())))}
+    ),
+    "lists": pyarrow.table({"x": [[1]]}),
+    "structures": pyarrow.table({"x": [{"a": 1}]}),
+    "lists in a dictionary": pyarrow.table({"x": pyarrow.array([[1]]).dictionary_encode()}),
+    "other extensions": pyarrow.table({"x": pyarrow.array([1], pyarrow.int8()).cast(pyarrow.bool8())}),
+    "polars lists": polars.DataFrame({"x": [[1]]}),
+    "polars structures": polars.DataFrame({"x": [{"a": 1}]}),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_types_that_are_not_on_the_list_are_refused_at_opening(name):
+    for attribute in (Integer(0, 3), Categorical(["1"]), Boolean(), Identifier(), ad.Date(by="weekday")):
+        with pytest.raises(SchemaError, match="column 'x' has the type"):
+            open_table(REFUSED[name], Schema({"x": attribute}))
 
 
 def test_a_lazy_frame_is_collected_inside_a_paid_measurement(tmp_path):

@@ -84,7 +84,7 @@ def merged_by_capitals(monkeypatch):
 
 def merged_as_numbers(monkeypatch):
     """So are 7 and 07."""
-    monkeypatch.setattr(units, "_name", lambda column, _, engine: units._reread(column.strip().nullif(""), engine))
+    monkeypatch.setattr(units, "_name", lambda column, engine: units._reread(column.strip().nullif(""), engine))
 
 
 def one_for_each_spelling(monkeypatch):

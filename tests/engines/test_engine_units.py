@@ -13,6 +13,7 @@ from hard_rows import insert_into_postgres, write_parquet
 from servers import host_and_port
 
 import adyton as ad
+from adyton.errors import SchemaError
 from adyton.kernel.tables import open_table
 
 CALENDAR = ad.Datetime("2024-01-01", "2024-12-31", by="month", zone="Europe/Berlin", nulls="level", outside="other")
@@ -22,8 +23,9 @@ ATTRIBUTES = {
     "exact": ad.Numeric(0, 1, bins=2, nulls="level", outside="clamp"),
     "moment": CALENDAR,
 }
-UNITS = {"decimal": "id", "double": "double_id", "single": "single_id", "digits": "long_id", "one": "id"}
+UNITS = {"decimal": "id", "digits": "long_id", "one": "id"}
 """Units of several types; rows without one are left out, or are one unit."""
+FLOATS = ("double_id", "single_id")
 LIMIT = 2
 
 
@@ -147,6 +149,9 @@ NAMES = ["double", "single", "exact"]
 def check(data, units):
     for unit in units:
         assert np.array_equal(open_table(data, schema(unit)).select(NAMES).vectorize(), expected(unit)), unit
+    for unit in FLOATS:
+        with pytest.raises(SchemaError, match="which cannot tell units apart, because it rounds"):
+            open_table(data, ad.Schema(ATTRIBUTES, LIMIT, unit=unit))
 
 
 def test_in_files(files):

@@ -151,6 +151,10 @@ class Engine(ABC):
         """A text's digest, in digits that sort the same everywhere."""
         return engine_function("md5", str, str)(text)
 
+    def hexadecimal(self, raw: Any) -> Any:
+        """The hexadecimal digits of bytes; null for none."""
+        return engine_function("hex", bytes, str)(raw).nullif("")
+
     def small(self, number: Any, largest: int) -> Any:
         """A whole number, or a double, that may be anything: null, or any number, if it is not from 0 to *largest*."""
         return number.cast("int64")

@@ -152,6 +152,15 @@ class Postgres(Server):
         """Each value has as many as it was given."""
         return engine_function("trim_scale", decimal.type(), decimal.type())(decimal).cast("string")
 
+    def hexadecimal(self, raw: Any) -> Any:
+        """Of bytes that are too many for the server's functions, the digest."""
+        import ibis
+
+        digits = engine_function("encode", ("binary", "string"), "string")(raw, "hex").upper().nullif("")
+        length = engine_function("octet_length", "binary", "int32")(raw)
+        digest = engine_function("md5", "binary", "string")(raw)
+        return ibis.ifelse(length > _LONG_TEXT, "digest " + digest, digits)
+
     def bin_of(self, value: Any, edges: Sequence[float]) -> Any:
         """By the server's binary search."""
         import ibis

@@ -67,9 +67,9 @@ def holds_levels(attribute: Attribute, level_type: type) -> bool:
 def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> None:
     """An error unless values of the column's type can be read as the attribute says.
 
-    Where types are inferred from rows, as in a frame, every type of single values will do: one odd row makes a column
-    of numbers one of texts, and whether a table can be opened must not tell. On a server, what needs functions of ours
-    is refused.
+    Types are public, whoever inferred them. A frame's column may have every type on the list of
+    :mod:`adyton.kernel.tables.plain_columns`: a library makes a column of texts out of one of numbers, and its values
+    are read all the same. On a server, what needs functions of ours is refused.
     """
     kind, calls = column.type, not issubclass(engine, Server)
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()

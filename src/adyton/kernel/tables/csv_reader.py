@@ -1,7 +1,8 @@
-"""CSV files: one line, one row, and nothing in them can raise an error.
+"""CSV files: one line, one row, and what stands in a line raises no error.
 
 The file is read in blocks of whole lines, and the blocks are cut into fields side by side. Everything is text: how a
-text becomes a number is the business of :mod:`adyton.kernel.tables.columns`.
+text becomes a number is the business of :mod:`adyton.kernel.tables.columns`. What can still fail is the file itself: a
+disk that cannot be read, a compressed file that is damaged, a file that is gone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from adyton.arrays import Places
 from adyton.errors import SchemaError
-from adyton.kernel.engines.own import Stream
+from adyton.kernel.engines.own import Stream, take
 from adyton.kernel.tables.csv_bytes import as_utf8, open_lines
 from adyton.kernel.tables.csv_header import Header, looks_like_data, read_header
 from adyton.kernel.tables.csv_records import cut_records
@@ -64,11 +65,13 @@ class CsvReader(Reader):
         self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in first.names]
         self.doubtful = file.header and any(looks_like_data(header.names) for header in self.headers)
 
-    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
-        """The wanted columns as texts, read when they are counted."""
+    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
+        """The wanted columns as texts, each cut out of the lines once; read when they are counted."""
         import pyarrow
 
-        return Stream([pyarrow.string()] * len(wanted), partial(self._batches, tuple(wanted))).table()
+        once = tuple(dict.fromkeys(wanted))
+        table = Stream([pyarrow.string()] * len(once), partial(self._batches, once)).table()
+        return take(table, [f"c{once.index(index)}" for index in wanted])
 
     def _batches(self, wanted: tuple[int, ...]) -> Iterator[Any]:
         for path, header in zip(self.paths, self.headers, strict=True):

@@ -75,7 +75,7 @@ class ExpressionReader(TableReader):
         self._own = engine_of(table)
         self.engine = type(self._own)
 
-    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
+    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
         """A projection, in plain types."""
         names = [self.columns[index].name for index in wanted]
         return take(self._own.plain(self.table.select(*dict.fromkeys(names)), exact), names)
@@ -178,7 +178,8 @@ def _is_near(place: Any) -> bool:
 def _is_total(source: Any, target: Any, ours: bool) -> bool:
     """Whether every value of one type has one of the other."""
     if target.is_float64():
-        return bool(source.is_integer() or source.is_boolean() or source.is_floating() or source.is_decimal())
+        decimal = ours and source.is_decimal()  # PostgreSQL's decimals reach further than doubles
+        return bool(source.is_integer() or source.is_boolean() or source.is_floating() or decimal)
     if target.is_integer():
         wider = source.is_integer() and target.bounds.lower <= source.bounds.lower
         return bool(source.is_boolean() or (wider and source.bounds.upper <= target.bounds.upper))

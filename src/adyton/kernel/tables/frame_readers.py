@@ -1,15 +1,17 @@
 """Tables in memory: pandas, polars and Arrow.
 
-A frame's types were inferred from its rows by whoever made it, so that every type of single values can be opened: one
-odd row makes a column of numbers one of texts or of objects. Columns become Arrow when they are first counted, the
-wanted ones only; a lazy frame is collected then. No library is imported unless the caller has done so already.
+A column's type is public, whoever inferred it. :mod:`adyton.kernel.tables.plain_columns` says which types can be read;
+all others are refused when the table is opened. In a column of Python objects each value is read by itself. Columns
+become Arrow when they are first counted, the wanted ones only; a lazy frame is collected then. No library is imported
+unless the caller has done so already.
 """
 
 from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -19,7 +21,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines.own import Stream
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.expressions import ExpressionReader
-from adyton.kernel.tables.plain_columns import plain, plain_type, texts
+from adyton.kernel.tables.plain_columns import is_uuid, own_text, plain, plain_type, text_of, texts, unit_type
 from adyton.kernel.tables.readers import Column, Reader
 from adyton.messages import shorten
 
@@ -46,28 +48,42 @@ def frame_reader(data: Any) -> Reader | None:
     return None
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """A column to read: where it is, its plain type, and the text of a value that has no Arrow type."""
+
+    index: int
+    kind: Any
+    text: Callable[[object], str | None] = text_of
+
+
 class FrameReader(Reader):
     """What the three kinds of frames share: plain types are known at once, plain columns are made when counted."""
 
     kinds: list[Any]
-    """The plain Arrow type of every column; None where there is none."""
+    """The Arrow type of every column: that of texts for Python objects."""
 
-    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
+    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
         """A stream of the wanted columns, which are converted once."""
         import pyarrow
 
+        plans = [_Plan(index, plain_type(self.kinds[index])) for index in wanted]
+        if unit:
+            objects = self.columns[wanted[-1]].from_text
+            plans[-1] = _Plan(wanted[-1], unit_type(self.kinds[wanted[-1]]), own_text if objects else text_of)
+
         @cache
         def table() -> Any:
-            arrays = self.arrays(wanted)
+            arrays = self.arrays(plans)
             return pyarrow.table({f"c{place}": array for place, array in enumerate(arrays)})
 
         def batches() -> Iterator[Any]:
             yield from table().to_batches(max_chunksize=_ROWS_AT_A_TIME)
 
-        return Stream([self.kinds[index] for index in wanted], batches).table()
+        return Stream([plan.kind for plan in plans], batches).table()
 
     @abstractmethod
-    def arrays(self, wanted: Sequence[int]) -> list[Any]:
+    def arrays(self, plans: Sequence[_Plan]) -> list[Any]:
         """The wanted columns in their plain types."""
 
 
@@ -76,12 +92,12 @@ class ArrowReader(FrameReader):
 
     def __init__(self, table: Any) -> None:
         self.table = table
-        self.kinds = [plain_type(field.type) for field in table.schema]
+        self.kinds = [field.type for field in table.schema]
         self.columns = [_column(field.name, field.type, str(field.type)) for field in table.schema]
 
-    def arrays(self, wanted: Sequence[int]) -> list[Any]:
+    def arrays(self, plans: Sequence[_Plan]) -> list[Any]:
         """Without a copy where the type is plain."""
-        return [plain(self.table.column(index), self.kinds[index]) for index in wanted]
+        return [plain(self.table.column(plan.index), plan.kind) for plan in plans]
 
 
 class PolarsReader(FrameReader):
@@ -99,20 +115,22 @@ class PolarsReader(FrameReader):
         for name, dtype in schema.items():
             empty = polars.DataFrame(schema={"x": dtype})
             arrow = quietly(lambda empty=empty: empty.to_arrow().schema.field("x").type)  # type: ignore[misc]
-            arrow = pyarrow.string() if arrow is None or dtype == polars.Object else arrow
-            self.kinds.append(plain_type(arrow))
-            self.columns.append(_column(name, arrow, str(dtype)))
+            objects = dtype == polars.Object
+            if objects or dtype.is_integer():  # Arrow has no whole numbers of 128 bits
+                arrow = pyarrow.large_string() if objects or arrow is None else arrow
+            self.kinds.append(arrow)
+            self.columns.append(_column(name, arrow, str(dtype), objects=objects))
 
-    def arrays(self, wanted: Sequence[int]) -> list[Any]:
+    def arrays(self, plans: Sequence[_Plan]) -> list[Any]:
         """Column by column; where polars cannot make Arrow of one, through Python's values."""
         import polars
 
-        frame = self.frame.lazy().select([self.columns[index].name for index in wanted]).collect()
-        found = []
-        for index, series in zip(wanted, frame.get_columns(), strict=True):
+        names = [self.columns[plan.index].name for plan in plans]
+        frame, found = self.frame.lazy().select(list(dict.fromkeys(names))).collect(), []
+        for name, plan in zip(names, plans, strict=True):
+            series = frame.get_column(name)
             arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
-            kind = self.kinds[index]
-            found.append(texts(series.to_list, kind) if arrow is None else plain(arrow, kind))
+            found.append(texts(series.to_list, plan.kind, plan.text) if arrow is None else plain(arrow, plan.kind))
         return found
 
 
@@ -125,39 +143,45 @@ class PandasReader(FrameReader):
         self.frame = frame
         self.kinds, self.columns = [], []
         for index in range(frame.shape[1]):
-            kind = _pandas_type(frame.iloc[:0, index])
-            self.kinds.append(pyarrow.large_string() if kind is None else plain_type(kind))
-            shown = str(frame.dtypes.iloc[index])
-            self.columns.append(_column(str(frame.columns[index]), kind, shown, objects=kind is None))
+            values = _spelled_out(frame.iloc[:0, index])
+            objects = _are_objects(values)
+            kind = pyarrow.large_string() if objects else quietly(lambda values=values: _arrow(values).type)  # type: ignore[misc]
+            self.kinds.append(kind)
+            own, inner = str(frame.dtypes.iloc[index]), str(values.dtype)
+            shown = own if own != "category" else f"category of {inner}"
+            self.columns.append(_column(str(frame.columns[index]), kind, shown, objects=objects))
 
-    def arrays(self, wanted: Sequence[int]) -> list[Any]:
+    def arrays(self, plans: Sequence[_Plan]) -> list[Any]:
         """Not-a-number becomes missing."""
-        return [self._array(self.frame.iloc[:, index], self.kinds[index]) for index in wanted]
+        return [self._array(self.frame.iloc[:, plan.index], plan.kind, plan.text) for plan in plans]
 
-    def _array(self, values: Any, kind: Any) -> Any:
+    def _array(self, values: Any, kind: Any, text: Callable[[object], str | None]) -> Any:
         import pyarrow
 
         if hasattr(values.dtype, "categories"):
             codes = values.cat.codes.to_numpy()
-            return self._array(values.cat.categories.to_series(), kind).take(pyarrow.array(codes, mask=codes < 0))
-        if _pandas_type(values.iloc[:0]) is None:
-            return texts(lambda: values, kind)
+            levels = self._array(values.cat.categories.to_series(), kind, text)
+            return levels.take(pyarrow.array(codes, mask=codes < 0))
         values = _dense(values.copy())  # Arrow would look at the frame's own memory, which its owner can change
-        arrow = quietly(lambda: pyarrow.array(values, from_pandas=True))
-        return texts(lambda: values, kind) if arrow is None else plain(arrow, kind)
+        return texts(lambda: values, kind, text) if _are_objects(values) else plain(_arrow(values), kind)
 
 
-def _pandas_type(values: Any) -> Any | None:
-    """The Arrow type of an empty series, found without its rows; None if its values are read as Python objects."""
+def _spelled_out(values: Any) -> Any:
+    """An empty series of the values that stand in one: of a category's levels, of what is sparse."""
+    while hasattr(values.dtype, "categories"):
+        values = values.dtype.categories[:0].to_series()
+    return _dense(values)
+
+
+def _are_objects(values: Any) -> bool:
+    """Whether values are read as Python objects, one by one."""
+    return str(values.dtype) == "object" or getattr(values.dtype, "storage", "") == "python"
+
+
+def _arrow(values: Any) -> Any:
     import pyarrow
 
-    dtype = values.dtype
-    if hasattr(dtype, "categories"):
-        return _pandas_type(dtype.categories[:0].to_series())
-    if str(dtype) == "object" or getattr(dtype, "storage", "") == "python":
-        return None
-    kind = quietly(lambda: pyarrow.array(_dense(values), from_pandas=True).type)
-    return None if kind is None or isinstance(kind, pyarrow.BaseExtensionType) or plain_type(kind) is None else kind
+    return pyarrow.array(values, from_pandas=True)
 
 
 def _dense(values: Any) -> Any:
@@ -166,14 +190,18 @@ def _dense(values: Any) -> Any:
 
 def _column(name: str, kind: Any, shown: str, *, objects: bool = False) -> Column:
     """What is public about a column of a frame; of a dictionary, the type of what it spells."""
+    import pyarrow
     from ibis.expr import datatypes
     from pyarrow import types
 
     while kind is not None and (types.is_dictionary(kind) or types.is_run_end_encoded(kind)):
         kind = kind.value_type
     found = datatypes.string if objects else quietly(lambda: datatypes.DataType.from_pyarrow(kind))
-    if found is None or isinstance(found, datatypes.Unknown):
-        single = kind is not None and plain_type(kind) is not None
-        found = datatypes.binary if single else datatypes.unknown
+    if kind is None or plain_type(kind) is None:
+        found = datatypes.unknown
+    elif isinstance(kind, pyarrow.BaseExtensionType):
+        found = datatypes.uuid if is_uuid(kind) else datatypes.string
+    elif found is None or isinstance(found, datatypes.Unknown):
+        found = datatypes.binary
     name_of_type = shorten(shown).strip("'")
     return Column(name, name_of_type, found, from_text=objects or found.is_null(), inferred=True)

@@ -71,7 +71,7 @@ def opened_rows(
     read = read if whose is None else [*read, whose]
     exact = {sources[name].name for name, one in schema.attributes.items() if isinstance(one, Identifier)}
     exact |= set() if whose is None else {reader.columns[whose].name}
-    table = reader.read(read, exact)
+    table = reader.read(read, exact, unit=whose is not None)
     engine = engine_of(table)
     if isinstance(engine, DuckDb):
         engine.files = reader.files

@@ -1,6 +1,8 @@
 """Columns of frames in plain types: whatever a value is, it becomes a number, a boolean or a text, or it is missing.
 
-The plain type follows from the column's type alone. Conversions cannot fail: what has no plain text is missing.
+The types that can be read: whole numbers, floats, decimals, booleans, texts, bytes, dates, times of day, times with and
+without a zone, durations, UUIDs, JSON and nulls; also as dictionaries and runs. The plain type follows from the type of
+the column alone. A value is converted by itself; one without a plain text is missing.
 """
 
 from __future__ import annotations
@@ -21,21 +23,39 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal() - 719_163, date.max.toordinal() - 7
 
 
 def plain_type(kind: Any) -> Any | None:
-    """The type, known to the engine, in which a column of an Arrow type is read; None for lists and structures."""
+    """The type, known to the engine, in which a column of an Arrow type is read; None for those that are not."""
     import pyarrow
     from pyarrow import types
 
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return plain_type(kind.value_type)
     if isinstance(kind, pyarrow.BaseExtensionType):
-        return pyarrow.string() if types.is_fixed_size_binary(kind.storage_type) else plain_type(kind.storage_type)
-    if types.is_nested(kind) or types.is_union(kind):
+        return pyarrow.large_string() if is_uuid(kind) or kind.extension_name == "arrow.json" else None
+    if types.is_nested(kind) or types.is_union(kind) or types.is_interval(kind):
         return None
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind):
         return kind
     if types.is_floating(kind) or types.is_decimal(kind):
         return pyarrow.float64()
     return pyarrow.large_string()
+
+
+def unit_type(kind: Any) -> Any:
+    """The same for a column that says whose row it is: decimals keep their digits, bytes are bytes."""
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return unit_type(kind.value_type)
+    if types.is_decimal(kind):
+        return pyarrow.large_string()
+    bare = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
+    return pyarrow.large_binary() if any(test(kind) for test in bare) else plain_type(kind)
+
+
+def is_uuid(kind: Any) -> bool:
+    """Whether it is Arrow's type of UUIDs."""
+    return getattr(kind, "extension_name", "") == "arrow.uuid"
 
 
 def plain(column: Any, kind: Any) -> Any:
@@ -68,11 +88,12 @@ def _spelled_out(column: Any, values: Any) -> Any:
     return values.take(compute.if_else(known, places, None))
 
 
-def texts(values: Callable[[], Iterable[object]], kind: Any) -> Any:
+def texts(values: Callable[[], Iterable[object]], kind: Any, text: Callable[[object], str | None] | None = None) -> Any:
     """The texts of values that may be anything at all."""
     import pyarrow
 
-    return pyarrow.array([text_of(value) for value in values()], pyarrow.string()).cast(kind)
+    text = text or text_of
+    return pyarrow.array([text(value) for value in values()], pyarrow.large_string()).cast(kind)
 
 
 def _is_valid(column: Any) -> bool:
@@ -152,6 +173,11 @@ def _times(column: Any, kind: Any) -> list[Any]:
 def text_of(value: object) -> str | None:
     """The plain text of a Python value, as a CSV file would have it; None for what has none."""
     return quietly(lambda: _text(value))
+
+
+def own_text(value: object) -> str | None:
+    """A value that is a text itself; None for every other."""
+    return text_of(value) if isinstance(value, str) else None
 
 
 def _text(value: object) -> str | None:

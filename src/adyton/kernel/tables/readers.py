@@ -66,8 +66,11 @@ class Reader(ABC):
     """Whether that is an engine of our own, and not one that the caller works with."""
 
     @abstractmethod
-    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
-        """An Ibis table of the wanted columns, named c0, c1, …; decimals keep all their digits in *exact* ones."""
+    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
+        """An Ibis table of the wanted columns, named c0, c1, …; decimals keep all their digits in *exact* ones.
+
+        A column may be wanted twice. With *unit*, the last of the wanted ones says whose row it is.
+        """
 
 
 class TableReader(Reader):
@@ -79,7 +82,7 @@ class TableReader(Reader):
             Column(name, _type_name(kind), kind, inferred=inferred) for name, kind in table.schema().items()
         ]
 
-    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
+    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
         """A projection."""
         return take(self.table, [self.columns[index].name for index in wanted])
 

@@ -42,7 +42,7 @@ class SparkReader(Reader):
         backend = backend_of(frame.sparkSession)
         self._own, self._name = Spark(backend), name_for(frame, backend)
 
-    def read(self, wanted: Sequence[int], exact: Collection[str] = ()) -> Any:
+    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
         """A projection, in plain types."""
         names = [self.columns[index].name for index in wanted]
         once = dict.fromkeys(names)

@@ -3,9 +3,11 @@
 Claim.  The number of steps of a row is a function of that row's own value, lies in 0 … span whatever the value is, and
 no value makes the engine fail.
 Proof.  The value is clamped to the bounds of the schema before anything is computed with it; what follows is one
-subtraction, one product and one rounding of numbers within the bounds, and the result is clamped again, as a whole
-number. Rows without a number between the bounds (missing ones, and others that the schema does not clamp) are left
-out by the same conditions that decide about cells (see :mod:`adyton.kernel.tables.cell_codes`).  ∎
+subtraction, one product or quotient, one sum and one rounding of numbers within the bounds, and the result is clamped
+again, as a whole number. Nothing overflows there; and nothing below half a step is divided, so that no quotient is too
+small for a double, which PostgreSQL would refuse. Rows without a number between the bounds (missing ones, and others
+that the schema does not clamp) are left out by the same conditions that decide about cells (see
+:mod:`adyton.kernel.tables.cell_codes`).  ∎
 """
 
 from __future__ import annotations
@@ -66,8 +68,11 @@ def _steps(column: Any, attribute: Integer | Numeric) -> Any:
     value = floor(value) if isinstance(attribute, Integer) else value
     value = ibis.greatest(ibis.least(value, float(attribute.max)), float(attribute.min))
     offset = value - grid.lower if grid.low else value
-    scaled = offset * float(1 / grid.step) if grid.step < 1 else offset / float(grid.step)
-    return ibis.greatest(ibis.least(floor(scaled + 0.5).cast("int64"), grid.span), 0)
+    if grid.step > 1:  # half a step first: the quotient of a very small number would be too small for some engines
+        scaled = (offset + float(grid.step / 2)) / float(grid.step)
+    else:
+        scaled = offset * float(1 / grid.step) + 0.5
+    return ibis.greatest(ibis.least(floor(scaled).cast("int64"), grid.span), 0)
 
 
 def sums_by_cell(rows: Any, squares: bool, engine: Engine) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adyton.errors import SchemaError
-from adyton.kernel.tables.readers import Reader
+from adyton.kernel.tables.readers import Column, Reader
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema import Schema
 
@@ -35,11 +35,20 @@ def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schem
         )
     column = reader.columns[present.index(name)]
     kind = column.type
-    plain = kind.is_string() or kind.is_integer() or kind.is_floating() or kind.is_decimal() or kind.is_boolean()
-    single = kind.is_uuid() or kind.is_temporal() or kind.is_null() or kind.is_binary()
-    if not (plain or kind.is_uuid() or (column.inferred and single)):
+    if not (kind.is_string() or kind.is_integer() or kind.is_decimal() or kind.is_uuid() or kind.is_binary()):
+        rounded = ", because it rounds long numbers" if kind.is_floating() else ""
         raise SchemaError(
-            f"the unit {name!r} has the type {column.engine_type}, which cannot tell units apart. It takes texts or "
-            "whole numbers; convert the column."
+            f"the unit {name!r} has the type {column.engine_type}, which cannot tell units apart{rounded}. A unit is a "
+            f"text, a whole number, a decimal, a UUID or bytes: {_advice(column)}"
         )
     return schema, present.index(name)
+
+
+def _advice(column: Column) -> str:
+    """What to do about a column of another type."""
+    if column.inferred and column.type.is_floating():
+        return (
+            "read the table again with this column as text or, in pandas, as Int64, which has missing values, too. "
+            "(What was rounded cannot be converted back.)"
+        )
+    return "convert the column where it is stored, and open that."

@@ -50,7 +50,7 @@ class Units:
         """The rows of an opened table; what has no unit is left out, or is one unit, as the schema says."""
         engine = opened.engine
         engine.make_room()
-        name = _name(opened.rows[opened.unit], opened.inferred, engine)
+        name = _name(opened.rows[opened.unit], engine)
         digest = engine.digest(_joined([name, *(text for text, _ in _told(opened, opened.rows))]))
         rows = opened.rows.mutate(**{UNIT: engine.same_bytes(name), DIGEST: digest}).drop(opened.unit)
         rows = rows.filter(rows[UNIT].notnull()) if opened.schema.no_unit == DROP else rows
@@ -106,12 +106,15 @@ def _short(rows: Any, name: str, ours: bool) -> Any:
     return backend.table(name)
 
 
-def _name(column: Any, inferred: bool, engine: Engine) -> Any:
-    """The text of a unit; null for what is missing or blank. Spaces around it do not count."""
-    if not column.type().is_string():
-        return _text(column, engine, inferred)
-    text = column.strip().nullif("")
-    return _reread(text, engine) if inferred else text
+def _name(column: Any, engine: Engine) -> Any:
+    """The text of a unit; null for what is missing or blank. Spaces around it do not count.
+
+    Texts are compared as texts: 7 and 007 are two units.
+    """
+    kind = column.type()
+    if kind.is_binary():
+        return engine.hexadecimal(column)
+    return column.strip().nullif("") if kind.is_string() else _text(column, engine, False)
 
 
 def _reread(text: Any, engine: Engine) -> Any:

@@ -1,0 +1,206 @@
+"""No value decides whether a release succeeds, what it costs, or where another row is counted: on every source.
+
+Every type of column is read as every kind of attribute that it can be declared as, and as a unit, with ordinary rows
+and with hostile ones beside them: the ends of the type, what is no number and no time, texts of every length.
+"""
+
+import hostile_values as hostile
+import numpy as np
+import pytest
+
+import adyton as ad
+from adyton.errors import SchemaError
+from adyton.kernel.tables import open_table
+from adyton.kernel.tables.columns import check_type
+from adyton.kernel.tables.engine_formats import check_formats
+from adyton.kernel.tables.origins import reader_for
+from adyton.kernel.tables.unit_column import unit_column
+from adyton.schema import Reading, Schema
+from adyton.schema.misfits import misfits_of
+from adyton.schema.times import Times
+
+SOURCES = ["csv", "parquet", "pandas", "polars", "arrow", "duckdb", "postgres", "spark"]
+LEVEL, CLAMP, DROP = {"nulls": "level", "outside": "other"}, {"outside": "clamp"}, {}
+MANY = [f"level {number}" for number in range(80)]
+
+
+def attributes(column, policy):
+    """Every kind of attribute, for a column."""
+    own = {"reading": Reading(column=column)}
+    sorted_out = {key: value for key, value in policy.items() if value != "clamp"}
+    yield "integer", ad.Integer(0, 10, step=3, **own, **policy)
+    yield "single", ad.Integer(0, 10, **own, **policy)
+    yield "far", ad.Integer(-(2**52), 2**52 - 1, step=2**49 + 1, **own, **policy)
+    yield "numeric", ad.Numeric(0, 10, bins=7, **own, **policy)
+    yield "billion", ad.Numeric(0, 1e9, bins=10, **own, **policy)
+    yield "widest", ad.Numeric(-(2**53), 2**53, bins=4, **own, **policy)
+    yield "narrow", ad.Numeric(0, 1e-299, bins=3, **own, **policy)
+    yield "edges", ad.Numeric(edges=[0, 0.1, 5, 10], **own, **policy)
+    yield "many edges", ad.Numeric(edges=[*np.linspace(-5, 12, 70)], **own, **policy)
+    yield "money", ad.Numeric(0, 10, bins=3, reading=Reading(column=column, currency="$", thousands=","), **policy)
+    yield "longitude", ad.Longitude(-5, 5, bins=4, column=column, **policy)
+    yield "levels", ad.Categorical(["1", "b"], **own, **sorted_out)
+    yield "many levels", ad.Categorical(["1", "b", *MANY], **own, **sorted_out)
+    yield "numbers", ad.Categorical([1, 5], **own, **sorted_out)
+    words = Reading(column=column, missing=["7", "x"], case="ignore", first=3)
+    yield "words", ad.Categorical({"1": ["One"], "b": []}, reading=words, **sorted_out)
+    yield "boolean", ad.Boolean(**own, **sorted_out)
+    yield "month", ad.Date("2024-01-01", "2024-12-31", by="month", column=column, **policy)
+    yield "part", ad.Date(by="month of year", column=column, **{"nulls": "level"} if "nulls" in policy else {})
+    berlin = {"zone": "Europe/Berlin", "column": column}
+    yield "hours", ad.Datetime("2024-01-01", "2024-12-31", by="hour", every=24, **berlin, **policy)
+    yield "clock", ad.Datetime(by="hour of day", **berlin)
+    yield "written", ad.Date("2024-01-01", "2024-12-31", by="month", column=column, format=["%d.%m.%y"], **policy)
+    yield "unix", ad.Datetime("1970-01-01", "1970-01-02", by="hour", column=column, format=["unix"], **policy)
+    yield "duration", ad.Duration(0, 10, bins=4, column=column, **policy)
+    yield "hourly", ad.Duration(0, 1e-3, bins=4, unit="weeks", column=column, **policy)
+
+
+@pytest.fixture(scope="session")
+def build(request, tmp_path_factory):
+    """Makes a table of ordinary rows and some hostile ones on a source."""
+    folder = tmp_path_factory.mktemp("hostile")
+
+    def make(source, rows):
+        if source == "postgres":
+            return hostile.in_postgres(*request.getfixturevalue("postgres"), rows)
+        if source == "spark":
+            return hostile.in_spark(request.getfixturevalue("spark")[0], folder, rows)
+        if source in ("csv", "parquet", "duckdb"):
+            return getattr(hostile, f"in_{source}")(folder, rows)
+        return getattr(hostile, f"in_{source}")(rows)
+
+    return make
+
+
+def fits(column, attribute, engine):
+    try:
+        check_type(column, attribute, engine)
+        if isinstance(attribute, Times):
+            check_formats(attribute, column.type, engine)
+    except SchemaError:
+        return False
+    return True
+
+
+def schemas(data, policy):
+    """For each column that is not refused, a schema with every kind of attribute that can read it."""
+    reader = reader_for(data)
+    for column in reader.columns:
+        kinds = {kind: one for kind, one in attributes(column.name, policy) if fits(column, one, reader.engine)}
+        if kinds and column.name not in ("label", "place"):
+            yield column.name, Schema(kinds)
+
+
+def unit_columns(data):
+    """The columns that can be units."""
+    reader = reader_for(data)
+    for column in reader.columns:
+        try:
+            unit_column(reader, Schema({"label": ad.Boolean()}, unit=column.name), None)
+        except SchemaError:
+            continue
+        if column.name not in ("label", "place"):
+            yield column.name
+
+
+def some_of_each(parts, each):
+    """One schema for all columns: every column is read as so many of its kinds of attributes, others than the last."""
+    chosen = {}
+    for place, (column, schema) in enumerate(parts):
+        kinds = schema.names
+        for kind in {kinds[(place * each + number) % len(kinds)] for number in range(each)}:
+            chosen[f"{kind} of {column}"] = schema.attributes[kind]
+    return Schema(chosen)
+
+
+def counts(data, schema):
+    return open_table(data, schema).tables([(name,) for name in schema.names])
+
+
+def moved(before, after, schema, more):
+    """The attributes in which rows that are there before and after are counted elsewhere, or too many rows more."""
+    differences = {name: two - one for name, one, two in zip(schema.names, before, after, strict=True)}
+    return {name for name, one in differences.items() if one.min() < 0 or one.sum() > more}
+
+
+NUMBERS = ("integer", "far", "numeric", "billion", "widest", "narrow", "hourly")
+ALL = range(hostile.HOSTILE)
+ROWS = hostile.ORDINARY + hostile.HOSTILE
+FEW = {"postgres": 1, "spark": 1}
+"""Where every query takes its time."""
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_all_hostile_rows_at_once(build, source):
+    """Every row is counted once in every attribute that has a cell for it: nothing fails, and nothing is lost."""
+    odd = build(source, ALL)
+    parts = [
+        part for part in schemas(odd, LEVEL) if source != "spark" or part[0] in ("double", "text", "instant", "span")
+    ]
+    schema = some_of_each(parts, FEW.get(source, 2))
+    whole = [name for name in schema.names if not name.startswith("clock")]
+    assert {
+        name: counted.sum() for name, counted in zip(whole, counts(odd, schema.select(whole)), strict=True)
+    } == dict.fromkeys(whole, ROWS)
+
+
+@pytest.mark.parametrize("source", [*SOURCES[:-1], pytest.param("spark", marks=pytest.mark.full)])
+def test_a_release_succeeds_and_costs_the_same(build, source):
+    numbers = ad.Numeric(0, 1e9, bins=10, reading=Reading(column="double"))
+    schema = Schema({"x": numbers, "label": ad.Categorical(["a", "b"])})
+    spent = []
+    for rows in ([], ALL):
+        with ad.Session(build(source, rows), schema=schema, epsilon=1) as session:
+            for task in (ad.Mean("x", by="label"), ad.Variance("x")):
+                session.release(task, epsilon="0.25")
+            spent.append(session.spent)
+    assert spent[0] == spent[1]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("policy", [LEVEL, CLAMP, DROP], ids=["level", "clamp", "drop"])
+@pytest.mark.parametrize("source", SOURCES)
+def test_hostile_rows_move_no_other_row(build, source, policy):
+    """Every type as every kind: all at once first, then each by itself beside the same ordinary rows."""
+    plain, wrong = build(source, []), {}
+    parts = list(schemas(plain, policy))
+    assert [name for name, _ in parts] == [name for name, _ in schemas(build(source, ALL), policy)]
+    before = {column: counts(plain, schema) for column, schema in parts}
+    for rows in (ALL, *([row] for row in (ALL if policy is LEVEL and source not in FEW else ()))):
+        odd = build(source, rows)
+        for column, schema in parts:
+            if found := moved(before[column], counts(odd, schema), schema, len(rows)):
+                wrong[column, *rows] = found
+    assert wrong == {}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("policy", [LEVEL, CLAMP, DROP], ids=["level", "clamp", "drop"])
+@pytest.mark.parametrize("source", SOURCES)
+def test_sums_misfits_and_groups(build, source, policy):
+    """Whatever is asked of hostile rows, there is an answer."""
+    odd = build(source, ALL)
+    for column, schema in schemas(odd, policy):
+        table = open_table(odd, schema)
+        for name in sorted(set(NUMBERS) & set(schema.names)):
+            assert 0 <= table.power_sums(name, (), 2)[0] <= ROWS, (column, name)
+        assert table.misfits(misfits_of(schema, schema.names)).sum() == ROWS, column
+        assert table.group_by(schema.names, "n", 3).count() <= ROWS, column
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("source", SOURCES)
+def test_hostile_units(build, source):
+    """A row of somebody with a hostile name moves no row of anybody else, and no type that can be a unit fails."""
+    plain, attribute = build(source, []), {"label": ad.Categorical(["a", "b"])}
+    tables = [
+        build(source, rows) for rows in ([[row] for row in range(0, hostile.HOSTILE, 3)] if source not in FEW else [])
+    ]
+    odd = build(source, ALL)
+    for unit in unit_columns(plain):
+        schema = Schema(attribute, 2, unit=unit)
+        before = counts(plain, schema)
+        for table in tables:
+            assert abs(counts(table, schema)[0] - before[0]).sum() <= schema.rows_per_unit, unit
+        assert 0 < open_table(odd, schema).by_unit("n", 3).count() <= ROWS, unit
