@@ -86,9 +86,8 @@ def test_energies_of_boxes_are_those_of_the_rows(domain):
     tree = boxes_in_boxes(domain)
     order, levels = tree.order, tree.boundaries
     workload = RandomRanges(domain, 40, seed=2)
-    even = np.full(order.size, 0.3)
-    assert _energies_of_boxes(workload, levels, even, order) is not None
-    for profile in (even, np.linspace(1, 2, order.size)):
+    for profile in (np.full(order.size, 0.3), np.linspace(1, 2, order.size)):
+        assert _energies_of_boxes(workload, levels, profile, order) is not None
         expected = _energies_by_rows(workload, levels, profile, order)
         for got, want in zip(tree_energies(workload, levels, profile, order), expected, strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-9)

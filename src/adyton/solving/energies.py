@@ -13,6 +13,7 @@ from functools import singledispatch
 import numpy as np
 
 from adyton.arrays import Places, Reals
+from adyton.compiling import compiled
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
 from adyton.queries.block_sums import block_sums, spread
 from adyton.queries.block_tree import BlockTree
@@ -52,30 +53,78 @@ def held_energies(workload: Queries, tree: BlockTree) -> Reals:
 
 
 def _energies_of_boxes(workload: Ranges, levels: Levels, profile: Reals, order: Order) -> list[Reals] | None:
-    """Ranges over blocks that are boxes with even profiles: α is the product of what the range covers of both sides.
+    """Ranges over blocks that are boxes: with an even profile, α is the product of what the range covers of both
+    sides; with an uneven one it follows from the sums of the profile up to the corners.
 
-    None where some block is no box, or some profile uneven.
+    None where some block is no box, or where the profile is uneven and the boxes of a level are no grid.
     """
-    if np.ptp(profile) > _EVEN * profile[0]:
-        return None
     cells = np.arange(profile.size) if order is None else order
     places = np.unravel_index(cells, workload.domain)
+    sums = None if np.ptp(profile) <= _EVEN * profile[0] else _sums_to_corners(profile, cells, workload.domain)
     results = []
     for level in levels:
         sides, area = [], np.ones(level.size - 1)
-        for axis, place in enumerate(places):
+        for place in places:
             ends = np.minimum.reduceat(place, level[:-1]), np.maximum.reduceat(place, level[:-1])
             area = area * (ends[1] - ends[0] + 1)
             intervals, which = np.unique(np.stack(ends), axis=1, return_inverse=True)
-            lower = np.maximum(workload.lower[:, axis, None], intervals[0])
-            upper = np.minimum(workload.upper[:, axis, None], intervals[1])
-            covered = np.maximum(0, upper - lower + 1) / (intervals[1] - intervals[0] + 1)
-            sides.append((np.square(covered), which.reshape(-1)))
-        if (area != np.diff(level)).any():
-            return None
+            sides.append((intervals, which.reshape(-1)))
         (rows, row), (columns, column) = sides
-        results.append((rows.T @ columns)[row, column])
+        grid = all((intervals[0, 1:] == intervals[1, :-1] + 1).all() for intervals in (rows, columns))
+        if (area != np.diff(level)).any() or (sums is not None and not grid):
+            return None
+        if sums is None:
+            energies = _covered(workload, 0, rows).T @ _covered(workload, 1, columns)
+        else:
+            energies, covering = np.zeros((2, rows.shape[1] + 1, columns.shape[1] + 1))
+            across, down = (np.append(intervals[0], intervals[1, -1] + 1) for intervals in (rows, columns))
+            _add_ranges(sums, across, down, workload.lower, workload.upper + 1, energies, covering)
+            energies += covering.cumsum(axis=0).cumsum(axis=1)
+        results.append(energies[row, column])
     return results
+
+
+def _covered(workload: Ranges, axis: int, intervals: Places) -> Reals:
+    """The square of the part that each range covers of each interval of an axis."""
+    lower = np.maximum(workload.lower[:, axis, None], intervals[0])
+    upper = np.minimum(workload.upper[:, axis, None], intervals[1])
+    return np.asarray(np.square(np.maximum(0, upper - lower + 1) / (intervals[1] - intervals[0] + 1)))
+
+
+def _sums_to_corners(profile: Reals, cells: Places, domain: tuple[int, ...]) -> Reals:
+    """The sum of the profile over all cells before each corner, along both axes."""
+    sums = np.zeros([side + 1 for side in domain])
+    inside = np.empty(profile.size)
+    inside[cells] = profile
+    sums[1:, 1:] = inside.reshape(domain).cumsum(axis=0).cumsum(axis=1)
+    return sums
+
+
+@compiled
+def _add_ranges(
+    sums: Reals, rows: Places, columns: Places, lower: Places, upper: Places, energies: Reals, covering: Reals
+) -> None:
+    """Add α² of every range to the boxes that it covers in part, and 1 to those between, as a difference.
+
+    *rows* and *columns* are the edges of a grid of boxes; ranges go from *lower* up to, without, *upper*.
+    """
+    for query in range(lower.shape[0]):
+        first, last = lower[query], upper[query]
+        top, bottom = np.searchsorted(rows, first[0], "right") - 1, np.searchsorted(rows, last[0]) - 1
+        left, right = np.searchsorted(columns, first[1], "right") - 1, np.searchsorted(columns, last[1]) - 1
+        for row in range(top, bottom + 1):
+            within = top < row < bottom and right - left > 1
+            for column in range(left, right + 1, right - left if within else 1):
+                a, b, c, d = rows[row], rows[row + 1], columns[column], columns[column + 1]
+                whole = sums[b, d] - sums[a, d] - sums[b, c] + sums[a, c]
+                a, b, c, d = max(a, first[0]), min(b, last[0]), max(c, first[1]), min(d, last[1])
+                part = sums[b, d] - sums[a, d] - sums[b, c] + sums[a, c]
+                energies[row, column] += (part / whole) ** 2
+        if bottom - top > 1 and right - left > 1:
+            covering[top + 1, left + 1] += 1
+            covering[bottom, left + 1] -= 1
+            covering[top + 1, right] -= 1
+            covering[bottom, right] += 1
 
 
 def _energies_by_rows(workload: Queries, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
