@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import adyton as ad
+from adyton.choice.checked_file import digest_of
 from adyton.choice.decision import Decision
 from adyton.errors import BadInput, BudgetExceeded, SchemaError
 from adyton.learning import decisions
@@ -67,6 +68,25 @@ def test_every_method_is_fitted_saved_drawn_and_told(method, tmp_path):
     assert "<b>" not in page.replace("<body>", "")
     assert "<svg" in model._repr_html_()
     assert "Budget: this model cost" in str(model.explain())
+
+
+def test_a_method_that_needs_less_than_was_asked_for_says_so(tmp_path):
+    """Branches stop early on few rows: what they would have cost is not spent."""
+    opened = session(TABLE[:30])
+    model = opened.fit(ad.Classifier("kind", FROM, method="friedman-schuster"), epsilon="0.1")
+    assert (model.asked, opened.spent) == (F(1, 10), model.epsilon)
+    assert model.epsilon < F(1, 10)
+    said = "ε = 0.1 was asked for; friedman-schuster needed less, and the rest is not spent."
+    assert said in str(model.explain())
+    model.save(tmp_path / "m")
+    assert "of 0.1 that was asked for" in (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
+    plain = json.loads((tmp_path / "m" / "classifier.json").read_text(encoding="utf-8"))
+    assert ad.FittedClassifier.load(tmp_path / "m").asked == F(1, 10)
+    older = {name: value for name, value in plain.items() if name not in ("asked", "digest")}
+    file = tmp_path / "older.json"
+    file.write_text(json.dumps({"digest": digest_of(older), **older}), encoding="utf-8")
+    assert ad.FittedClassifier.load(file).asked is None
+    assert session().fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=1).asked is None
 
 
 def test_rows_of_any_form_are_predicted(fitted):

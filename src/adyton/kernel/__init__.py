@@ -1,1 +1,1 @@
-"""The adyton: the only room that sees private data."""
+"""The adyton: the room that opens private tables, and the only way from them to an answer."""
