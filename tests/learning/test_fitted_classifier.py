@@ -230,7 +230,7 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "a.json").write_text("[" * 10_000)
     (tmp_path / "b.json").write_bytes(b"\x80\x04")
     for name, words in (
-        ("a.json", "no JSON"),
+        ("a.json", "nested too deeply"),
         ("b.json", "no JSON"),
         ("c.json", "cannot be read"),
         ("", "cannot be read"),

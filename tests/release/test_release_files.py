@@ -118,8 +118,8 @@ def test_numbers_of_every_kind_are_written_plainly(tmp_path, task, algorithm, op
 @pytest.mark.parametrize(
     ("found", "path", "to", "message"),
     [
-        (NAMED, ["format"], "picture", "does not say that it is one"),
-        (NAMED, ["version"], 2, "reads version 1"),
+        (NAMED, ["format"], "picture", "is not a release"),
+        (NAMED, ["version"], 2, "of version 2, this is version 1"),
         (NAMED, ["estimate"], [1.0], "in the shape"),
         (NAMED, ["estimate", 0, 0], None, "in the shape"),
         (NAMED, ["estimate", 0, 0], "1", "in the shape"),
@@ -208,11 +208,11 @@ def test_files_that_are_none_are_refused(tmp_path):
     (tmp_path / "d.json").write_text('{"format": NaN}')
     (tmp_path / "e.json").write_text("[]")
     for name, message in (
-        ("a.json", "is not JSON"),
-        ("b.json", "cannot be read"),
-        ("c.json", "is not JSON"),
+        ("a.json", "is no JSON file"),
+        ("b.json", "is no JSON file"),
+        ("c.json", "is nested too deeply"),
         ("d.json", "holds NaN"),
-        ("e.json", "does not say that it is one"),
+        ("e.json", "is not a release"),
         ("f.json", "does not exist"),
         (".", "does not exist"),
     ):

@@ -5,17 +5,39 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
+from adyton.drafts import replaced
 from adyton.errors import BadInput
 from adyton.messages import shorten
 
 Content = TypeVar("Content")
-_MOST_BYTES = 1 << 28
+_MOST_BYTES = 1 << 30
+_SMALL = 1 << 20
+"""How many characters all parts of a file that are never long, and the blanks between parts, may have together."""
+_HEAD = 4096
+_BLANK, _BLANKS = re.compile(r"[ \t\r\n]*"), re.compile(r"[ \t\r\n]{10000}")
+_MARK = re.compile(r'"format": ?"(adyton [a-z ]+)"')
+FOLDERS = ("release.json", "tables.json", "numbers.json", "classifier.json", "measurements.json")
+"""The files that say what a folder holds."""
+_OPENED = {
+    "adyton release": ("a release of counts", "ad.Release.load"),
+    "adyton tables": ("a release of tables", "ad.TablesRelease.load"),
+    "adyton numbers": ("a release of numbers", "ad.NumbersRelease.load"),
+    "adyton classifier": ("a classifier", "ad.FittedClassifier.load"),
+    "adyton model": ("a model", "adyton.learning.model.Model.load"),
+    "adyton selector": ("a selector", "ad.Selector.load"),
+    "adyton configuration": ("a configuration", "ad.Configuration.load"),
+    "adyton learned choices": ("learned choices", "ad.LearnedChoices.load"),
+    "adyton choice maker": ("what a choice maker has learnt", "the load method of a choice maker with its options"),
+    "adyton measurements": ("what was measured for an unfinished request", "any program that reads JSON"),
+    "SQLite": ("a database, such as a ledger", "ad.Ledger.read or adyton ledger"),
+}
+"""What every mark stands for, and what opens it."""
 WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError, MemoryError)
 """What reading a file that nobody of us wrote can end in. UnicodeError and JSON's own errors are ValueErrors."""
 
@@ -32,6 +54,10 @@ class FileKind:
     """A sentence on where such files come from."""
     cure: str = "Train it again."
     """What to do about a file of another version, or one that was changed."""
+    long: tuple[str, ...] = ("learnt",)
+    """The parts that may be long."""
+    unsigned: bool = False
+    """Whether there are older files without a digest."""
 
     @property
     def head(self) -> dict[str, Any]:
@@ -40,15 +66,10 @@ class FileKind:
 
     def write(self, body: dict[str, Any], path: str | os.PathLike[str]) -> None:
         """Write the whole file, or nothing."""
-        file = Path(path)
-        text = json.dumps({"digest": digest_of(body), **body}, ensure_ascii=False, allow_nan=False)
+        text = json.dumps({"digest": self.digest(body), **body}, ensure_ascii=False, allow_nan=False)
         try:
-            with tempfile.NamedTemporaryFile(
-                "w", dir=file.parent, suffix=".part", delete=False, encoding="utf-8"
-            ) as part:
-                part.write(text + "\n")
-            os.chmod(part.name, 0o644)
-            os.replace(part.name, file)
+            with replaced(Path(path)) as part:
+                part.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
             raise BadInput(f"{path} cannot be written: {error.strerror or error}.") from None
 
@@ -57,14 +78,33 @@ class FileKind:
         try:
             if os.path.getsize(path) > _MOST_BYTES:
                 raise BadInput(f"{path} is not {self.holds}: it has more than {_MOST_BYTES:,} bytes. {self.writer}")
-            plain = json.loads(Path(path).read_text(encoding="utf-8"))
+            plain = _parts_of(Path(path).read_text(encoding="utf-8"), self.long)
         except OSError as error:
-            raise BadInput(f"{path} cannot be read: {error.strerror or error}. {self.writer}") from None
-        except BadInput:
-            raise
+            why = "it does not exist" if isinstance(error, FileNotFoundError) else error.strerror or error
+            raise BadInput(f"{path} cannot be read: {why}. {self.other(Path(path)) or self.writer}") from None
+        except BadInput as problem:
+            raise BadInput(f"{path} is not {self.holds}: {problem} {self.other(Path(path)) or self.writer}") from None
+        except (RecursionError, MemoryError):
+            raise BadInput(f"{path} is not {self.holds}: it is nested too deeply. {self.writer}") from None
         except WRONG:
-            raise BadInput(f"{path} is not {self.holds}: it is no JSON file. {self.writer}") from None
+            other = self.other(Path(path)) or self.writer
+            raise BadInput(f"{path} is not {self.holds}: it is no JSON file. {other}") from None
+        if isinstance(plain, dict) and plain.get("format") != self.format and self.other(Path(path)):
+            raise BadInput(f"{path} is not {self.holds}. {self.other(Path(path))}")
         return self.made(plain, str(path), made)
+
+    def other(self, path: Path) -> str:
+        """A sentence on what a file or a folder holds instead, if it says that it is something else of ours."""
+        inside = [path / name for name in FOLDERS] if path.is_dir() else [path]
+        for mark in filter(None, map(named_format, inside)):
+            if mark != self.format and mark in _OPENED:
+                holds, opener = _OPENED[mark]
+                return f"{path} holds {holds}: open it with {opener}."
+        return ""
+
+    def digest(self, body: dict[str, Any]) -> str:
+        """A checksum of the whole, which shows changes that were not meant."""
+        return digest_of(body)
 
     def made(self, plain: Any, path: str, made: Callable[[dict[str, Any]], Content]) -> Content:
         """The same of plain values; *path* says in messages where they come from."""
@@ -75,7 +115,8 @@ class FileKind:
             raise BadInput(f"{path} is {self.holds} of version {given}, this is version {self.version}. {self.cure}")
         try:
             plain = dict(plain)
-            if plain.pop("digest", None) != digest_of(plain):
+            digest = plain.pop("digest", None)
+            if not (self.unsigned and digest is None) and digest != self.digest(plain):
                 raise BadInput(f"{path} was changed after it was written: its digest does not fit. {self.cure}")
             return made(plain)
         except BadInput:
@@ -88,3 +129,70 @@ def digest_of(body: dict[str, Any]) -> str:
     """A checksum of the whole, which shows changes that were not meant."""
     text = json.dumps(body, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def named_format(file: Path, *, whole: bool = False) -> str | None:
+    """What a file says that it is; None for a file that says nothing. With *whole*, only if all of it can be read."""
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(_HEAD)
+        if head.startswith(b"SQLite format 3\0"):
+            return "SQLite"
+        found = _MARK.search(head.decode("utf-8", "replace"))
+        if found and not whole:
+            return found[1]
+        most = _MOST_BYTES if whole else 16 * _SMALL
+        plain = json.loads(file.read_text(encoding="utf-8")) if file.stat().st_size <= most else None
+    except (OSError, ValueError, RecursionError, MemoryError):
+        return None
+    mark = plain.get("format") if isinstance(plain, dict) else None
+    return mark if isinstance(mark, str) else None
+
+
+def _parts_of(text: str, long: Collection[str]) -> Any:
+    """The object that a JSON text holds, read part by part: what is too long is refused before it is read."""
+    decoder, place, taken = json.JSONDecoder(parse_constant=_refuse), _blanks(text, 0), 0
+    parts: dict[str, Any] = {}
+    if _BLANKS.search(text):
+        raise BadInput("it has thousands of blanks in a row.")
+
+    def short() -> tuple[Any, int]:
+        room = max(0, _SMALL - (place - taken))
+        try:
+            value, end = decoder.raw_decode(text[place : place + room])
+        except ValueError:
+            if place + room < len(text):
+                raise BadInput("it is longer than what it can hold.") from None
+            raise
+        return value, place + end
+
+    if not text.startswith("{", place):
+        return short()[0]
+    while not parts or text.startswith(",", place):
+        place = _blanks(text, place + 1)
+        name, place = short()
+        place = _blanks(text, place)
+        if not isinstance(name, str) or name in parts or not text.startswith(":", place):
+            raise ValueError("no object")
+        place = start = _blanks(text, place + 1)
+        if name in long:
+            parts[name], place = decoder.raw_decode(text, place)
+            taken += place - start
+        else:
+            parts[name], place = short()
+        place = _blanks(text, place)
+    if not text.startswith("}", place) or _blanks(text, place + 1) != len(text):
+        raise ValueError("no object")
+    if len(text) - taken > _SMALL:
+        raise BadInput("it is longer than what it can hold.")
+    return parts
+
+
+def _blanks(text: str, place: int) -> int:
+    """The place after all blanks."""
+    found = _BLANK.match(text, place)
+    return place if found is None else found.end()
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise BadInput(f"it holds {constant}, which is no number.")

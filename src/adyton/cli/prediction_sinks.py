@@ -122,7 +122,7 @@ def sink_for(file: Path | None, found: Predictions, *, as_json: bool) -> Iterato
         yield sink
         sink.close()
         return
-    from adyton.release.staging import replaced
+    from adyton.drafts import replaced
 
     try:
         with replaced(file.resolve()) as draft:

@@ -25,6 +25,7 @@ KIND = FileKind(
     "a configuration",
     "configuration.save and adyton configure --out write them.",
     "Take the file as it was written.",
+    (),
 )
 MOST_DRAWN = 10_000
 

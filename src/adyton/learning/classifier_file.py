@@ -7,14 +7,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adyton.choice.checked_file import digest_of
+from adyton.choice.checked_file import digest_of, named_format
 from adyton.choice.decision import Decision
 from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.learning import model_file
 from adyton.learning.classifier import Classifier
 from adyton.learning.model import Model
-from adyton.release.files import named_format
 from adyton.release.folder_kind import FolderKind
 from adyton.release.plain_values import as_amount, as_text, of_kind, part_of
 from adyton.release.receipt_reading import read_bought, read_figures, read_receipt
@@ -23,7 +22,7 @@ from adyton.schema.places import axes_of
 if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier
 
-KIND = FolderKind.of("classifier.json", "adyton classifier", "a classifier")
+KIND = FolderKind.of("classifier.json", "adyton classifier", "a classifier", "model", "classifier")
 
 
 def to_dict(fitted: FittedClassifier) -> dict[str, Any]:

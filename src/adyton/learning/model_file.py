@@ -14,7 +14,7 @@ from adyton.schema import Schema
 if TYPE_CHECKING:
     from adyton.learning.model import Model
 
-KIND = FileKind("adyton model", 1, "a model", "model.save writes models.", "Learn it again.")
+KIND = FileKind("adyton model", 1, "a model", "model.save writes models.", "Learn it again.", ("schema", "learnt"))
 _KEYS = {"format", "version", "kind", "schema", "label", "learnt"}
 
 

@@ -17,7 +17,6 @@ from adyton.marginals.pair_model import PairModel
 from adyton.marginals.registry import program_named
 from adyton.marginals.wanted import Wanted
 from adyton.messages import shorten
-from adyton.release.files import MANY
 from adyton.release.folder_kind import FolderKind
 from adyton.release.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
 from adyton.release.reading import read_misfits
@@ -30,7 +29,7 @@ from adyton.whole import SAFE
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
 
-KIND = FolderKind.of(MANY, "adyton tables", "a release of tables")
+KIND = FolderKind.of("tables.json", "adyton tables", "a release of tables", "measured", "model")
 
 _MOST_CELLS = 1 << 25
 """As many as the kernel counts at once."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
+from adyton.choice.checked_file import FileKind, digest_of
 from adyton.errors import BadInput
 from adyton.exact import as_number
-from adyton.messages import path_of
+from adyton.release.folder_kind import FolderKind
 from adyton.release.plain_values import as_plain
 from adyton.release.reading import FORMAT, VERSION, from_dict
 
@@ -17,8 +21,33 @@ if TYPE_CHECKING:
     from adyton.plans.expected_error import ExpectedError
     from adyton.release.release import Release
 
-JSON, MANY = "release.json", "tables.json"
-"""What a release is in; and one of many tables, which is of another kind."""
+JSON = "release.json"
+LONG = ("axes", "estimate")
+"""The labels and the counts of all cells: there may be millions."""
+_ROOM = 1 << 20
+
+
+@dataclass(frozen=True)
+class _ReleaseFile(FileKind):
+    """Releases are written with a digest; there are older ones without."""
+
+    def digest(self, body: dict[str, Any]) -> str:
+        """A checksum of the whole."""
+        return digest_with(body, {name: written(body[name]) for name in LONG if name in body})
+
+
+KIND = FolderKind(
+    JSON,
+    _ReleaseFile(
+        FORMAT,
+        VERSION,
+        "a release",
+        f"Give the folder of a saved release, or its {JSON}.",
+        "Take the file as it was written.",
+        ("schema", "task", "record", "misfits", "parts", *LONG),
+        unsigned=True,
+    ),
+)
 
 
 def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
@@ -55,39 +84,34 @@ def to_dict(release: Release, error: ExpectedError | None) -> dict[str, Any]:
     return {**as_plain(described), "estimate": release.estimate.tolist()}
 
 
-def says_so(path: Path) -> bool:
-    """Whether a folder, or a file, holds a release by its own words."""
-    return named_format(path / JSON if path.is_dir() else path) == FORMAT
+def digest_with(body: dict[str, Any], texts: Mapping[str, str]) -> str:
+    """A checksum of the whole, in which what is long stands as the checksum of its text."""
+    return digest_of({**body, **{name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}})
 
 
-def named_format(file: Path) -> object:
-    """What a JSON file says that it is; None for any other file."""
-    try:
-        plain = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return plain.get("format") if isinstance(plain, dict) else None
+def written(part: Any) -> str:
+    """A part of a release as it is written."""
+    return json.dumps(part, ensure_ascii=False, allow_nan=False)
+
+
+def is_release(path: Path) -> bool:
+    """Whether a folder or a file says that it is a release."""
+    return path.is_dir() or says_so(path)
+
+
+says_so = KIND.says_so
 
 
 def read(path: str | os.PathLike[str]) -> Release:
     """The release in a folder or in a JSON file."""
-    place = path_of(path)
-    file = place / JSON if place.is_dir() else place
-    if place.is_dir() and not file.exists() and (place / MANY).exists():
-        raise BadInput(f"{place} holds a release of many tables. Read it with ad.TablesRelease.load.")
-    problem = "cannot be read"
-    try:
-        return from_dict(json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse))
-    except FileNotFoundError:
-        problem = "does not exist"
-    except (OSError, UnicodeDecodeError):
-        pass
-    except BadInput as error:
-        problem = f"is not a release that can be used: {error}"
-    except (ValueError, RecursionError):
-        problem = "is not JSON"
-    raise BadInput(f"{file} {problem.rstrip('.')}. Give the folder of a saved release, or its {JSON}.")
+    return KIND.read(path, _without_padding)
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise BadInput(f"it holds {constant}, which is no number.")
+def _without_padding(plain: dict[str, Any]) -> Release:
+    """The release, unless most of the file is something else."""
+    release = from_dict(plain)
+    own = to_dict(release, None)
+    for part in ("schema", "task", "record", "misfits", "axes"):
+        if len(written(plain.get(part))) > 8 * len(written(own[part])) + _ROOM:
+            raise BadInput(f"its part {part!r} is longer than what it can hold.")
+    return release

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adyton.choice.checked_file import FileKind
+from adyton.choice.checked_file import Content, FileKind, named_format
 from adyton.errors import BadInput
 from adyton.messages import path_of
-from adyton.release.files import named_format
 
 
 @dataclass(frozen=True)
@@ -23,20 +22,24 @@ class FolderKind:
     file: FileKind
 
     @classmethod
-    def of(cls, json: str, mark: str, holds: str) -> FolderKind:
-        """The first version of what a folder holds."""
+    def of(cls, json: str, mark: str, holds: str, *long: str) -> FolderKind:
+        """The first version of what a folder holds; *long* are its own parts that may be long."""
         writer = f"Give the folder of {holds.replace('a ', 'a saved ', 1)}, or its {json}."
-        return cls(json, FileKind(mark, 1, holds, writer, "Take the file as it was written."))
+        parts = ("schema", "task", "record", "misfits", *long)
+        return cls(json, FileKind(mark, 1, holds, writer, "Take the file as it was written.", parts))
 
     def says_so(self, path: Path) -> bool:
         """Whether a folder, or a file, holds such a thing by its own words."""
         return named_format(self._inside(path)) == self.file.format
 
-    def read(self, path: str | os.PathLike[str], parts: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    def read(self, path: str | os.PathLike[str], parts: Callable[[dict[str, Any]], Content]) -> Content:
         """What *parts* makes of the JSON file of a folder, or of the file itself; what is wrong is one sentence."""
-        file = self._inside(path_of(path))
+        given = path_of(path)
+        file = self._inside(given)
+        if not file.exists() and (other := self.file.other(given)):
+            raise BadInput(f"{path} is not {self.file.holds}. {other}")
 
-        def usable(plain: dict[str, Any]) -> dict[str, Any]:
+        def usable(plain: dict[str, Any]) -> Content:
             try:
                 return parts(plain)
             except BadInput as problem:

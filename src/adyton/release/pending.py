@@ -129,7 +129,8 @@ class Measurements:
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values for JSON."""
         return {
-            "kind": "measurements",
+            "format": "adyton measurements",
+            "version": 1,
             "dataset": self.dataset,
             "ended": self.ended,
             "epsilon": as_number(self.epsilon),

@@ -13,12 +13,12 @@ import numpy as np
 
 from adyton import __version__
 from adyton.arrays import Reals
+from adyton.drafts import replaced
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.release.row_comparison import Comparison
 from adyton.release.row_values import Codes, arrow_rows
 from adyton.release.saving import for_spreadsheets
-from adyton.release.staging import replaced
 from adyton.schema import Schema
 from adyton.whole import whole
 

@@ -9,12 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from adyton.drafts import replaced
 from adyton.errors import AdytonError
 from adyton.interrupts import deferred
 from adyton.kernel.engines.arrow_columns import arrow_column
 from adyton.release import files
 from adyton.release.presentation import Look
-from adyton.release.staging import Place, replaced
+from adyton.release.staging import Place
 from adyton.release.tables import ANSWERS, CELLS, TABLES, ReleasedTable, TableSet, all_tables
 from adyton.spreadsheets import harmless
 
@@ -102,14 +103,16 @@ def attempt(what: str, problems: list[str], step: Callable[[], _T]) -> _T | None
 
 def _write_json(release: Release, file: Path, error: ExpectedError | None) -> None:
     plain = files.to_dict(release, error)
-    long = ("axes", "estimate") if release.estimate.size > _FEW else ("estimate",)
-    parts = {name: plain.pop(name) for name in long}
+    texts = {name: files.written(plain[name]) for name in files.LONG}
+    plain = {"digest": files.digest_with(plain, texts), **plain}
+    for name in texts:
+        del plain[name]
     text = json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False)
     with file.open("w", encoding="utf-8") as out:
         out.write(text.removesuffix("}").rstrip())
-        for name, part in parts.items():  # each on one line: a million cells are written in a second
+        for name, part in texts.items():  # each on one line: a million cells are written in a second
             out.write(f',\n "{name}": ')
-            out.write(json.dumps(part, ensure_ascii=False, allow_nan=False))
+            out.write(part)
         out.write("\n}\n")
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
+import warnings
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from adyton import drafts
+from adyton.choice.checked_file import named_format
 from adyton.errors import AdytonError, BadInput
 from adyton.interrupts import deferred
 from adyton.messages import path_of
 from adyton.release import files
-
-_PARTIAL = "partial"
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Place:
                     and any(self.goal.iterdir())
                     and _lost(self.goal, self.replaces, self.ours) is None
                 ):
-                    old = self.goal.rename(_hidden(self.goal))
+                    old = self.goal.rename(drafts.hidden(self.goal))
                 self.folder = self.folder.rename(self.goal)  # takes the place of an empty folder too
             except OSError as error:
                 if old is not None:
@@ -72,36 +72,36 @@ def staged(
     release and all of them match *replaces*.
     """
     given = path_of(folder)
-    try:
-        goal = given.resolve()
-        _check(given, goal, replaces, ours)
-        made = [parent for parent in goal.parents if not parent.exists()]
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        draft = _hidden(goal)
-        draft.mkdir()
-    except (OSError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BadInput(f"{given} cannot be written to ({reason}). Name a folder that you may write to.") from None
-    place = Place(given, goal, draft, replaces, ours)
-    try:
-        yield place
-    finally:
-        if not place.settled:
-            shutil.rmtree(draft, ignore_errors=True)
-            for parent in made:
-                with suppress(OSError):
-                    parent.rmdir()  # stays if there is something in it
+    with ExitStack() as lock:
+        try:
+            goal = given.resolve()
+            _check(given, goal, replaces, ours)
+            made = [parent for parent in goal.parents if not parent.exists()]
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            left = drafts.clear(goal, keep=_paid_for)
+            draft = lock.enter_context(drafts.held(Path.mkdir, goal))
+        except (OSError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise BadInput(f"{given} cannot be written to ({reason}). Name a folder that you may write to.") from None
+        for one in left:
+            warnings.warn(
+                f"{one} holds what a process had paid for when it was killed. Rename it to keep it, or remove it.",
+                stacklevel=4,
+            )
+        place = Place(given, goal, draft, replaces, ours)
+        try:
+            yield place
+        finally:
+            if not place.settled:
+                shutil.rmtree(draft, ignore_errors=True)
+                for parent in made:
+                    with suppress(OSError):
+                        parent.rmdir()  # stays if there is something in it
 
 
-@contextmanager
-def replaced(file: Path) -> Iterator[Path]:
-    """A hidden file to write to, which takes the place of *file* in one step if the block ends well."""
-    draft = _hidden(file)
-    try:
-        yield draft
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
+def _paid_for(draft: Path) -> bool:
+    """Whether a hidden folder holds a whole JSON file that says what it is: nobody has put it in place."""
+    return any(named_format(file, whole=True) for file in draft.glob("*.json"))
 
 
 def _check(given: Path, goal: Path, replaces: Collection[str], ours: Callable[[Path], bool]) -> None:
@@ -125,13 +125,8 @@ def _check(given: Path, goal: Path, replaces: Collection[str], ours: Callable[[P
 def _lost(folder: Path, allowed: Collection[str], ours: Callable[[Path], bool]) -> str | None:
     """A file or folder in it that matches none of the patterns; any of them where nothing says that it is a release."""
     names = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")))
-    patterns = (*allowed, f".*.{_PARTIAL}") if ours(folder) else ()
+    patterns = (*allowed, f".*.{drafts.ENDING}") if ours(folder) else ()
     return next((name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)), None)
-
-
-def _hidden(path: Path) -> Path:
-    """A new name beside a path."""
-    return path.parent / f".{path.name[:100]}.{secrets.token_hex(4)}.{_PARTIAL}"
 
 
 def _write_through(folder: Path) -> None:

@@ -21,7 +21,7 @@ from adyton.tasks import NumbersTask, task_from_dict
 if TYPE_CHECKING:
     from adyton.statistics.numbers_release import NumbersRelease
 
-KIND = FolderKind.of("numbers.json", "adyton numbers", "a release of numbers")
+KIND = FolderKind.of("numbers.json", "adyton numbers", "a release of numbers", "measured")
 
 
 def to_dict(release: NumbersRelease) -> dict[str, Any]:

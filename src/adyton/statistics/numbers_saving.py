@@ -7,9 +7,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from adyton.drafts import replaced
 from adyton.interrupts import deferred
 from adyton.release.saving import REPORT, attempt, write_table
-from adyton.release.staging import Place, replaced
+from adyton.release.staging import Place
 from adyton.statistics.numbers_file import KIND, to_dict
 
 if TYPE_CHECKING:

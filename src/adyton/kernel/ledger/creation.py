@@ -7,12 +7,13 @@ two processes that create it at once end up with the same one, and a file that w
 from __future__ import annotations
 
 import os
-import secrets
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from adyton import drafts
 from adyton.errors import LedgerError
 from adyton.kernel.ledger.records import (
     MIGRATIONS,
@@ -89,9 +90,10 @@ def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> 
                 f"{name} does not exist, but {name}{ending} is left over from it. "
                 "Restore the ledger, or remove what is left over."
             )
-    draft = f"{path}.{secrets.token_hex(8)}.new"
+    draft, handle = f"{path}.{drafts.token()}.new", None
     try:
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+        handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        drafts.lock(handle, wait=False)
         connection = connect(f"{Path(draft).as_uri()}?mode=rw")
         try:
             write_first(connection, fill)
@@ -102,15 +104,37 @@ def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> 
     except OSError as error:
         raise LedgerError(f"{name} cannot be created: {reason(error)}. Choose another place.") from None
     finally:
-        for ending in ("", "-wal", "-shm", "-journal"):
-            with suppress(OSError):
-                os.unlink(draft + ending)
+        _remove(draft)
+        if handle is not None:
+            os.close(handle)
+
+
+def clear_drafts(path: str) -> None:
+    """Remove what killed processes have left beside a ledger: drafts that nobody holds, and second names of it.
+
+    A draft that became the ledger has only its name to lose, whoever made it. Nothing is opened that is the ledger:
+    closing it again would drop the locks of this process.
+    """
+    name = re.compile(re.escape(os.path.basename(path)) + r"\.([0-9a-f]{16}|[0-9a-f]{24})\.new")
+    with suppress(OSError):
+        for draft in [found.path for found in os.scandir(os.path.dirname(path)) if name.fullmatch(found.name)]:
+            if os.path.lexists(path) and os.path.samefile(draft, path):
+                os.unlink(draft)
+            elif drafts.abandoned(Path(draft)) and len(draft) - len(path) > len(".new") + 17:  # else of a first version
+                _remove(draft)
+
+
+def _remove(draft: str) -> None:
+    for ending in ("", "-wal", "-shm", "-journal"):
+        with suppress(OSError):
+            os.unlink(draft + ending)
 
 
 def _put_in_place(draft: str, path: str) -> None:
     try:
         os.link(draft, path)
-        os.unlink(draft)  # at once: a ledger with two names is refused
+        with suppress(FileNotFoundError):
+            os.unlink(draft)  # at once: a ledger with two names is refused
     except FileExistsError:
         return
     except OSError:  # a file system without hard links: reserve the name, then fill it

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from adyton.errors import LedgerError
-from adyton.kernel.ledger.creation import APPLICATION, FORMAT, connect, create, write_first
+from adyton.kernel.ledger.creation import APPLICATION, FORMAT, clear_drafts, connect, create, write_first
 from adyton.kernel.ledger.place import examine, state
 from adyton.kernel.ledger.records import DamagedError, DisturbedError
 from adyton.kernel.process import this_process
@@ -62,6 +62,7 @@ class LedgerFile:
                 self._connection = connect(":memory:")
                 write_first(self._connection, fill)
             else:
+                clear_drafts(self._absolute)
                 if not os.path.lexists(self._absolute):
                     create(self._absolute, self.name, fill)
                 self._connected()

@@ -1,0 +1,118 @@
+"""Hidden drafts beside what they are going to be, and what is left of them when a process was killed.
+
+Whoever makes a draft holds a lock on it, which the system drops when the process ends, however it ends. So a draft that
+can be locked by somebody else belongs to nobody any more. Only names that are made here are ever looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - where there are no such locks, nothing is ever cleared
+    fcntl = None  # type: ignore[assignment]
+
+ENDING = "partial"
+_TOKEN = 12
+"""Bytes of a token. Drafts of earlier versions had 4: nobody held a lock on them, so they are left alone."""
+
+
+def hidden(path: Path) -> Path:
+    """A new name for a draft, beside what it is going to be."""
+    return path.parent / f".{path.name[:100]}.{token()}.{ENDING}"
+
+
+def token() -> str:
+    """What makes the name of a draft its own."""
+    return secrets.token_hex(_TOKEN)
+
+
+@contextmanager
+def held(make: Callable[[Path], None], path: Path) -> Iterator[Path]:
+    """A draft beside a path that *make* creates, a file or a folder, with a lock on it until the block ends."""
+    draft, handle = _claimed(make, path)
+    try:
+        yield draft
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _claimed(make: Callable[[Path], None], path: Path) -> tuple[Path, int | None]:
+    while True:
+        draft = hidden(path)
+        make(draft)
+        if fcntl is None:  # pragma: no cover
+            return draft, None
+        with suppress(FileNotFoundError):  # somebody cleared it before there was a lock: another one, then
+            handle = os.open(draft, os.O_RDONLY)
+            lock(handle, wait=True)
+            with suppress(FileNotFoundError):
+                os.stat(draft)
+                return draft, handle
+            os.close(handle)
+
+
+@contextmanager
+def replaced(file: Path) -> Iterator[Path]:
+    """A hidden file to write to, which takes the place of *file* in one step if the block ends well."""
+    clear(file)
+    with held(_begin, file) as draft:
+        try:
+            yield draft
+            draft.replace(file)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _begin(file: Path) -> None:
+    os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+
+
+def abandoned(draft: Path) -> bool:
+    """Whether the process that made a draft is gone. If it cannot be known, it is not."""
+    try:
+        handle = os.open(draft, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        return lock(handle, wait=False) is True
+    finally:
+        os.close(handle)
+
+
+def clear(path: Path, keep: Callable[[Path], bool] = lambda draft: False) -> list[Path]:
+    """Remove what killed processes have left beside a path. What *keep* says yes to stays, and is returned."""
+    kept = []
+    name = re.compile(rf"\.{re.escape(path.name[:100])}\.[0-9a-f]{{{2 * _TOKEN}}}\.{ENDING}")
+    with suppress(OSError):
+        for draft in sorted(path.parent.iterdir()):
+            if not name.fullmatch(draft.name) or draft.is_symlink() or not abandoned(draft):
+                continue
+            if draft.is_dir() and keep(draft):
+                kept.append(draft)
+            elif draft.is_dir():
+                shutil.rmtree(draft, ignore_errors=True)
+            else:
+                draft.unlink(missing_ok=True)
+    return kept
+
+
+def lock(handle: int, *, wait: bool) -> bool | None:
+    """Hold a draft until it is closed. Whether that was possible; None where there are no locks."""
+    if fcntl is None:  # pragma: no cover
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
