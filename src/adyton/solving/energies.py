@@ -64,11 +64,11 @@ def _energies_of_boxes(workload: Ranges, levels: Levels, profile: Reals, order: 
     results = []
     for level in levels:
         sides, area = [], np.ones(level.size - 1)
-        for place in places:
-            ends = np.minimum.reduceat(place, level[:-1]), np.maximum.reduceat(place, level[:-1])
-            area = area * (ends[1] - ends[0] + 1)
-            intervals, which = np.unique(np.stack(ends), axis=1, return_inverse=True)
-            sides.append((intervals, which.reshape(-1)))
+        for place, side in zip(places, workload.domain, strict=True):
+            first, last = np.minimum.reduceat(place, level[:-1]), np.maximum.reduceat(place, level[:-1])
+            area = area * (last - first + 1)
+            intervals, which = np.unique(first * side + last, return_inverse=True)
+            sides.append((np.stack(np.divmod(intervals, side)), which))
         (rows, row), (columns, column) = sides
         grid = all((intervals[0, 1:] == intervals[1, :-1] + 1).all() for intervals in (rows, columns))
         if (area != np.diff(level)).any() or (sums is not None and not grid):
