@@ -30,7 +30,9 @@ from adyton.configuration.made_up_cuts import cut_graph
 from adyton.configuration.registry import families, family_named
 from adyton.kernel.instances.private_instances import ADD_REMOVE, REPLACE
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import MeasureTables, SplitChoice
+from adyton.kernel.mechanisms import MECHANISMS, DeclaredFunction, MeasureTables, Mechanism, SplitChoice
+from adyton.kernel.mechanisms.declared_function import BoundFunction
+from adyton.kernel.shapes import VectorShape
 from adyton.learning.classifier import Classifier
 from adyton.learning.registry import learner_named, learners
 from adyton.marginals.registry import PROGRAMS, program_named
@@ -274,39 +276,56 @@ def _opened(data: Any, schema: Schema) -> Session:
 # ---- vectors, rows and instances ------------------------------------------------------------------------------------
 
 
+DOMAINS = ((8,), (3, 3)), ((130,), (6, 7))
+"""Of plans: those of every other pair are larger, because plans choose by the size of the domain."""
+
+
 def plan_cases(pairs: int, names: Sequence[str] | None = None) -> Iterable[Case]:
     """Every plan, or those named, on vectors one row apart, and, where a unit has three rows, three rows apart."""
-    for name, domain in itertools.product(names or algorithms(), ((8,), (3, 3))):
-        if name not in algorithms(len(domain)):
-            continue
-        for number in range(pairs):
-            distance = 1 + number % 2 * 2
-            pair = vector_pairs(domain, count=3 * pairs, distance=distance)[3 * number + 1]
-            yield Case(f"{name} on {pair.name}", _planned(name, distance), pair.left, pair.right)
+    for name, number in itertools.product(names or algorithms(), range(pairs)):
+        for domain in DOMAINS[number % 2]:
+            if name in algorithms(len(domain)):
+                distance = 1 + number % 2 * 2
+                pair = vector_pairs(domain, count=3 * pairs, distance=distance)[3 * number + 1]
+                yield Case(f"{name} on {pair.name}", partial(_planned, name, distance), pair.left, pair.right)
 
 
-def _planned(name: str, stability: int) -> Program:
-    def program(x: Counts) -> tuple[Any, Fraction]:
-        kernel = Kernel.on_vector(x, epsilon=stability, rows_per_unit=stability, dataset="vector")
-        workload = RandomRanges(x.shape, 6, seed=0)
-        return plan_named(name).estimate(kernel.root, workload, Fraction(1)), kernel.spent
+def _planned(name: str, stability: int, x: Counts) -> tuple[Any, Fraction]:
+    kernel = Kernel.on_vector(x, epsilon=stability, rows_per_unit=stability, dataset="vector")
+    return plan_named(name).estimate(kernel.root, RandomRanges(x.shape, 6, seed=0), Fraction(1)), kernel.spent
 
-    return program
+
+def mechanism_cases(pairs: int) -> Iterable[Case]:
+    """Every mechanism that takes a vector, as it is audited by itself, by a kernel."""
+    for case in (case for kind in MECHANISMS if kind.takes is VectorShape for case in kind.audit_cases()):
+        neighbours = [(pair.left, pair.right) for pair in vector_pairs(case.domain, count=pairs)]
+        for left, right in [*neighbours, *(pair for pair in case.searched if min(map(np.min, pair)) >= 0)]:
+            yield Case(case.name, partial(_by_kernel, case.mechanism), left, right)
+
+
+def _by_kernel(mechanism: Mechanism, x: Counts) -> tuple[Any, Fraction]:
+    trusted = [mechanism.declared] if isinstance(mechanism, BoundFunction) else []
+    operator = DeclaredFunction(mechanism.name) if isinstance(mechanism, BoundFunction) else mechanism
+    kernel = Kernel.on_vector(x, epsilon=3, dataset="vector", trusted=trusted)
+    return repr(kernel.measure(kernel.root, operator, 3)), kernel.spent
 
 
 _BITS = Schema({"a": Boolean(), "b": Integer(0, 2), "c": Integer(0, 1), "label": Boolean()})
+_MANY = 40
 
 
 def row_cases(kind: str, pairs: int, names: Sequence[str] | None = None) -> Iterable[Case]:
-    """Every learner or program for many tables, or those named, on rows that were read before."""
+    """Every learner or program for many tables, or those named, on rows that were read before: on few, and on many."""
     asked: Callable[[Any, str], Any] = _learnt if kind == "learners" else _measured
     for name in names or (learners() if kind == "learners" else PROGRAMS):
-        for pair in vector_pairs(_BITS.shape, count=3 * pairs)[1::3]:
-            yield Case(f"{name} on {pair.name}", partial(_on_rows, asked, name), pair.left, pair.right)
+        for number, pair in enumerate(vector_pairs(_BITS.shape, count=3 * pairs)[1::3]):
+            more = _MANY * (number % 2) * (1 + np.arange(pair.left.size).reshape(_BITS.shape) % 5)
+            left, right = (np.clip(side, 0, 200) + more for side in (pair.left, pair.right))
+            yield Case(f"{name} on {pair.name}", partial(_on_rows, asked, name), left, right)
 
 
 def _on_rows(asked: Callable[[Any, str], Any], name: str, counts: Counts) -> tuple[Any, Fraction]:
-    cells = np.repeat(np.arange(counts.size), np.clip(counts.reshape(-1), 0, 200))  # which removes rows from both sides
+    cells = np.repeat(np.arange(counts.size), counts.reshape(-1))
     codes = np.stack(np.unravel_index(cells, _BITS.shape), axis=1)
     kernel = Kernel.simulated_table(codes, _BITS, epsilon=1, seed=0)
     return asked(kernel.root, name), kernel.spent
