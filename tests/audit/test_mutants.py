@@ -533,7 +533,7 @@ def test_a_plan_that_returns_what_it_saw_is_caught(monkeypatch):
         return np.where(peek(x) == 0, 0.0, honest(self, x, workload, epsilon))  # "empty cells need no noise"
 
     monkeypatch.setattr(kind, "run", peeking)
-    found = audit_cases("identity", plan_cases(2, ["identity"]))
+    found = audit_cases("identity", plan_cases(4, ["identity"]))
     assert not found.passed
     assert "the result is not" in found.detail
 

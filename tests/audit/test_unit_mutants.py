@@ -132,10 +132,9 @@ MORE = [
     (by_file, "arrow", "operators", "split", "heavy"),
     (by_number_of_rows, "arrow", "operators", "split", "heavy"),
     (one_too_many, "parquet", "counts", "count", "heavy"),
-    (one_too_many, "polars", "marginals", "wide, all-pairs", "heavy"),
     (one_too_many, "csv", "learners on tables", "naive-bayes", "heavy"),
-    (merged_by_capitals, "csv", "cells", "histogram of two", "heavy"),
-    (merged_as_numbers, "csv", "cells", "histogram of two", "7"),
+    (merged_by_capitals, "csv", "operators", "coarse", "heavy"),
+    (merged_as_numbers, "csv", "operators", "coarse", "7"),
     (joined_twice, "duckdb", "operators", "tables", "heavy"),
     (by_type, "pandas", "cells", "histogram of two", ""),
 ]

@@ -149,7 +149,7 @@ def _whole_programs(size: Profile) -> list[Check]:
     """Everything that a curator can ask for, replayed on neighbours."""
     most = size.whole_pairs
     made: dict[str, Callable[[], Iterable[Case]]] = {
-        "mechanisms by a kernel": partial(mechanism_cases, 3 * most),
+        "mechanisms by a kernel": partial(mechanism_cases, 2 * most),
         "plans": partial(plan_cases, most),
         "programs for many tables": partial(row_cases, "programs", most),
         "learners": partial(row_cases, "learners", most),

@@ -190,7 +190,7 @@ QUESTIONS[SOME] = {
     name: question
     for kind in SHORT
     for name, question in QUESTIONS[kind].items()
-    if name in ("people where", "histogram with misfits", "ranges", "wide, auto", "mean where", "quartiles", "split")
+    if name in ("people where", "histogram with misfits", "wide, auto", "mean where", "quartiles", "split")
 }
 
 
@@ -310,8 +310,8 @@ def _by_kernel(mechanism: Mechanism, x: Counts) -> tuple[Any, Fraction]:
     return repr(kernel.measure(kernel.root, operator, 3)), kernel.spent
 
 
-_BITS = Schema({"a": Boolean(), "b": Integer(0, 2), "c": Integer(0, 1), "label": Boolean()})
-_MANY = 40
+_BITS = Schema({"a": Boolean(), "b": Integer(0, 2), "c": Integer(0, 6), "d": Boolean(), "label": Boolean()})
+_MANY = 10
 
 
 def row_cases(kind: str, pairs: int, names: Sequence[str] | None = None) -> Iterable[Case]:
