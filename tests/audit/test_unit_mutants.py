@@ -133,8 +133,8 @@ MORE = [
     (by_number_of_rows, "arrow", "operators", "split", "heavy"),
     (one_too_many, "parquet", "counts", "count", "heavy"),
     (one_too_many, "csv", "learners on tables", "naive-bayes", "heavy"),
-    (merged_by_capitals, "csv", "operators", "coarse", "heavy"),
-    (merged_as_numbers, "csv", "operators", "coarse", "7"),
+    (merged_by_capitals, "csv", "operators", "cells", "heavy"),
+    (merged_as_numbers, "csv", "operators", "cells", "7"),
     (joined_twice, "duckdb", "operators", "tables", "heavy"),
     (by_type, "pandas", "cells", "histogram of two", ""),
 ]

@@ -82,6 +82,11 @@ def _split(session: Session) -> Any:
     return other.count(EPSILON).value, [_histogram(part.select("age").vectorize()) for part in one.split("sex")]
 
 
+def _cells(session: Session) -> Any:
+    """Of attributes that nearly all rows fit, so that all rows of a person show."""
+    return _histogram(session._kernel.root.select("smoker", "pay", "dep", "visits").vectorize())
+
+
 def _coarse(session: Session) -> Any:
     root = session._kernel.root
     coarse = root.select("age", "visits").coarsen(coarsened(root.schema.select(["age", "visits"]), 3))
@@ -166,6 +171,7 @@ QUESTIONS: dict[str, dict[str, Question]] = {
     },
     "operators": {
         "split": _split,
+        "cells": _cells,
         "coarse": _coarse,
         "sums": _added,
         "tree": _tree,
