@@ -10,11 +10,10 @@ import pytest
 
 from adyton.audit.accounting import audit_tables
 from adyton.audit.mechanisms import audit_mechanism
-from adyton.audit.program_certificates import audit_programs
-from adyton.audit.programs import audit_program
 from adyton.audit.selections import audit_selection_exactly
 from adyton.audit.walk import Walk
 from adyton.audit.walk_nodes import DisagreementError
+from adyton.audit.whole_programs import audit_cases, row_cases
 from adyton.errors import BadInput
 from adyton.kernel.guessed_tables import GuessedTables
 from adyton.kernel.kernel import Kernel
@@ -206,19 +205,20 @@ def test_a_mean_relative_to_the_true_number_of_rows_is_caught(monkeypatch):
 def test_weights_that_raise_the_sensitivity_are_caught_in_whole_programs(monkeypatch, name):
     """Shares by which the smallest table has all of the budget."""
     honest = MeasureTables.rates
-    assert audit_programs(names=[name], epsilons=[F(1, 7)]).passed
+    assert audit_cases(name, row_cases("programs", 1, [name])).passed
     monkeypatch.setattr(
         MeasureTables, "rates", lambda self, epsilon: [rate / max(self.shares) for rate in honest(self, epsilon)]
     )
-    assert not audit_programs(names=[name], epsilons=[F(1, 7)]).passed
+    assert audit_cases(name, row_cases("programs", 1, [name])).figures["loss/ε"] > 1
 
 
 def test_the_true_number_of_rows_is_caught_in_a_whole_program(monkeypatch):
     """PrivBayes as published, which reads how many rows there are."""
-    attack = partial(audit_program, "privbayes", pairs=1, draws=100)
-    assert attack().passed
+    assert audit_cases("privbayes", row_cases("programs", 1, ["privbayes"])).passed
     monkeypatch.setattr(NoisyCount, "draw", lambda self, data, *_: np.array([[data.count()]]))
-    assert not attack().passed
+    found = audit_cases("privbayes", row_cases("programs", 1, ["privbayes"]))
+    assert not found.passed
+    assert "noisy count has another output on the neighbour" in found.detail
 
 
 # ---- the walk through the kernel

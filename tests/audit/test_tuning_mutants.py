@@ -6,8 +6,10 @@ from functools import partial
 
 import numpy as np
 
+from adyton.audit import whole_programs
 from adyton.audit.enumeration import enumerate_distribution
-from adyton.audit.tuning import ToyFamily, audit_configure, audit_tuning, held_toys
+from adyton.audit.tuning import ToyFamily, audit_tuning, held_toys
+from adyton.audit.whole_programs import audit_cases, family_cases
 from adyton.configuration.configure import configure
 from adyton.kernel.instances import private_instances, survey, utility
 from adyton.kernel.instances.lattice import Lattice
@@ -142,10 +144,12 @@ def with_dispersion(family, instances, epsilon, **options):
     return replace(found, epsilon=F(1) + F(int(np.diff(sums.starts).min(initial=2**32)), 2**32))
 
 
-def test_a_published_dispersion():
-    """False alarm of the honest run: 1e-6."""
-    assert audit_configure(pairs=1, draws=200).passed
-    assert not audit_configure(pairs=1, draws=200, tuned=with_dispersion).passed
+def test_a_published_dispersion(monkeypatch):
+    assert audit_cases("configure", family_cases([2], brief=True)).passed
+    monkeypatch.setattr(whole_programs, "configure", with_dispersion)
+    found = audit_cases("configure", family_cases([2], brief=True))
+    assert not found.passed
+    assert "the result is not" in found.detail
 
 
 def test_a_point_of_a_grid_with_a_dropped_two(monkeypatch):

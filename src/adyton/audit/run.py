@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from adyton.audit.accounting import audit_accounting, audit_group_by, audit_leaves, audit_misfits, audit_tables
 from adyton.audit.certificates import EPSILONS as BUDGETS
-from adyton.audit.certificates import audit_certificates, cases
+from adyton.audit.certificates import audit_certificates
+from adyton.audit.certificates import cases as certificate_cases
 from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
 from adyton.audit.findings import Finding
-from adyton.audit.learners import audit_learner
 from adyton.audit.mechanisms import EPSILONS, REACH, attacks, audit_mechanism
-from adyton.audit.plans import audit_plan
-from adyton.audit.program_certificates import audit_programs
-from adyton.audit.programs import audit_program
+from adyton.audit.people import STORES
 from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton.audit.selections import audit_selection_exactly
-from adyton.audit.tuning import audit_configure, audit_tuning
-from adyton.audit.units import ASKED, BRIEFLY, audit_units
+from adyton.audit.tuning import audit_tuning
+from adyton.audit.whole_programs import (
+    LONG,
+    REMOVED,
+    SHORT,
+    SOME,
+    Case,
+    audit_cases,
+    family_cases,
+    mechanism_cases,
+    plan_cases,
+    row_cases,
+    table_cases,
+)
 from adyton.errors import BadInput
 from adyton.kernel.instances.private_instances import RELATIONS
 from adyton.kernel.mechanisms import MECHANISMS, AuditCase
-from adyton.learning.registry import learner_named
-from adyton.marginals.registry import PROGRAMS
 from adyton.noise import ExactNoise
-from adyton.plans import algorithms, plan_named
 
 
 @dataclass(frozen=True)
@@ -42,9 +50,10 @@ class Profile:
     noise_draws: int
     sequences: int
     kills: int
-    plan_pairs: int
-    """Of neighbours, for each whole plan and learner; with 0, only what they are charged is looked at."""
-    plan_draws: int
+    whole_pairs: int
+    """Of neighbours, for each whole plan, learner, program for many tables and family."""
+    people: Mapping[str, Any]
+    """What is asked of tables of people: for each kind of question the forms of tables, and whose rows are removed."""
     toys: int = 2
     """How many made-up instances the sets have, at most, on which the law of a tuned parameter is enumerated."""
     reach: float = REACH
@@ -62,8 +71,8 @@ PROFILES = {
         noise_draws=50_000,
         sequences=50,
         kills=6,
-        plan_pairs=0,
-        plan_draws=0,
+        whole_pairs=1,
+        people={SOME: {"csv": ("heavy",)}},
         toys=1,
         reach=0.8,
         budgets=BUDGETS[-1:],
@@ -76,8 +85,9 @@ PROFILES = {
         noise_draws=200_000,
         sequences=150,
         kills=20,
-        plan_pairs=1,
-        plan_draws=120,
+        whole_pairs=4,
+        people={kind: {"csv": ("heavy",)} for kind in LONG}
+        | {kind: {"csv": ("heavy", "", "row"), "pandas": ("7",), "parquet": ("heavy",)} for kind in SHORT},
     ),
     "full": Profile(
         pairs=40,
@@ -87,13 +97,12 @@ PROFILES = {
         noise_draws=5_000_000,
         sequences=100_000,
         kills=200,
-        plan_pairs=3,
-        plan_draws=2_000,
+        whole_pairs=10,
+        people={kind: {"csv": ("heavy", "7"), "duckdb": ("heavy",), "pandas": ("",)} for kind in LONG}
+        | {kind: dict.fromkeys(STORES, ("heavy", "f")) | {"csv": (*REMOVED, "row")} for kind in SHORT},
         toys=3,
     ),
 }
-LEARNERS = ("chosen", "friedman-schuster", "jagannathan", "naive-bayes-tree", "profiled-tree")
-"""Whose fitted models are attacked as a whole: each stops, chooses or counts in another way."""
 Advance = Callable[[], None]
 
 
@@ -126,24 +135,28 @@ def _attack(case: AuditCase, size: Profile, advance: Advance) -> Finding:
     )
 
 
-def _attack_plan(name: str, size: Profile, advance: Advance) -> Finding:
-    return audit_plan(plan_named(name), pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
-
-
-def _attack_program(name: str, size: Profile, advance: Advance) -> Finding:
-    return audit_program(name, pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
-
-
-def _attack_learner(name: str, size: Profile, advance: Advance) -> Finding:
-    return audit_learner(learner_named(name), pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
-
-
 def _enumerate_tuning(relation: str, default: float | None, size: Profile, advance: Advance) -> Finding:
     return audit_tuning(relation, default=default, largest=size.toys, advance=advance)
 
 
-def _attack_configure(size: Profile, advance: Advance) -> Finding:
-    return audit_configure(pairs=size.plan_pairs, draws=size.plan_draws, advance=advance)
+def _replay(name: str, made: Callable[[], Iterable[Case]], advance: Advance) -> Finding:
+    found = audit_cases(name, made())
+    advance()
+    return found
+
+
+def _whole_programs(size: Profile) -> list[Check]:
+    """Everything that a curator can ask for, replayed on neighbours."""
+    most = size.whole_pairs
+    made: dict[str, Callable[[], Iterable[Case]]] = {
+        "mechanisms by a kernel": partial(mechanism_cases, 2 * most),
+        "plans": partial(plan_cases, most),
+        "programs for many tables": partial(row_cases, "programs", most),
+        "learners": partial(row_cases, "learners", most),
+        "configure": partial(family_cases, range(0, most, 3), brief=most == 1),
+    }
+    made |= {f"{kind}, of people": partial(table_cases, kind, sources) for kind, sources in size.people.items()}
+    return [Check(name, 1, partial(_replay, name, cases)) for name, cases in made.items()]
 
 
 def checks(profile: str) -> list[Check]:
@@ -169,14 +182,9 @@ def checks(profile: str) -> list[Check]:
     ]
     recompute = partial(audit_certificates, epsilons=size.budgets)
     plans = [
-        Check("certificates", sum(1 for _ in cases()), recompute),
-        Check("programs", len(PROGRAMS), partial(audit_programs, epsilons=size.budgets)),
+        Check("certificates", sum(1 for _ in certificate_cases()), recompute),
+        *_whole_programs(size),
     ]
-    wholes = [Check(name, size.plan_pairs, partial(_attack_plan, name, size)) for name in algorithms()]
-    wholes += [Check(name, size.plan_pairs, partial(_attack_program, name, size)) for name in PROGRAMS]
-    wholes += [Check(name, size.plan_pairs, partial(_attack_learner, name, size)) for name in LEARNERS]
-    wholes.append(Check("configure", size.plan_pairs, partial(_attack_configure, size)))
-    plans += wholes if size.plan_pairs else []
     tuning = [
         Check(f"tuned, {relation}", len(EPSILONS), partial(_enumerate_tuning, relation, default, size))
         for relation in RELATIONS
@@ -188,7 +196,6 @@ def checks(profile: str) -> list[Check]:
         Check("misfits", 1, lambda _: audit_misfits()),
         Check("leaves", 1, lambda _: audit_leaves()),
         Check("tables", 1, lambda _: audit_tables()),
-        Check("units", 1, lambda _: audit_units(ASKED if size.plan_pairs else BRIEFLY)),
         Check("exactness", 1, lambda _: audit_exactness()),
     ]
     if hasattr(os, "fork"):

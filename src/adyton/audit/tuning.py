@@ -15,12 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from adyton.arrays import Array, Integers, Places
+from adyton.arrays import Integers, Places
 from adyton.audit.enumeration import EnumeratingSource, enumerate_distribution
 from adyton.audit.findings import Finding
-from adyton.audit.mechanisms import EPSILONS, FALSE_ALARM
-from adyton.audit.statistical import certify
-from adyton.configuration.configure import configure
+from adyton.audit.mechanisms import EPSILONS
 from adyton.configuration.family import Family
 from adyton.exact import Rational
 from adyton.kernel.instances.curves import StepCurve
@@ -158,25 +156,3 @@ def largest_loss(left: Law, right: Law) -> float:
 
 def _density(law: Law, place: int) -> float:
     return sum(chance / length for (start, length), chance in law.items() if start <= place < start + length)
-
-
-def audit_configure(
-    *, pairs: int, draws: int, tuned: Callable[..., Any] = configure, advance: Callable[[], None] = lambda: None
-) -> Finding:
-    """Configure *draws* times on each side of some pairs of sets, and look at all that comes out."""
-    worst, seeds = 0.0, itertools.count()
-    telling: list[tuple[Set, Set]] = [((), (0,)), ((3,), (1, 3)), ((2, 2), (2, 2, 5)), ((0, 4), (0,)), ((1,), (1, 1))]
-
-    def told(side: Set, trials: int) -> Array:
-        runs = [tuned(ToyFamily(), side, 1, public=True, seed=next(seeds)) for _ in range(trials)]
-        return np.array([[one.parameter, len(str(one.explain())), one.guarantee.average_loss(100)] for one in runs])
-
-    for left, right in telling[:pairs]:
-        found = certify(told, left, right, draws=draws, alpha=FALSE_ALARM / pairs)
-        advance()
-        worst = max(worst, found.lower_bound)
-        if worst > 1:
-            detail = f"loses at least {found.lower_bound:.4g} at ε = 1 on the toys {left} and {right}: {found.event}."
-            return Finding("tuning", "configure", False, detail, {"certified/ε": worst})
-    figures = {"certified/ε": round(worst, 4), "pairs": pairs, "draws": draws}
-    return Finding("tuning", "configure", True, f"never above ε; {worst:.3f} of ε certified.", figures)

@@ -17,7 +17,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     quiet: NoBar = False,
 ) -> None:
-    """Attack the noise, the mechanisms, the accounting and the ledger, and report what was found.
+    """Attack the noise, the mechanisms, whole programs, the accounting and the ledger, and report what was found.
 
     Ends with exit code 1 if any check failed.
     """

@@ -1,0 +1,122 @@
+"""Tables of people in several forms, some of whom have far more rows than others.
+
+Some names differ by a capital, or by a digit that a number would not have; some rows have no name. Values are missing
+here and there, or lie outside the bounds of the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adyton.schema import Boolean, Categorical, Integer, Numeric, Schema
+from adyton.schema.units import DROP, ONE
+
+LIMIT = 4
+SIZES = {"heavy": 70, "Heavy": 14, "07": 5, "7": 19, "e": 9, "f": 1, "": 11}
+"""How many rows each person has; the last are rows without a person."""
+ATTRIBUTES = {
+    "age": Integer(0, 6, nulls="level"),
+    "sex": Categorical(["F", "M"]),
+    "smoker": Boolean(),
+    "pay": Numeric(-10, 90, bins=5, outside="clamp"),
+    "dep": Categorical(["a", "b", "c"]),
+    "visits": Integer(0, 15, outside="clamp"),
+}
+NAMES = ("person", *ATTRIBUTES)
+Row = tuple[Any, ...]
+Store = Callable[[Path, Sequence[Row]], Any]
+"""Puts rows down at a path, in a form that a session can read."""
+
+
+def schema_of(source: str, *, unit: bool = True) -> Schema:
+    """Of a table of people. Without a *unit*, what is protected is a row."""
+    if not unit:
+        return Schema(ATTRIBUTES)
+    return Schema(ATTRIBUTES, LIMIT, unit="person", no_unit=DROP if source == "parquet" else ONE)
+
+
+def people(seed: int = 0) -> list[Row]:
+    """The rows of everybody, in no order."""
+    random = np.random.default_rng(19 + seed)
+    rows: list[Row] = []
+    for person, size in SIZES.items():
+        for _ in range(size):
+            sex, smoker = "FMx"[random.choice(3, p=[0.5, 0.45, 0.05])], bool(random.integers(2))
+            pay, dep = float(random.integers(-30, 200)) / 2, "abc"[random.integers(3)]
+            rows.append((person, int(random.integers(-1, 8)), sex, smoker, pay, dep, int(random.integers(-2, 18))))
+    rows[-2:] = [("", None, "F", None, 1e300, "a", 3), ("", 2, None, True, None, None, None)]
+    return [rows[place] for place in random.permutation(len(rows))]
+
+
+def _csv(path: Path, rows: Sequence[Row]) -> Any:
+    """Two files among which everybody's rows are dealt out."""
+    path.mkdir()
+    lines = [",".join("" if one is None else str(one) for one in row) for row in rows]
+    for part in range(2):
+        text = "\n".join([",".join(NAMES), *lines[part::2], ""])
+        (path / f"{part}.csv").write_text(text, encoding="utf-8")
+    return path
+
+
+def named(rows: Sequence[Row]) -> list[Row]:
+    """With None where a row has no person, and names that are never numbers."""
+    return [(f"p{row[0]}" if row[0] else None, *row[1:]) for row in rows]
+
+
+def arrow_of(rows: Sequence[Row]) -> Any:
+    """A table of Arrow."""
+    import pyarrow
+
+    types = (pyarrow.string(), pyarrow.int64(), pyarrow.string(), pyarrow.bool_(), pyarrow.float64())
+    columns = zip(NAMES, zip(*rows, strict=True), (*types, pyarrow.string(), pyarrow.int64()), strict=True)
+    return pyarrow.table({name: pyarrow.array(values, kind) for name, values, kind in columns})
+
+
+def _parquet(path: Path, rows: Sequence[Row]) -> Any:
+    """Three files among which everybody's rows are dealt out."""
+    from pyarrow import parquet
+
+    path.mkdir()
+    for part in range(3):
+        parquet.write_table(arrow_of(rows).take(np.arange(part, len(rows), 3)), path / f"{part}.parquet")
+    return path
+
+
+def _duckdb(path: Path, rows: Sequence[Row]) -> Any:
+    """A table of a database."""
+    import duckdb
+
+    path.mkdir()
+    given = arrow_of(rows)
+    with duckdb.connect(str(path / "people.duckdb")) as connection:
+        connection.register("given", given)
+        connection.execute("create table people as select * from given")
+    return path / "people.duckdb"
+
+
+def _pandas(_: Path, rows: Sequence[Row]) -> Any:
+    """A frame whose columns have the types that pandas finds in their values."""
+    import pandas
+
+    return pandas.DataFrame.from_records(named(rows), columns=list(NAMES))
+
+
+def _polars(_: Path, rows: Sequence[Row]) -> Any:
+    import polars
+
+    return polars.from_arrow(arrow_of(named(rows)))
+
+
+STORES: dict[str, Store] = {
+    "csv": _csv,
+    "parquet": _parquet,
+    "duckdb": _duckdb,
+    "arrow": lambda _, rows: arrow_of(named(rows)),
+    "pandas": _pandas,
+    "polars": _polars,
+}
+"""The forms of tables that need no server."""
