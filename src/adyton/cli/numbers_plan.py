@@ -61,7 +61,7 @@ def show_plan(
     if not quiet:
         for words in outlook.notes(budgets[-1]):
             notes().print(printable(words), soft_wrap=True)
+        for words in outlook.misfits.notes(budgets[0]):
+            notes().print(f"ε = {display(budgets[0])}: {words}", soft_wrap=True)
         if outlook.asked.task.rows is None and set(_UNITS) & set(outlook.asked.task.statistics):
-            notes().print(
-                "Divide what is told times rows by the rows of a group; --group-rows N does so.", soft_wrap=True
-            )
+            notes().print("Divide the figures × rows by the rows of a group; --group-rows N does so.", soft_wrap=True)

@@ -25,7 +25,7 @@ def declared_attributes(attributes: Mapping[str, Attribute | Point]) -> dict[str
         if not isinstance(attribute, Attribute | Point):
             raise SchemaError(
                 f"attribute {name!r} must be a Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point "
-                f"or Identifier, given {shorten(attribute)}."
+                f"or Identifier, given {'a list' if isinstance(attribute, list) else shorten(attribute)}."
             )
     declared: dict[str, Attribute] = {}
     for name, attribute in attributes.items():
