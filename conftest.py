@@ -9,7 +9,7 @@ keep no compiled modules, which every process that a test starts would pay for a
 
 Doctests are looked for where there are some: importing every other module once a worker costs more than most tests do.
 With ``-n``, the tests of a file run in one worker, which makes its fixtures, loads its libraries and prepares its plans
-once; so do all tests of engines, for which servers start.
+once.
 """
 
 import os
@@ -27,6 +27,9 @@ for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.
     number = getattr(signal, name, None)
     if number is not None and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
+
+TOGETHER = ("tests/engines/", "tests/report/")
+"""Folders whose tests share more than a file's: servers, and releases of every kind."""
 
 
 def pytest_collect_file(file_path, parent):
@@ -46,7 +49,7 @@ def pytest_xdist_make_scheduler(config, log):
     class Files(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.split("::", 1)[0]
-            return "tests/engines" if file.startswith("tests/engines/") else file
+            return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
     config.option.loadscopereorder = False
     return Files(config, log)

@@ -155,7 +155,7 @@ def test_the_real_kernel_agrees_with_the_simulated_one(name):
     x = np.array([0, 0, 3, 9, 1, 0]).reshape(domain)
     workload = RandomRanges(domain, 8, seed=2)
     weights = np.arange(1, 7).reshape(domain)
-    simulations, trials = (1000, 100) if is_linear(plan) else (100, 40)
+    simulations, trials = (1000, 50) if is_linear(plan) else (100, 40)
     simulated = simulate(name, x, workload, 1, seed=0, trials=simulations)
     assert simulated.shape == (simulations, *domain)
     real = []
@@ -172,7 +172,7 @@ def test_the_real_kernel_agrees_with_the_simulated_one(name):
 def test_trials_at_once_are_trials_one_by_one(name):
     """A batch is not one trial repeated, nor does a trial depend on the others in its batch."""
     plan = plan_named(name)
-    batch, single = (1000, 100) if is_linear(plan) else (200, 40) if plan.simulates_many else (40, 40)
+    batch, single = (1000, 50) if is_linear(plan) else (200, 40) if plan.simulates_many else (40, 40)
     ndim = next(ndim for ndim in (1, 2) if plan.serves.serves(ndim))
     domain = (16,) if ndim == 1 else (4, 4)
     x = np.random.default_rng(0).poisson(4, domain)
