@@ -53,12 +53,13 @@ def test_power_at_a_million_draws(generator):
     assert certify(noisy(generator, 1.02), 0, 1, draws=2 * 10**6, alpha=1e-6).lower_bound > 1
 
 
+@pytest.mark.parametrize("pairs", [8, pytest.param(30, marks=pytest.mark.full)])
 @pytest.mark.parametrize("epsilon", [0.1, 1, 3])
-def test_vectors_are_never_accused(generator, epsilon):
+def test_vectors_are_never_accused(generator, epsilon, pairs):
     """Cells with independent noise: the loss is ε whatever the pair. False alarms: at most 30·ALPHA for each ε."""
     bounds = [
         certify(noisy(generator, epsilon), pair.left, pair.right, draws=20_000, alpha=ALPHA).lower_bound
-        for pair in vector_pairs(4, 30)
+        for pair in vector_pairs(4, pairs)
     ]
     assert max(bounds) <= epsilon
     assert max(bounds) >= (0.8 if epsilon >= 1 else 0) * epsilon

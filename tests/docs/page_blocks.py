@@ -39,8 +39,13 @@ def blocks_in(text: str) -> list[Block]:
 
 def run(page: str) -> str:
     """Everything that the page's blocks print."""
+    return run_text(page, (ROOT / page).read_text(encoding="utf-8"))
+
+
+def run_text(page: str, text: str) -> str:
+    """The same of a text that is, or is made of, the page's."""
     namespace = {"__name__": page}
-    return "".join(_run(page, block, namespace) for block in blocks(page) if block.reason is None)
+    return "".join(_run(page, block, namespace) for block in blocks_in(text) if block.reason is None)
 
 
 def _run(page: str, block: Block, namespace: dict) -> str:

@@ -1,6 +1,7 @@
 """Every question of a curator is answered by one command and by one line of Python, and both are run."""
 
 import ast
+import itertools
 import re
 from pathlib import Path
 
@@ -21,6 +22,10 @@ SAID = (
     "remaining",
     "least ε",
 )
+
+
+BY_COMMAND = ("How much do salaries scatter?", "Can we hand out rows", "What does an error of 20 patients cost?")
+"""Asked by their commands, as every second question is: what is looked for is printed by those."""
 
 
 @pytest.fixture
@@ -48,8 +53,19 @@ def test_each_question_has_one_command_and_one_line_of_python():
         assert len(ast.parse(line.code).body) == 1, words
 
 
-def test_all_answers(short):
-    printed = page_blocks.run(PAGE)
+def one_way(answer, number, words):
+    """The answer without its line of Python or without its command: both ask the same."""
+    command = number % 2 == 0 or words.startswith(BY_COMMAND)
+    unused = "python" if command else "bash"
+    return re.sub(rf"^```{unused}\n.*?^```$", "", answer, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("both", [False, pytest.param(True, marks=pytest.mark.full)], ids=["one way", "both ways"])
+def test_all_answers(both, short):
+    text, number = (page_blocks.ROOT / PAGE).read_text(encoding="utf-8"), itertools.count()
+    if not both:
+        text = QUESTION.sub(lambda found: one_way(found[0], next(number), found["words"]), text)
+    printed = page_blocks.run_text(PAGE, text)
     assert not [words for words in SAID if words not in printed]
     assert Path("map-of-calls/report.html").is_file()
     assert len(Path("synthetic.csv").read_text(encoding="utf-8").splitlines()) == 501

@@ -89,11 +89,12 @@ def test_hostile_texts():
             decode(text)
 
 
-@pytest.mark.parametrize("name", algorithms())
 @pytest.mark.parametrize("total", ["x", float("nan"), -1, True, 10**400, [3]])
-def test_totals_are_read_when_a_plan_is_made(name, total):
-    with pytest.raises(BadInput, match="total"):
-        plan_named(name, total=total)
+def test_totals_are_read_when_a_plan_is_made(total):
+    """By one reader, which all plans inherit: each is given one of them."""
+    for name in algorithms() if total == "x" else ["identity"]:
+        with pytest.raises(BadInput, match="total"):
+            plan_named(name, total=total)
 
 
 @pytest.mark.parametrize("name", ["mwem", "mwem*", "mwem-d"])

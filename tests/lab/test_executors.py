@@ -76,7 +76,8 @@ def test_a_killed_process_loses_nothing(tmp_path, alone):
 
 
 @with_dask
-@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("workers", [2, 4])
 def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path, alone, workers):
     assert kept(tmp_path / "errors.db", tmp_path / "mark", Cluster("local", workers)) == alone
     assert (tmp_path / "mark").exists()

@@ -31,6 +31,12 @@ RELATIVES = ("mwem-b", "mwem-c", "adaptive-hierarchy-striped", "change-points-st
 """Made of the same steps as others that are compared by chance in every run: MWEM and MWEM-D, and the plans of stripes
 whose inner plans are compared themselves."""
 COMPARED = [pytest.param(name, marks=[pytest.mark.full] if name in RELATIVES else []) for name in NAMES]
+ONE_BY_ONE = [name for name in NAMES if not plan_named(name).simulates_many]
+"""Their trials are a loop outside of the plan, which is the same for all of them."""
+AT_ONCE = [
+    pytest.param(name, marks=[pytest.mark.full] if name in {*RELATIVES, *ONE_BY_ONE} - {"dawa"} else [])
+    for name in NAMES
+]
 
 
 def identify(case):
@@ -50,19 +56,27 @@ def data_sets(domain):
     return {"nothing": np.zeros(domain, dtype=np.int64), "few": few, "huge": huge}
 
 
-def some_data(domain):
-    """All of them on few cells, where a run is quick."""
-    given = data_sets(domain)
-    return given.values() if np.prod(domain) < 1000 else [given["few"]]
-
-
-def workloads(name, domain):
-    yield Identity(domain)
+def requests(name, domain):
+    """Workloads with data for each: all data for the first, other data for each of the others; few cells are quick."""
+    data = data_sets(domain)
+    small = np.prod(domain) < 1000
+    yield Identity(domain), data.values() if small else [data["few"]]
     if domain in ((1,), (7,), (5, 3)):  # what is special about few queries is special on few cells
-        yield Total(domain)
-        yield RandomRanges(domain, 1, seed=3)
+        yield Total(domain), [data["nothing"]]
+        yield RandomRanges(domain, 1, seed=3), [data["huge"]]
     if len(domain) == 1 and (name, domain) != ("hdmm", (4097,)):  # half a minute: among the long tests
-        yield Prefix(domain)
+        yield Prefix(domain), [data["few"]]
+
+
+def check_requests(name, domain, given):
+    for workload, data in given:
+        for x in data:
+            kernel = Kernel.simulated(x, epsilon=1, seed=1)
+            estimate = plan_named(name).estimate(kernel.root, workload, "1/3")
+            assert estimate.shape == domain
+            assert estimate.dtype == np.float64
+            assert np.isfinite(estimate).all()
+            assert kernel.spent == F(1, 3)
 
 
 @pytest.mark.parametrize(
@@ -74,15 +88,15 @@ def workloads(name, domain):
     ids=identify,
 )
 def test_any_data_give_a_finite_estimate_and_cost_exactly_what_was_asked(name, domain):
-    plan = plan_named(name)
-    for workload in workloads(name, domain):
-        for x in some_data(domain):
-            kernel = Kernel.simulated(x, epsilon=1, seed=1)
-            estimate = plan.estimate(kernel.root, workload, "1/3")
-            assert estimate.shape == domain
-            assert estimate.dtype == np.float64
-            assert np.isfinite(estimate).all()
-            assert kernel.spent == F(1, 3)
+    check_requests(name, domain, requests(name, domain))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", NAMES)
+def test_all_data_with_every_workload(name):
+    for domain in (domain for domain in (*LINES[:-1], *PLANES[:-1]) if plan_named(name).serves.serves(len(domain))):
+        workloads = [workload for workload, _ in requests(name, domain)]
+        check_requests(name, domain, [(workload, data_sets(domain).values()) for workload in workloads])
 
 
 LARGE = [
@@ -141,7 +155,7 @@ def test_the_real_kernel_agrees_with_the_simulated_one(name):
     x = np.array([0, 0, 3, 9, 1, 0]).reshape(domain)
     workload = RandomRanges(domain, 8, seed=2)
     weights = np.arange(1, 7).reshape(domain)
-    simulations, trials = (1000, 100) if is_linear(plan) else (100, 40)
+    simulations, trials = (1000, 50) if is_linear(plan) else (100, 40)
     simulated = simulate(name, x, workload, 1, seed=0, trials=simulations)
     assert simulated.shape == (simulations, *domain)
     real = []
@@ -154,11 +168,11 @@ def test_the_real_kernel_agrees_with_the_simulated_one(name):
         assert ks_2samp(statistic(np.array(real)), statistic(simulated)).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.parametrize("name", AT_ONCE)
 def test_trials_at_once_are_trials_one_by_one(name):
     """A batch is not one trial repeated, nor does a trial depend on the others in its batch."""
     plan = plan_named(name)
-    batch, single = (1000, 100) if is_linear(plan) else (200, 40) if plan.simulates_many else (40, 40)
+    batch, single = (1000, 50) if is_linear(plan) else (200, 40) if plan.simulates_many else (40, 40)
     ndim = next(ndim for ndim in (1, 2) if plan.serves.serves(ndim))
     domain = (16,) if ndim == 1 else (4, 4)
     x = np.random.default_rng(0).poisson(4, domain)

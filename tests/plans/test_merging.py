@@ -32,7 +32,13 @@ def session():
 
 LINEAR = [name for name in algorithms(1) if isinstance(plan_named(name), StrategyPlan) and plan_named(name).linear]
 """Those with one error on all data. Merged cells of a map stand in a line, so that others cannot merge."""
-ADAPTIVE = [name for name in algorithms(1) if name not in LINEAR and not plan_type(name).chooses]
+EVERY_TIME = {"adaptive-hierarchy", "ahp", "dawa", "denoised-cells", "efpa", "mwem"}
+"""One of each kind of adaptive plan: what is tested of them is the merging, which all share."""
+ADAPTIVE = [
+    pytest.param(name, marks=[] if name in EVERY_TIME else [pytest.mark.full])
+    for name in algorithms(1)
+    if name not in LINEAR and not plan_type(name).chooses
+]
 
 
 @pytest.mark.parametrize(

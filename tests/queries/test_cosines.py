@@ -13,7 +13,13 @@ from adyton.queries import Cosines
 from adyton.queries import cosines as module
 
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 20, 24, 33, 64, 96]
-SHAPES = [(n, count) for n in SIZES for count in sorted({1, min(2, n), max(1, n // 3), max(1, n - 1), n})]
+FEW = {(1, 1), (2, 2), (3, 2), (5, 1), (7, 6), (8, 8), (12, 4), (13, 12), (24, 8), (33, 33), (64, 63), (96, 2)}
+"""Powers of two, odd numbers and products of both, with one wave, some and all: what every run tries."""
+SHAPES = [
+    pytest.param(n, count, marks=[] if (n, count) in FEW else [pytest.mark.full])
+    for n in SIZES
+    for count in sorted({1, min(2, n), max(1, n // 3), max(1, n - 1), n})
+]
 
 
 @functools.cache

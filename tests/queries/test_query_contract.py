@@ -14,6 +14,24 @@ WHOLE = [name for name, (_, matrix) in CASES.items() if matrix.dtype.kind == "i"
 FRACTIONAL = [name for name in CASES if name not in WHOLE]
 
 
+def over(names):
+    """One test over all cases, whose failure names the case: a test for each would cost more than it does."""
+
+    def decorate(check):
+        def test():
+            for name in names:
+                try:
+                    check(name)
+                except Exception as error:
+                    error.add_note(f"The case is {name!r}.")
+                    raise
+
+        test.__doc__ = check.__doc__
+        return test
+
+    return decorate
+
+
 def numbers(name):
     """A random generator that depends on the case and on nothing else."""
     return np.random.default_rng(zlib.crc32(name.encode()))
@@ -35,7 +53,7 @@ def test_every_class_has_a_case():
     assert classes - {Queries} == {type(queries) for queries, _ in CASES.values()}
 
 
-@pytest.mark.parametrize("name", CASES)
+@over(CASES)
 def test_shape(name):
     queries, matrix = CASES[name]
     assert queries.shape == matrix.shape == (queries.count, queries.cells) == (len(queries), queries.cells)
@@ -45,7 +63,7 @@ def test_shape(name):
     assert "\n" not in str(queries)
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@over(WHOLE)
 def test_answers_are_exact(name):
     queries, matrix = CASES[name]
     for leading in ((), (1,), (0,), (3, 2)):
@@ -60,7 +78,7 @@ def test_answers_are_exact(name):
         assert np.array_equal(x, before)
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@over(WHOLE)
 def test_answers_are_exact_for_every_kind_of_whole_number(name):
     queries, matrix = CASES[name]
     random = numbers(name)
@@ -78,7 +96,7 @@ def test_answers_are_exact_for_every_kind_of_whole_number(name):
         assert (queries @ x).tolist() == exactly(matrix, whole).tolist()
 
 
-@pytest.mark.parametrize("name", CASES)
+@over(CASES)
 def test_answers_on_floats(name):
     queries, matrix = CASES[name]
     x = numbers(name).normal(size=(4, queries.cells))
@@ -91,7 +109,7 @@ def test_answers_on_floats(name):
     assert np.allclose(queries @ np.asfortranarray(x), answers, rtol=1e-12, atol=1e-12 * scale)
 
 
-@pytest.mark.parametrize("name", FRACTIONAL)
+@over(FRACTIONAL)
 def test_answers_of_fractional_queries_on_whole_numbers(name):
     queries, matrix = CASES[name]
     x = numbers(name).integers(-1000, 1000, (3, queries.cells))
@@ -100,7 +118,7 @@ def test_answers_of_fractional_queries_on_whole_numbers(name):
     assert np.allclose(queries @ np.array(beyond, dtype=object), matrix @ np.array(beyond, dtype=np.float64))
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@over(WHOLE)
 def test_transpose_is_exact(name):
     queries, matrix = CASES[name]
     random = numbers(name)
@@ -112,7 +130,7 @@ def test_transpose_is_exact(name):
             assert not np.shares_memory(result, y)
 
 
-@pytest.mark.parametrize("name", CASES)
+@over(CASES)
 def test_transpose_is_the_adjoint(name):
     queries, matrix = CASES[name]
     y = numbers(name).normal(size=(3, queries.count))
@@ -121,7 +139,7 @@ def test_transpose_is_the_adjoint(name):
     assert queries.transpose(y.astype(np.float32)).dtype == np.float64
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@over(WHOLE)
 def test_column_sums_are_exact(name):
     queries, matrix = CASES[name]
     random = numbers(name)
@@ -137,7 +155,7 @@ def test_column_sums_are_exact(name):
     assert queries.whole
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@over(WHOLE)
 def test_the_two_largest_coefficients_of_a_column(name):
     queries, matrix = CASES[name]
     two = np.sort(np.abs(matrix.astype(object)), axis=0)[-2:]
@@ -156,7 +174,7 @@ def test_products_that_are_not_written_out_have_an_upper_bound(name, monkeypatch
     assert (queries.column_sums() > exactly).any()
 
 
-@pytest.mark.parametrize("name", FRACTIONAL)
+@over(FRACTIONAL)
 def test_fractional_queries_have_no_exact_sensitivity(name):
     queries, matrix = CASES[name]
     assert not queries.whole
@@ -165,7 +183,7 @@ def test_fractional_queries_have_no_exact_sensitivity(name):
         queries.sensitivity()
 
 
-@pytest.mark.parametrize("name", CASES)
+@over(CASES)
 def test_rows_and_columns(name):
     queries, matrix = CASES[name]
     coefficients = matrix.astype(np.float64)
@@ -180,17 +198,18 @@ def test_rows_and_columns(name):
     assert np.allclose(queries._rows(some), coefficients[some], rtol=1e-15)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_rows_in_small_pieces(name, monkeypatch):
+@over(CASES)
+def test_rows_in_small_pieces(name):
     queries, matrix = CASES[name]
-    monkeypatch.setattr("adyton.queries.base._CHUNK", 2 * queries.cells)
-    pieces = list(queries.rows())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("adyton.queries.base._CHUNK", 2 * queries.cells)
+        pieces, gram = list(queries.rows()), queries.gram()
     assert max(len(piece) for piece in pieces) <= 2
     assert np.allclose(np.concatenate(pieces), matrix.astype(np.float64), rtol=1e-15)
-    assert np.allclose(queries.gram(), matrix.T.astype(np.float64) @ matrix, rtol=1e-12, atol=1e-12)
+    assert np.allclose(gram, matrix.T.astype(np.float64) @ matrix, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", CASES)
+@over(CASES)
 def test_gram_and_norm(name):
     queries, matrix = CASES[name]
     gram = matrix.T.astype(np.float64) @ matrix.astype(np.float64)
@@ -198,7 +217,7 @@ def test_gram_and_norm(name):
     assert queries.squared_norm() == pytest.approx(np.trace(gram), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", CASES)
+@over(CASES)
 def test_bounds_are_bounds(name):
     queries, matrix = CASES[name]
     absolute = np.abs(matrix.astype(object))
@@ -207,7 +226,7 @@ def test_bounds_are_bounds(name):
     assert queries.largest_coefficient() >= absolute.max()
 
 
-@pytest.mark.parametrize("name", CASES)
+@over(CASES)
 def test_column_groups_are_equal_columns(name):
     queries, matrix = CASES[name]
     found = queries.column_groups()
