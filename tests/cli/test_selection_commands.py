@@ -345,7 +345,7 @@ def test_files_that_are_no_selectors(room: Path, tmp_path: Path):
         assert refused(run("explain", file), words)
     file.write_text("{")
     assert refused(run("explain", file), "is no JSON file")
-    assert refused(run("explain", tmp_path / "none.json"), "cannot be read: No such file")
+    assert refused(run("explain", tmp_path / "none.json"), "does not exist")
     assert refused(run("explain", room / "near.json", "--dimensions", "2"), "is for 1 dimensions")
 
 
