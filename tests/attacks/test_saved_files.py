@@ -105,7 +105,7 @@ def test_another_kind_is_named_with_what_opens_it(tmp_path):
             if {kind, other} == {"release", "combined"} or kind == other:
                 continue
             given = file.parent if file.name in FOLDERS else file
-            with pytest.raises(BadInput, match=r" holds .*: open it with ") as refused:
+            with pytest.raises(BadInput, match=r"It holds .*: open it with ") as refused:
                 load(given)
             assert "combined" in (kind, other) or kind.split()[-1] in str(refused.value).lower().replace("what a ", "")
     with pytest.raises(BadInput, match="open it with ad.Ledger.read"):
@@ -229,34 +229,38 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "people.ledger"
 
 
+TAMPERED = [
+    ("UPDATE entries SET lineage = ?", "[" * 50_000),
+    ("UPDATE entries SET lineage = ?", "[" * 400 + "]" * 400),
+    ("UPDATE entries SET lineage = ?", '["' + "x" * (1 << 25) + '"]'),
+    ("UPDATE entries SET terms = ?", "[" * 50_000),
+    ("UPDATE entries SET terms = ?", '{"unit": null}'),
+    ("UPDATE entries SET terms = ?", '{"unit": 1, "rows_per_unit": 1, "schema": "", "column": null}'),
+    ("UPDATE entries SET terms = ?", '{"unit": null, "rows_per_unit": 0, "schema": "", "column": null}'),
+    ("UPDATE entries SET operator = ?", b"\xff"),
+    ("UPDATE entries SET time = ?", b"\xff"),
+    ("UPDATE entries SET process = ?", "many"),
+    ("UPDATE events SET old = ?", b"\xff"),
+    ("UPDATE events SET consent = ?", b"\xff"),
+    ("UPDATE terms SET value = ? WHERE part = 'rows_per_unit'", "9" * 5000),
+    ("UPDATE terms SET value = ? WHERE part = 'rows_per_unit'", "٣"),
+    ("UPDATE terms SET value = ? WHERE part = 'schema'", b"\xff"),
+    ("UPDATE terms SET value = ? WHERE part = 'unit'", b"\xff"),
+]
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("change", "earlier"),
     [
-        ("UPDATE entries SET lineage = ?", "[" * 50_000),
-        ("UPDATE entries SET lineage = ?", "[" * 400 + "]" * 400),
-        ("UPDATE entries SET lineage = ?", '["' + "x" * (1 << 25) + '"]'),
-        ("UPDATE entries SET terms = ?", "[" * 50_000),
-        ("UPDATE entries SET terms = ?", '{"unit": null}'),
-        ("UPDATE entries SET terms = ?", '{"unit": 1, "rows_per_unit": 1, "schema": "", "column": null}'),
-        ("UPDATE entries SET terms = ?", '{"unit": null, "rows_per_unit": 0, "schema": "", "column": null}'),
-        ("UPDATE entries SET operator = ?", b"\xff"),
-        ("UPDATE entries SET time = ?", b"\xff"),
-        ("UPDATE entries SET process = ?", "many"),
-        ("UPDATE events SET old = ?", b"\xff"),
-        ("UPDATE events SET consent = ?", b"\xff"),
-        ("UPDATE terms SET value = ? WHERE part = 'rows_per_unit'", "9" * 5000),
-        ("UPDATE terms SET value = ? WHERE part = 'rows_per_unit'", "٣"),
-        ("UPDATE terms SET value = ? WHERE part = 'schema'", b"\xff"),
-        ("UPDATE terms SET value = ? WHERE part = 'unit'", b"\xff"),
+        (change, earlier)
+        for change in TAMPERED
+        for earlier in (False, True)
+        if not earlier or "SET terms" not in change[0]
     ],
-    ids=lambda change: f"{change[0].split(' = ')[0]} {str(change[1])[:12]}",
 )
-@pytest.mark.parametrize("earlier", [False, True])
 def test_tampered_ledgers_are_damaged_and_nothing_else(path, change, earlier):
     connection = sqlite3.connect(path, isolation_level=None)
-    if earlier:
-        if "entries SET terms" in change[0]:
-            pytest.skip("the second format has none")
+    if earlier:  # as the second format was
         connection.execute("ALTER TABLE entries DROP COLUMN terms")
         connection.execute("DELETE FROM terms WHERE part = 'column'")
         connection.execute("PRAGMA user_version = 2")

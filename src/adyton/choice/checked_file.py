@@ -99,7 +99,7 @@ class FileKind:
         for mark in filter(None, map(named_format, inside)):
             if mark != self.format and mark in _OPENED:
                 holds, opener = _OPENED[mark]
-                return f"{path} holds {holds}: open it with {opener}."
+                return f"It holds {holds}: open it with {opener}."
         return ""
 
     def digest(self, body: dict[str, Any]) -> str:

@@ -110,8 +110,9 @@ def read(path: str | os.PathLike[str]) -> Release:
 def _without_padding(plain: dict[str, Any]) -> Release:
     """The release, unless most of the file is something else."""
     release = from_dict(plain)
-    own = to_dict(release, None)
-    for part in ("schema", "task", "record", "misfits", "axes"):
-        if len(written(plain.get(part))) > 8 * len(written(own[part])) + _ROOM:
+    misfits = None if release.misfits is None else release.misfits.to_plain()
+    own = {"schema": release.schema.to_dict(), "task": release.task.to_dict(), "record": release.receipt.to_plain()}
+    for part, value in {**own, "misfits": misfits, "axes": release.axes}.items():
+        if len(written(plain.get(part))) > 8 * len(written(as_plain(value))) + _ROOM:
             raise BadInput(f"its part {part!r} is longer than what it can hold.")
     return release
