@@ -183,7 +183,7 @@ def test_repr_is_short():
         (lambda: Schema.from_toml("."), "is a directory"),
         (lambda: Schema.from_toml("x = \n"), "not valid TOML"),
         (lambda: Schema.from_toml("\n"), "at least one attribute"),
-        (lambda: Schema.from_toml("rows = 1\n"), "unknown key 'rows'. Allowed are 'rows_per_unit', 'unit'"),
+        (lambda: Schema.from_toml("rowz = 1\n"), "unknown key 'rowz'. Allowed are 'rows_per_unit', 'rows', 'unit'"),
         (lambda: Schema.from_toml("attributes = 1\n"), "must be tables"),
         (lambda: Schema.from_toml("[attributes]\nage = 1\n"), "attribute 'age' must be a table"),
         (lambda: Schema.from_toml('[attributes.a]\ntype = "intger"\n'), "Did you mean 'integer'?"),

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from fractions import Fraction as F
 
 import pytest
 from paid_requests import FIXED, KINDS, SCHEMA, rows, written
@@ -16,6 +17,7 @@ from adyton.cli.main import app
 from adyton.errors import KernelFailure, Unfinished
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import NoisyCount
+from adyton.plans.dawa import Dawa
 from adyton.release.pending import Measurements
 
 
@@ -102,6 +104,14 @@ def test_a_failure_between_two_debits_says_what_was_charged(monkeypatch, session
                 KINDS[kind](session)
         assert isinstance(session.last, Measurements)
         assert session.last.epsilon == session.spent - before > 0
+
+
+def test_a_plan_cannot_spend_more_than_its_request_was_given(monkeypatch, session):
+    honest = Dawa.run
+    monkeypatch.setattr(Dawa, "run", lambda self, x, workload, epsilon: honest(self, x, workload, 2 * epsilon))
+    with pytest.raises(Unfinished, match=r"request was given ε = 1 in all, of which 0\.5 is spent"):
+        KINDS["dawa"](session)
+    assert session.spent == session.last.epsilon == F(1, 2)
 
 
 def test_a_failure_before_any_debit_leaves_nothing(session):

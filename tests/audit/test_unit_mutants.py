@@ -34,7 +34,7 @@ def in_the_parts(monkeypatch):
     def split(self, attribute, partition):
         parts = honest(self, attribute, partition)
         for part in parts:
-            object.__setattr__(part, "_rows", kept(placed(part._rows, part._rows[UNIT]), 4))
+            object.__setattr__(part, "_given", kept(placed(part._rows, part._rows[UNIT]), 4))
         return parts
 
     monkeypatch.setattr(Units, "cut", lambda self: self.rows)

@@ -148,11 +148,7 @@ def test_the_weights_that_arrive_are_frozen():
 
 
 class Stranger(Select):
-    """Not in the list.
-
-    Claim.  None.
-    Proof.  None.  ∎
-    """
+    """Not in the list. Claim. None. Proof. None."""
 
 
 @pytest.mark.parametrize(

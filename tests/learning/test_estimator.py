@@ -76,7 +76,7 @@ def test_rows_per_unit_is_charged_to_the_person():
 @pytest.mark.parametrize(
     ("change", "given", "y", "error", "words"),
     [
-        ({"schema": None}, FRAME, LABELS, BadInput, "never learnt from the rows"),
+        ({"schema": None}, FRAME, LABELS, BadInput, "the path of a schema file"),
         ({"label": "age"}, FRAME, LABELS, SchemaError, "a classifier predicts classes"),
         ({"epsilon": -1}, FRAME, LABELS, BadInput, "greater than 0"),
         ({}, FRAME.assign(height=3), LABELS, SchemaError, "'height', which are none of the attributes"),

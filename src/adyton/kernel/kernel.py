@@ -244,9 +244,9 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
             asked, account = self._accounts.quote(source.node, amount).at_root, self.budget
         account.afford(asked, self._ledger.path, stability=source.stability)
 
-    def recording(self) -> AbstractContextManager[Recorder]:
-        """What this thread pays for and receives within a block, in lists that grow."""
-        return self._recorders.recording()
+    def recording(self, limit: Fraction | None = None) -> AbstractContextManager[Recorder]:
+        """What this thread pays for and receives within a block, in lists that grow; no debit goes beyond *limit*."""
+        return self._recorders.recording(limit)
 
     def replaying(self, recorder: Recorder, cause: BaseException) -> AbstractContextManager[None]:
         """Measurements of this thread within a block are answered again from what was recorded; nothing is charged."""
@@ -321,15 +321,17 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         return take
 
     def _debit(self, amount: Fraction, facts: Facts, operator: str) -> Debit:
-        refused: BudgetExceeded | None = None
+        recorder, refused = self._recorders.current, cast("BudgetExceeded | None", None)
+        if recorder is not None:
+            recorder.admit(amount)
         try:
             entry = self._ledger.debit(amount, lineage=facts.lineage, operator=operator, terms=self._terms)
         except BudgetExceeded as error:
             refused = error
         else:
             debit = Debit(entry, amount, operator, facts.lineage)
-            if self._recorders.current is not None:
-                self._recorders.current.debits.append(debit)
+            if recorder is not None:
+                recorder.debits.append(debit)
             return debit
         if facts.stability <= 1:
             raise refused

@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from adyton.errors import BadInput
+from adyton.exact import display
+
 CHANGED = "the rows have changed since the session was opened"
 """What entries of the ledger say from then on."""
 
@@ -51,7 +54,9 @@ class Recorder:
     Fraction(1, 2)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: Fraction | None = None) -> None:
+        self.limit = limit
+        """What the request may be charged in all, where that is known."""
         self.debits: list[Debit] = []
         self.answers: list[Recorded] = []
 
@@ -59,6 +64,14 @@ class Recorder:
     def charged(self) -> Fraction:
         """What was paid for all debits, answered or not."""
         return sum((debit.amount for debit in self.debits), Fraction(0))
+
+    def admit(self, amount: Fraction) -> None:
+        """Refuse a debit beyond what the request was given: a program that asks for more has a defect."""
+        if self.limit is not None and self.charged + amount > self.limit:
+            raise BadInput(
+                f"a measurement asks for ε = {display(amount)}, but the request was given ε = {display(self.limit)} in "
+                f"all, of which {display(self.charged)} is spent. A program must not spend more than it was given."
+            )
 
     def replayed(self, cause: BaseException) -> Callable[[str, tuple[str, ...]], Any]:
         """Gives the answers again, one after the other, to the same questions; raises :class:`Ended` after the last."""
@@ -92,9 +105,9 @@ class Recorders:
         return getattr(self._threads, "replay", None)
 
     @contextmanager
-    def recording(self) -> Iterator[Recorder]:
+    def recording(self, limit: Fraction | None = None) -> Iterator[Recorder]:
         """A recorder for what is measured within the block; a block around it gets all of it too."""
-        outer, recorder = self.current, Recorder()
+        outer, recorder = self.current, Recorder(limit)
         self._threads.recorder = recorder
         try:
             yield recorder

@@ -72,7 +72,7 @@ def fit(
         spent, paid = _spent(recorder.debits, amount), receipt.paid(kernel.ledger, recorder.debits)
         return made(Fitted(model, learner, spent, paid, tuple(decisions), None if spent == amount else amount))
 
-    return carry_out(kernel, work, keep)
+    return carry_out(kernel, work, keep, amount)
 
 
 def _spent(debits: Sequence[Debit], amount: Fraction) -> Fraction:

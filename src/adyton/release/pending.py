@@ -34,13 +34,15 @@ def carry_out(
     kernel: Kernel[Any],
     work: Callable[[Recorder], Result],
     keep: Callable[[Any], None],
+    limit: Fraction,
 ) -> Result:
     """The result of *work*, which measures and computes; it was checked before, and can be run again on its answers.
+    It is charged *limit* at most.
 
     *keep* is given a :class:`Pending` before anything is spent, and at the end the result, :class:`Measurements` if
     there is none, or None if nothing was charged: an interrupt at any moment finds one of them kept.
     """
-    with kernel.recording() as recorder:
+    with kernel.recording(limit) as recorder:
         pending = Pending(kernel, work, recorder)
         keep(pending)
         try:

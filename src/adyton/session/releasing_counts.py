@@ -65,7 +65,7 @@ def release_counts(
             misfits=counted,
         )
 
-    return carry_out(kernel, work, keep)
+    return carry_out(kernel, work, keep, amount)
 
 
 def vector_of(source: TableSource, task: Task, schema: Schema) -> VectorSource:

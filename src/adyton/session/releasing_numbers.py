@@ -78,7 +78,7 @@ def release_numbers(
             unfinished=None if ended is None else in_short(ended),
         )
 
-    return carry_out(kernel, work, keep)
+    return carry_out(kernel, work, keep, amount)
 
 
 def _carried_out(steps: Sequence[Step]) -> tuple[tuple[Part, ...], BaseException | None]:

@@ -118,7 +118,7 @@ def release_tables(
             unfinished=None if outcome.ended is None else in_short(outcome.ended),
         )
 
-    return carry_out(kernel, work, keep)
+    return carry_out(kernel, work, keep, amount)
 
 
 def in_words(cells: int) -> str:

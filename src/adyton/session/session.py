@@ -242,7 +242,7 @@ class Session(Budgeted):
         self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
         counted, own = self.counted.rows(where), amount / source.stability
-        return carry_out(self._kernel, lambda _: replace(source.count(own), counted=counted), self._keep)
+        return carry_out(self._kernel, lambda _: replace(source.count(own), counted=counted), self._keep, amount)
 
     def count_units(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
         """A noisy number of units that have rows, spending *epsilon*: how many people there are.
@@ -253,7 +253,7 @@ class Session(Budgeted):
         self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
         counted = RowsCounted.once(self.unit).rows(where)
-        return carry_out(self._kernel, lambda _: replace(source.count(amount), counted=counted), self._keep)
+        return carry_out(self._kernel, lambda _: replace(source.count(amount), counted=counted), self._keep, amount)
 
     def cut_off(self, epsilon: Rational, *, most: int) -> CutOff:
         """What the limit on the rows of a unit leaves out, spending *epsilon* once, however many rows a unit has.
@@ -266,7 +266,7 @@ class Session(Budgeted):
         self.budget.afford(amount, self.ledger.path)
         odds.warn(amount, "a count", self.unit)
         limit = self.schema.rows_per_unit
-        return carry_out(self._kernel, lambda _: measured_cut_off(sizes, limit, amount), self._keep)
+        return carry_out(self._kernel, lambda _: measured_cut_off(sizes, limit, amount), self._keep, amount)
 
     def close(self) -> None:
         """Let go of the ledger's file, if the session opened it. At its end a ``with`` block does the same."""
