@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from servers import as_somebody, postgres_binaries, running_postgres
+from servers import as_somebody, host_and_port, postgres_binaries, running_postgres
 from test_engine_sessions import SCHEMA, SECRET, failing
 from typer.testing import CliRunner
 
@@ -52,6 +52,18 @@ def test_names_that_are_long_or_hard_to_quote(server):
     assert counts(odd, money=ad.Numeric(0, 4, bins=2), object=ad.Integer(0, 3)) == [[0, 0, 0, 0], [0, 0, 0, 2]]
     with pytest.raises(SchemaError, match="there is no table"):
         counts(server[1] + "#" + "h" * 80, short=ad.Integer(0, 3))
+
+
+def test_a_cast_that_fails_on_far_decimals_is_refused(server):
+    import ibis
+
+    host, port = host_and_port(server[1])
+    backend = ibis.postgres.connect(host=host, port=int(port), user="adyton", database="postgres")
+    table = backend.table("hard")
+    with pytest.raises(SchemaError, match="a cast from decimal"):
+        counts(table.select(x=table["decimal"].cast("float64")), x=ad.Numeric(0, 4, bins=2))
+    assert sum(counts(table, decimal=ad.Numeric(0, 10, bins=2))) > 0
+    backend.disconnect()
 
 
 def test_settings_of_a_user_do_not_matter(server):
