@@ -9,8 +9,9 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.kernel.limits import MOST_PARTS
-from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.limits import MOST_PARTS, check_request
+from adyton.kernel.mechanisms import MeasureTables, NestedQuantiles
+from adyton.kernel.shapes import VectorShape
 from adyton.kernel.tables import many_tables, packs, passing_rows, private_table
 from adyton.kernel.tables.packs import Column, packed
 from adyton.kernel.tables.passing_rows import Joins
@@ -103,3 +104,17 @@ def test_ranges_over_two_attributes_are_not_written_out(monkeypatch) -> None:
     session = ad.Session(rows(a=60, b=50), schema=schema(a=60, b=50), epsilon=1)
     monkeypatch.setattr(energies, "_energies_by_rows", forbidden)
     assert session.release(ad.Ranges("a", "b"), 1).estimate.shape == (60, 50)
+
+
+def test_quantiles_of_very_many_groups_are_not_found_group_by_group() -> None:
+    """Each choice, and each run of a plan, takes its time, however few cells it is among."""
+    sides = {"group": 200_000, "value": 3}
+    session = ad.Session(rows(**sides), schema=schema(**sides), epsilon=1)
+    for algorithm in ("choice", "cdf"):
+        with pytest.raises(BadInput, match="Name histogram"):
+            session.release(ad.Quantiles("value", by="group"), 1, algorithm=algorithm)
+    assert session.spent == 0
+    assert session.release(ad.Quantiles("value", by="group"), 1).algorithm == "histogram"
+    every = NestedQuantiles(3, 3, (Fraction(1, 2),), np.ones(3, dtype=np.int64))
+    with pytest.raises(BadInput, match="steps of arithmetic"):
+        check_request(every, VectorShape((300_000, 3)), Fraction(1))

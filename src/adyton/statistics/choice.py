@@ -19,6 +19,9 @@ from adyton.statistics.program import MOST_CELLS, Program, Step, cells_of, lines
 from adyton.statistics.quantile_figures import names_of
 from adyton.whole import IntegerArray
 
+MOST_CHOICES = 1 << 17
+"""How many quantiles are chosen one by one, over all groups: each takes a third of a millisecond."""
+
 
 class Choice(Program):
     """Quantiles, chosen together.
@@ -40,7 +43,8 @@ class Choice(Program):
 
     def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
         """How many rows lie between a quantile and what is chosen."""
-        parts = asked.task.quantiles if asked.attribute.base_size <= MOST_CELLS else ()
+        few = asked.attribute.base_size <= MOST_CELLS and asked.groups * len(asked.task.quantiles) <= MOST_CHOICES
+        parts = asked.task.quantiles if few else ()
         scales = rank_scales(parts, float(epsilon * self.left)) if parts else ()
         return {
             name: rank_error(part, own, asked.task.rows, asked.attribute.base_size)

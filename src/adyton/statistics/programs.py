@@ -14,6 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from adyton.kernel.sources import TableSource
+from adyton.kernel.tables.private_table import LARGEST_DOMAIN
+from adyton.plans.limits import MOST_STRIPES
 from adyton.plans.registry import plan_named
 from adyton.queries import Prefix
 from adyton.statistics.asked import Asked
@@ -63,10 +65,12 @@ class Curve(Program):
     name: ClassVar[str] = "cdf"
     words: ClassVar[str] = "measures a tree of counts along the attribute, from which all quantiles follow"
     plan: ClassVar[str] = "hb"
+    most_groups: ClassVar[int] = MOST_STRIPES
+    """The plan runs once for each group."""
 
     def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
         """The standard error of a count up to a value."""
-        if asked.attribute.base_size > MOST_CELLS or not asked.task.quantiles:
+        if asked.attribute.base_size > MOST_CELLS or not asked.task.quantiles or asked.groups > self.most_groups:
             return {}
         off = self._off(asked, epsilon)
         return dict.fromkeys(names_of(asked.task.quantiles), off)
@@ -98,6 +102,7 @@ class Cells(Curve):
     name: ClassVar[str] = "histogram"
     words: ClassVar[str] = "counts every value, from which all else follows"
     plan: ClassVar[str] = "identity"
+    most_groups: ClassVar[int] = LARGEST_DOMAIN
 
     def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
         """Of quantiles, and of moments where every cell is a single number."""

@@ -21,6 +21,8 @@ MOST_PARTS = 10**6
 """The denominator of a quantile."""
 MOST_PLACES = 1 << 23
 """How many places a line may be dealt out into."""
+_CHOICE = 1 << 15
+"""In steps of arithmetic, what a choice takes besides its coins: a third of a millisecond."""
 _SPREAD = 40_503
 """65,536 divided by the golden ratio: its multiples are spread evenly."""
 
@@ -83,9 +85,10 @@ class NestedQuantiles(Selection):
         return len(self.quantiles).bit_length()
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
-        """A few numbers for each place, and at worst a coin for each on every level."""
+        """A few numbers for each place, and at worst a coin for each on every level; and every choice by itself."""
         lines, places = source.cells // self.length, int(self.places.sum())
-        return Size(8 * source.cells + 16 * places, 256 * lines * places * self.levels)
+        choices = lines * len(self.quantiles)
+        return Size(8 * source.cells + 16 * places, 256 * lines * places * self.levels + _CHOICE * choices)
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """The cells of all quantiles, line by line."""
