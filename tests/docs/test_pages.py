@@ -72,7 +72,13 @@ SHOWN = [
 ]  # those have a test of their own
 
 
-@pytest.mark.parametrize("page", SHOWN)
+LONG = ("docs/how-to/calls-by-hour.md", "docs/how-to/time-and-place.md", "docs/how-to/weekly.md")
+"""Three about the table of calls, which the page of questions asks about in every run, too."""
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.full] if page in LONG else []) for page in SHOWN]
+)
 def test_what_a_page_shows(page, workplace):
     printed = " ".join(page_blocks.run(page).split())
     for expected in SAID[page]:
