@@ -306,8 +306,8 @@ def in_pandas(rows):
     found["str"] = pd.Series(column(*ARROW["text"][2:], rows), dtype="str")
     found["python"] = pd.Series(column(*ARROW["text"][2:], rows), dtype="string[python]")
     found["object"] = pd.Series(column(["1", "b"], OBJECTS, rows), dtype=object)
-    named = [one for one in OBJECTS if not isinstance(one, list | dict | Decimal)]
-    found["levels"] = pd.Series(column(["1", "b"], named, rows), dtype=object).astype("category")
+    named = [one for one in OBJECTS if not isinstance(one, list | dict | Decimal) and one != "\ud800"]
+    found["levels"] = pd.Series(column(["1", "b", 0.5], named, rows), dtype=object).astype("category")
     found["coded"] = pd.Series(column(*ARROW["text"][2:], rows)).astype("category")
     found["numbers coded"] = pd.Series(column(*ARROW["long"][2:], rows), dtype="Int64").astype("category")
     found["doubles coded"] = pd.Series(column(*ARROW["double"][2:], rows)).astype("category")
