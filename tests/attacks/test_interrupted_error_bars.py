@@ -177,6 +177,7 @@ def test_an_interrupt_between_the_answer_and_its_name(tmp_path, monkeypatch, wor
     paid = Receipt.paid
 
     def interrupted(*arguments):
+        monkeypatch.setattr(Receipt, "paid", paid)
         os.kill(os.getpid(), signal.SIGINT)
         return paid(*arguments)
 

@@ -1,6 +1,7 @@
 """Classifiers from a session: refused for nothing, kept in a folder, checked as a stranger's, and told in words."""
 
 import json
+import signal
 from fractions import Fraction as F
 
 import numpy as np
@@ -158,24 +159,16 @@ def test_an_empty_table_is_a_table_like_any_other():
 
 def test_what_is_paid_for_survives_an_interrupt(monkeypatch):
     opened = session()
-    learn = NaiveBayes.learn
-
-    def interrupted(self, *arguments):
-        model = learn(self, *arguments)
-        monkeypatch.setattr("adyton.learning.fitted_classifier.FittedClassifier.of", raising)
-        return model
-
     made = ad.FittedClassifier.of
 
     def raising(*arguments):
-        import signal
-
-        signal.raise_signal(signal.SIGINT)  # while interrupts wait
+        signal.raise_signal(signal.SIGINT)
         return made(*arguments)
 
-    monkeypatch.setattr(NaiveBayes, "learn", interrupted)
+    monkeypatch.setattr("adyton.learning.fitted_classifier.FittedClassifier.of", raising)
     with pytest.raises(KeyboardInterrupt):
         opened.fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=2)
+    monkeypatch.undo()
     assert isinstance(opened.last, ad.FittedClassifier)
     assert opened.last.epsilon == opened.spent == 2
 

@@ -65,7 +65,7 @@ def test_what_was_given_becomes_a_value(kind):
         ("rounds", 10, "from 2 to 9"),
         ("rounds", 1, "from 2 to 9"),
         ("way", "sideways", "'up' or 'down'"),
-        ("deep", 1, "True or False"),
+        ("deep", 1, "true or false"),
         ("anything", [], "single value"),
         ("total", -1, "at least 0"),
         ("total", 1 << 63, "from 0 to"),

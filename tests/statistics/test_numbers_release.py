@@ -178,7 +178,7 @@ def test_what_was_measured_comes_out_when_the_rest_fails(session, monkeypatch):
         return [*honest(self, *given)[:1], fail]
 
     monkeypatch.setattr(Choice, "steps", broken)
-    with pytest.warns(UnfinishedRelease, match="What was measured is here"):
+    with pytest.warns(UnfinishedRelease, match="What was measured is in the result"):
         release = session.release(ad.Summary("age"), epsilon=1)
     assert release.epsilon == session.spent < 1
     assert release.value("mean") == pytest.approx(48, abs=3)

@@ -61,6 +61,8 @@ def carry_out(
             return _remarked(result, recorder)
     found = pending.finish()
     keep(found)
+    if isinstance(found, Measurements) and not found.answers:
+        raise pending.cause
     if isinstance(found, Measurements):
         raise Unfinished(f"{found} session.last has it.") from (
             None if isinstance(pending.cause, AdytonError) else pending.cause
