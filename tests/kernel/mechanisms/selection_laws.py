@@ -1,4 +1,4 @@
-"""The law of permute-and-flip, written out, for tests of selections that are made of it; and budgets for all of them."""
+"""The law of permute-and-flip, written out, for tests of selections made of it; and the budgets to test them at."""
 
 import itertools
 import math
