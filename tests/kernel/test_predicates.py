@@ -269,9 +269,20 @@ def truth(tree, row):  # noqa: PLR0911
             return True if True in found else None if None in found else False
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TREES, ROWS)
 def test_truth_on_rows(tree, rows):
+    check_truth(tree, rows)
+
+
+@pytest.mark.full
+@settings(max_examples=300, deadline=None)
+@given(TREES, ROWS)
+def test_truth_on_rows_many_times(tree, rows):
+    check_truth(tree, rows)
+
+
+def check_truth(tree, rows):
     schema = SCHEMA.select(TYPES.names)
     table = open_table(pyarrow.Table.from_pylist(rows, TYPES), schema)
     seen = [{key: None if value != value else value for key, value in row.items()} for row in rows]  # noqa: PLR0124

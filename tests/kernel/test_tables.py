@@ -154,10 +154,20 @@ def tables(draw):
     return table, values, Schema({name: attribute for name, (_, _, attribute) in zip(names, drawn, strict=True)})
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tables())
 def test_every_type_and_every_policy(drawn):
-    table, values, schema = drawn
+    check_counts(*drawn)
+
+
+@pytest.mark.full
+@settings(max_examples=300, deadline=None)
+@given(tables())
+def test_every_type_and_every_policy_many_times(drawn):
+    check_counts(*drawn)
+
+
+def check_counts(table, values, schema):
     private = open_table(table, schema)
     np.testing.assert_array_equal(private.vectorize(), oracle(values, schema))
     with mock.patch.multiple(DuckDb, tries=False, few_levels=10**6):  # as on an engine without forgiving conversions

@@ -30,6 +30,8 @@ FALSE_ALARM = 1e-7
 RELATIVES = ("mwem-b", "mwem-c", "adaptive-hierarchy-striped", "change-points-striped", "dawa-striped", "striped")
 """Made of the same steps as others that are compared by chance in every run: MWEM and MWEM-D, and the plans of stripes
 whose inner plans are compared themselves."""
+LONG = {*RELATIVES, "mwem*"}
+"""Those on two domains by default; ``mwem*`` is ``mwem`` with another number of rounds."""
 COMPARED = [pytest.param(name, marks=[pytest.mark.full] if name in RELATIVES else []) for name in NAMES]
 ONE_BY_ONE = [name for name in NAMES if not plan_named(name).simulates_many]
 """Their trials are a loop outside of the plan, which is the same for all of them."""
@@ -82,7 +84,7 @@ def check_requests(name, domain, given):
 @pytest.mark.parametrize(
     ("name", "domain"),
     [
-        pytest.param(name, domain, marks=[pytest.mark.full] if name in RELATIVES and np.prod(domain) > 1000 else [])
+        pytest.param(name, domain, marks=[pytest.mark.full] if name in LONG and domain not in ((7,), (5, 3)) else [])
         for name, domain in SERVED
     ],
     ids=identify,

@@ -1,7 +1,13 @@
-"""The law of permute-and-flip, written out: for tests of selections that are made of it."""
+"""The law of permute-and-flip, written out, for tests of selections made of it; and the budgets to test them at."""
 
 import itertools
 import math
+from fractions import Fraction
+
+import pytest
+
+ONE_EPSILON = [Fraction(1), *(pytest.param(other, marks=pytest.mark.full) for other in (Fraction(1, 10), Fraction(3)))]
+"""For exact losses on many pairs. On some pairs the brief audit, which every run of the tests makes, has all three."""
 
 
 def permute_and_flip_law(scores, sharpness):

@@ -7,7 +7,7 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from selection_laws import permute_and_flip_law
+from selection_laws import ONE_EPSILON, permute_and_flip_law
 
 from adyton.audit.enumeration import enumerate_distribution
 from adyton.audit.pairs import Pair, vector_pairs
@@ -89,7 +89,7 @@ def test_one_row_changes_a_deviation_by_less_than_one():
 
 
 @pytest.mark.parametrize("case", Bisections.audit_cases(), ids=lambda case: case.name)
-@pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)], ids=str)
+@pytest.mark.parametrize("epsilon", ONE_EPSILON, ids=str)
 def test_exact_loss_is_at_most_epsilon(case, epsilon):
     pairs = [*vector_pairs(case.domain, count=8), *itertools.islice(step_pairs(*case.domain, 40), 0, None, 5)]
     loss, _ = selection_loss(case, epsilon, pairs)

@@ -8,6 +8,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from selection_laws import ONE_EPSILON
 
 from adyton.audit.enumeration import enumerate_distribution
 from adyton.audit.pairs import Pair, vector_pairs
@@ -83,7 +84,7 @@ def test_one_row_raises_every_score_by_at_most_twice_the_clip():
 
 
 @pytest.mark.parametrize("case", BucketBoundaries.audit_cases(), ids=lambda case: case.name)
-@pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)], ids=str)
+@pytest.mark.parametrize("epsilon", ONE_EPSILON, ids=str)
 def test_exact_loss_is_at_most_epsilon(case, epsilon):
     pairs = [*vector_pairs(case.domain, count=12), *step_pairs(*case.domain, case.mechanism.clip)]
     loss, _ = selection_loss(case, epsilon, pairs)

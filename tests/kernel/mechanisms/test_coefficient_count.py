@@ -8,6 +8,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 from scipy.fft import dct, idct
+from selection_laws import ONE_EPSILON
 
 from adyton.audit.pairs import Pair, vector_pairs
 from adyton.audit.selections import selection_loss
@@ -57,7 +58,7 @@ CASE_OF_OPPOSED = replace(CASES[0], mechanism=CoefficientCount(F(1, 1000)), doma
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)])
+@pytest.mark.parametrize("epsilon", ONE_EPSILON)
 def test_exact_loss(case, epsilon):
     loss, pair = selection_loss(case, epsilon, PAIRS[case.name])
     assert loss <= float(epsilon) + TOLERANCE, pair

@@ -7,6 +7,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from selection_laws import ONE_EPSILON
 
 from adyton.audit.enumeration import enumerate_distribution
 from adyton.audit.pairs import vector_pairs
@@ -107,7 +108,7 @@ def test_draws_follow_the_law(noise, values):
 
 
 @pytest.mark.parametrize("domain", [(4,), (2, 2), (2, 3), (8,)])
-@pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)])
+@pytest.mark.parametrize("epsilon", ONE_EPSILON)
 def test_the_loss_is_at_most_epsilon(domain, epsilon):
     pairs = vector_pairs(domain, count=12 if domain != (8,) else 3)
     loss, _ = selection_loss(case_of(DyadicPartition(domain, F(1, 2), (10, 60))), epsilon, pairs)

@@ -6,6 +6,7 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
+from selection_laws import ONE_EPSILON
 
 from adyton.audit.pairs import vector_pairs
 from adyton.audit.selections import selection_loss
@@ -38,7 +39,7 @@ def all_sizes(cells):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)])
+@pytest.mark.parametrize("epsilon", ONE_EPSILON)
 def test_exact_loss(case, epsilon):
     loss, pair = selection_loss(case, epsilon, vector_pairs(case.domain, count=120))
     assert loss <= float(epsilon) + TOLERANCE, pair
