@@ -159,16 +159,16 @@ def test_an_empty_table_is_a_table_like_any_other():
 
 def test_what_is_paid_for_survives_an_interrupt(monkeypatch):
     opened = session()
-    made = ad.FittedClassifier.of
+    learn = NaiveBayes.learn
 
-    def raising(*arguments):
+    def interrupted(*arguments):
+        monkeypatch.undo()
+        learn(*arguments)
         signal.raise_signal(signal.SIGINT)
-        return made(*arguments)
 
-    monkeypatch.setattr("adyton.learning.fitted_classifier.FittedClassifier.of", raising)
+    monkeypatch.setattr(NaiveBayes, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         opened.fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=2)
-    monkeypatch.undo()
     assert isinstance(opened.last, ad.FittedClassifier)
     assert opened.last.epsilon == opened.spent == 2
 
