@@ -16,6 +16,7 @@ import pytest
 from paid_requests import KINDS, SCHEMA, rows, written
 
 import adyton as ad
+from adyton.choice.checked_file import FOLDERS
 from adyton.errors import AdytonError
 from adyton.interrupts import termination_interrupts
 from adyton.release.pending import Measurements
@@ -107,8 +108,9 @@ def test_at_the_command_line(tmp_path, kind):
             started([*given, *folder, "--ledger", ledger, "--dataset", "t"]).communicate(timeout=120)
             assert not [name for name in os.listdir(tmp_path) if name.startswith(f".out{turn}.")]
             continue
+        there = printed.strip() if kind == "count" else out.exists()
         if report.spent and process.returncode:
-            assert "charged" in said, said
+            assert "charged" in said or there, said
             assert "othing was spent" not in said
         if not answered:
             continue
@@ -118,5 +120,5 @@ def test_at_the_command_line(tmp_path, kind):
             kept = json.loads((out / "measurements.json").read_text())["measurements"]
             assert {one["entry"] for one in kept} >= answered
         else:
-            (file,) = [out / name for name in ("release.json", "classifier.json") if (out / name).exists()]
-            assert {one["number"] for one in json.loads(file.read_text())["receipt"]["entries"]} >= answered
+            (file,) = [out / name for name in FOLDERS if (out / name).exists()]
+            assert {one["number"] for one in json.loads(file.read_text())["record"]["entries"]} >= answered

@@ -11,6 +11,7 @@ from adyton.cli.console import InterruptedRelease, accept_large, notes, progress
 from adyton.cli.paid import Paid
 from adyton.errors import AdytonError, BadInput, LedgerError, Unfinished
 from adyton.exact import budget, display
+from adyton.interrupts import deferred
 from adyton.messages import listing, shorten
 
 if TYPE_CHECKING:
@@ -75,8 +76,40 @@ def _unit(schema: Schema, ledger: Path | None) -> str:
     return given_terms(kept, Terms.of(schema.to_dict(), schema.rows_per_unit)).named_unit
 
 
-def answered(
-    session: Session, ask: Callable[[], Answer], doing: str, *, place: Place | None = None, quiet: bool
+def delivered(
+    session: Session,
+    ask: Callable[[], Answer],
+    deliver: Callable[[Answer, KeyboardInterrupt | None], None],
+    doing: str,
+    *,
+    place: Place | None = None,
+    quiet: bool,
+) -> None:
+    """Carry out a request and *deliver* its result, whatever interrupts come before it is where it belongs.
+
+    *deliver* is given the interrupt that came, if one did: then it puts down only what was paid for, and says so.
+    """
+    from adyton.release.pending import Measurements
+
+    before = session.spent
+    try:
+        deliver(*_answered(session, ask, doing, place=place, quiet=quiet))
+    except KeyboardInterrupt as came:  # after the answer, and before anything was done with it; or when all was done
+        with deferred():
+            found = session.last
+            if place is not None and place.settled:
+                raise InterruptedRelease(
+                    f"interrupted; {place.given} was written{_charge(session, before)}.", came
+                ) from None
+            if isinstance(found, Measurements):
+                raise InterruptedRelease(_kept(found, place), came) from None
+            if found is None:
+                raise InterruptedRelease(f"interrupted{_charge(session, before)}.", came) from None
+            deliver(cast("Answer", found), came)
+
+
+def _answered(
+    session: Session, ask: Callable[[], Answer], doing: str, *, place: Place | None, quiet: bool
 ) -> tuple[Answer, KeyboardInterrupt | None]:
     """The result of a request, and the interrupt that came once it was paid for.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adyton.cli import asked
-from adyton.cli.charges import allowed_total, answered, check_words
+from adyton.cli.charges import allowed_total, check_words, delivered
 from adyton.cli.folders import check_folder
 from adyton.cli.model_delivery import deliver
 from adyton.cli.options import (
@@ -32,6 +32,7 @@ from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
 
 if TYPE_CHECKING:
+    from adyton.learning import FittedClassifier
     from adyton.release.staging import Place
 
 
@@ -102,5 +103,8 @@ def command(
             table_of(data), table=table, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words
         )
         ask = partial(session.fit, classifier, amount, where=where)
-        fitted, interrupt = answered(session, ask, "learning", place=place, quiet=quiet or as_json)
-        deliver(fitted, place, as_json=as_json, quiet=quiet, interrupt=interrupt)
+
+        def hand_over(fitted: FittedClassifier, interrupt: KeyboardInterrupt | None) -> None:
+            deliver(fitted, place, as_json=as_json, quiet=quiet, interrupt=interrupt)
+
+        delivered(session, ask, hand_over, "learning", place=place, quiet=quiet or as_json)

@@ -13,7 +13,7 @@ import typer
 
 from adyton.cli import asked, asked_marginals, asked_numbers
 from adyton.cli.asked_marginals import marginals_of
-from adyton.cli.charges import allowed_total, answered, check_words
+from adyton.cli.charges import allowed_total, check_words, delivered
 from adyton.cli.console import notes, printable
 from adyton.cli.counting import print_count, print_cut_off
 from adyton.cli.delivery import deliver
@@ -164,23 +164,24 @@ def command(
         ask: Callable[[], Any] = partial(
             session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
         )
-        if numbers is not None:
-            told, ended = answered(session, ask, "releasing", place=place, quiet=quiet or as_json)
-            deliver_numbers(told, place, as_json=as_json, quiet=quiet, interrupt=ended)
-            return
-        if many:
-            tables, came = answered(session, ask, "releasing", place=place, quiet=quiet or as_json)
-            asked_rows = None if rows is None else (rows, rows_count)
-            deliver_tables(tables, place, asked_rows, as_json=as_json, quiet=quiet, interrupt=came)
-            return
-        release, interrupt = answered(session, ask, "releasing", place=place, quiet=quiet or as_json)
-        deliver(release, place, Look(integer, nonnegative), as_json=as_json, quiet=quiet, interrupt=interrupt)
-        if rows_per_unit is not None and not (as_json or quiet):
-            print_cut_off(release)
-        if rows is not None:
-            made = make_rows(release, float(release.estimate.sum()), rows, rows_count, quiet=quiet or as_json)
-            if not (quiet or as_json):
-                notes().print(printable(made), soft_wrap=True)
+
+        def hand_over(found: Any, interrupt: KeyboardInterrupt | None) -> None:
+            if numbers is not None:
+                deliver_numbers(found, place, as_json=as_json, quiet=quiet, interrupt=interrupt)
+                return
+            if many:
+                asked_rows = None if rows is None else (rows, rows_count)
+                deliver_tables(found, place, asked_rows, as_json=as_json, quiet=quiet, interrupt=interrupt)
+                return
+            deliver(found, place, Look(integer, nonnegative), as_json=as_json, quiet=quiet, interrupt=interrupt)
+            if rows_per_unit is not None and not (as_json or quiet):
+                print_cut_off(found)
+            if rows is not None:
+                made = make_rows(found, float(found.estimate.sum()), rows, rows_count, quiet=quiet or as_json)
+                if not (quiet or as_json):
+                    notes().print(printable(made), soft_wrap=True)
+
+        delivered(session, ask, hand_over, "releasing", place=place, quiet=quiet or as_json)
 
 
 def _kept_in_folders(task: Task | None, *, many: bool) -> tuple[Callable[[Path], bool], tuple[str, ...]]:
