@@ -56,7 +56,7 @@ SAID = {
         "- 1 - sparsity ^ 2",
         "held-out loss",
         "support at most",
-        "detail[0] → even",
+        "detail[0] → ",  # what is chosen depends on noise
     ),
     "docs/how-to/selector.md": ("every-tenth", "(64,)", "similar-inputs selector"),
     "docs/algorithms.md": ("(certain, whatever the data)",),
