@@ -12,6 +12,7 @@ With ``-n``, the tests of a file run in one worker, which makes its fixtures, lo
 once.
 """
 
+import gc
 import os
 import signal
 
@@ -28,6 +29,8 @@ for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.
     if number is not None and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
 
+gc.disable()  # until everything is collected: of modules and tests nothing is garbage
+
 TOGETHER = ("tests/engines/", "tests/report/")
 """Folders whose tests share more than a file's: servers, and releases of every kind."""
 
@@ -37,6 +40,12 @@ def pytest_collect_file(file_path, parent):
     if file_path.suffix == ".py" and b">>> " in file_path.read_bytes():
         return DoctestModule.from_parent(parent, path=file_path)
     return None
+
+
+def pytest_collection_finish():
+    """From here on garbage is swept up, and what is there already is not looked at again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

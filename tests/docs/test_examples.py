@@ -21,7 +21,13 @@ SCRIPTS = {
 TABLES = ("visits", "salaries", "calls")
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+LONG = ("tune_auction.py",)
+"""What it does is on the page about configuration, which every run of the tests carries out."""
+
+
+@pytest.mark.parametrize(
+    "script", [pytest.param(script, marks=[pytest.mark.full] if script in LONG else []) for script in SCRIPTS]
+)
 def test_a_script(script, workplace, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [script])
     runpy.run_path(f"examples/{script}", run_name="__main__")

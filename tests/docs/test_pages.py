@@ -72,8 +72,8 @@ SHOWN = [
 ]  # those have a test of their own
 
 
-LONG = ("docs/how-to/calls-by-hour.md", "docs/how-to/time-and-place.md", "docs/how-to/weekly.md")
-"""Three about the table of calls, which the page of questions asks about in every run, too."""
+LONG = tuple(f"docs/how-to/{page}.md" for page in ("calls-by-hour", "maps", "time-and-place", "weekly"))
+"""Those about the table of calls, which the page of questions asks about in every run, too."""
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,9 @@ def run(name, epsilon, wanted=EVERY, data=None, **options):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("epsilon", ["1", "1/100", "1/100000000", "1000"])
+@pytest.mark.parametrize(
+    "epsilon", ["1", "1/100000000", *(pytest.param(other, marks=pytest.mark.full) for other in ("1/100", "1000"))]
+)
 def test_all_of_the_budget_is_spent_whatever_is_decided(name, epsilon):
     kernel, outcome = run(name, Fraction(epsilon))
     assert kernel.remaining == 0

@@ -31,7 +31,7 @@ def trees(draw):
 
 @given(trees(), st.integers(0, 2**32 - 1))
 @example(Hierarchy(3, [[0, 3], [0, 1, 3], [0, 1, 2, 3]], None, [0, 4]), 0)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_solution_and_variances_are_those_of_dense_least_squares(tree, seed):
     random = np.random.default_rng(seed)
     variances = random.uniform(0.2, 5, tree.count)

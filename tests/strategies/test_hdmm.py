@@ -146,7 +146,7 @@ def test_rows_on_blocks_of_cells(cells, kind, monkeypatch):
     assert error_of(strategy, workload) == pytest.approx(np.sqrt(2 * error), rel=1e-3)
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 7, 33, 100])
+@pytest.mark.parametrize("cells", [1, 2, 3, 7, 33, pytest.param(100, marks=pytest.mark.full)])
 def test_never_worse_than_single_cells(cells):
     wide = Explicit.from_rows(np.random.default_rng(cells).integers(0, 3, (2 * cells, cells)))
     for workload in (Prefix(cells), AllRange(cells), RandomRanges(cells, 50, seed=2), wide, Weighted(wide, 0.5)):
