@@ -112,7 +112,7 @@ def cut_off(release: Release, limits: int | Sequence[int] | None = None) -> list
     """What each of some limits on the rows of a unit would leave out; by default 1, 2, 3, 5, 10, 20, 30, 50 and so on.
 
     ``ad.cut_off(session.release(ad.RowsPerUnit(50), epsilon="0.1"))``; nothing more is spent. The last class of such a
-    release is "50 or more", so that rows are told as "at least". For the limit that is in force,
+    release is "50 or more", so rows are given as "at least". For the limit that is in force,
     :meth:`adyton.Session.cut_off` measures the same with less noise.
     """
     task = getattr(release, "task", None)

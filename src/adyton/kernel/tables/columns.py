@@ -69,7 +69,7 @@ def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> No
 
     Types are public, whoever inferred them. A frame's column may have every type on the list of
     :mod:`adyton.kernel.tables.plain_columns`: a library makes a column of texts out of one of numbers, and its values
-    are read all the same. On a server, what needs functions of ours is refused.
+    are read as before. On a server, what needs functions of ours is refused.
     """
     kind, calls = column.type, not issubclass(engine, Server)
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
