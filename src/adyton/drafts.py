@@ -35,9 +35,9 @@ def token() -> str:
 
 
 @contextmanager
-def held(make: Callable[[Path], None], path: Path) -> Iterator[Path]:
-    """A draft beside a path that *make* creates, a file or a folder, with a lock on it until the block ends."""
-    draft, handle = _claimed(make, path)
+def held(make: Callable[[Path], None], name: Callable[[], Path]) -> Iterator[Path]:
+    """A draft that *make* creates under a new *name*, a file or a folder, with a lock on it until the block ends."""
+    draft, handle = _claimed(make, name)
     try:
         yield draft
     finally:
@@ -45,9 +45,9 @@ def held(make: Callable[[Path], None], path: Path) -> Iterator[Path]:
             os.close(handle)
 
 
-def _claimed(make: Callable[[Path], None], path: Path) -> tuple[Path, int | None]:
+def _claimed(make: Callable[[Path], None], name: Callable[[], Path]) -> tuple[Path, int | None]:
     while True:
-        draft = hidden(path)
+        draft = name()
         make(draft)
         if fcntl is None:  # pragma: no cover
             return draft, None
@@ -64,7 +64,7 @@ def _claimed(make: Callable[[Path], None], path: Path) -> tuple[Path, int | None
 def replaced(file: Path) -> Iterator[Path]:
     """A hidden file to write to, which takes the place of *file* in one step if the block ends well."""
     clear(file)
-    with held(_begin, file) as draft:
+    with held(begin, lambda: hidden(file)) as draft:
         try:
             yield draft
             draft.replace(file)
@@ -72,18 +72,24 @@ def replaced(file: Path) -> Iterator[Path]:
             draft.unlink(missing_ok=True)
 
 
-def _begin(file: Path) -> None:
+def begin(file: Path) -> None:
+    """Create an empty file, which must not be there yet."""
     os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
 
-def abandoned(draft: Path) -> bool:
-    """Whether the process that made a draft is gone. If it cannot be known, it is not."""
+@contextmanager
+def abandoned(draft: Path) -> Iterator[bool]:
+    """Whether the process that made a draft is gone. If it cannot be known, it is not.
+
+    Within the block nobody else can claim it: who has just made it waits, and finds that it is gone.
+    """
     try:
         handle = os.open(draft, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
-        return False
+        yield False
+        return
     try:
-        return lock(handle, wait=False) is True
+        yield lock(handle, wait=False) is True
     finally:
         os.close(handle)
 
@@ -94,14 +100,15 @@ def clear(path: Path, keep: Callable[[Path], bool] = lambda draft: False) -> lis
     name = re.compile(rf"\.{re.escape(path.name[:100])}\.[0-9a-f]{{{2 * _TOKEN}}}\.{ENDING}")
     with suppress(OSError):
         for draft in sorted(path.parent.iterdir()):
-            if not name.fullmatch(draft.name) or draft.is_symlink() or not abandoned(draft):
+            if not name.fullmatch(draft.name) or draft.is_symlink():
                 continue
-            if draft.is_dir() and keep(draft):
-                kept.append(draft)
-            elif draft.is_dir():
-                shutil.rmtree(draft, ignore_errors=True)
-            else:
-                draft.unlink(missing_ok=True)
+            with abandoned(draft) as free:
+                if free and draft.is_dir() and keep(draft):
+                    kept.append(draft)
+                elif free and draft.is_dir():
+                    shutil.rmtree(draft, ignore_errors=True)
+                elif free:
+                    draft.unlink(missing_ok=True)
     return kept
 
 

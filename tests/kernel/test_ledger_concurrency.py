@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from adyton import drafts
 from adyton.errors import BudgetExceeded, LedgerError
 from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.creation import clear_drafts
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -98,6 +100,29 @@ def test_eight_processes_with_threads_spend_exactly_what_there_is(tmp_path: Path
     assert os.listdir(tmp_path) == ["visits.ledger"]
 
 
+def test_a_draft_that_somebody_clears_before_it_is_locked_is_made_again(tmp_path: Path, monkeypatch):
+    path, made = str(tmp_path / "visits.ledger"), []
+
+    def begin_and_be_cleared(draft: Path) -> None:
+        begin(draft)
+        made.append(draft)
+        if len(made) == 1:
+            clear_drafts(path)  # as another process that opens the same ledger
+
+    begin = drafts.begin
+    monkeypatch.setattr(drafts, "begin", begin_and_be_cleared)
+    Ledger.open(path, total=1, dataset="visits").close()
+    assert len(made) == 2
+    assert os.listdir(tmp_path) == ["visits.ledger"]
+
+
+def test_a_draft_cannot_be_claimed_while_it_is_being_cleared(tmp_path: Path):
+    draft = tmp_path / "draft"
+    drafts.begin(draft)
+    with drafts.abandoned(draft) as free, drafts.abandoned(draft) as free_for_another:
+        assert (free, free_for_another) == (True, False)
+
+
 CREATE = """
 import sys
 from fractions import Fraction
@@ -119,6 +144,7 @@ def test_a_ledger_created_by_many_at_once_is_one_ledger(tmp_path: Path):
         report = Ledger.read(f"{path}.{turn}")
         assert sorted(entry.lineage for entry in report.entries) == [("0",), ("1",), ("2",), ("3",)]
         assert report.spent == 4
+        Ledger.open(f"{path}.{turn}", total=8, dataset="visits").close()  # tidies up, where nobody was the last
     assert sorted(os.listdir(tmp_path)) == sorted(f"visits.ledger.{turn}" for turn in range(25))
 
 

@@ -79,7 +79,7 @@ def staged(
             made = [parent for parent in goal.parents if not parent.exists()]
             goal.parent.mkdir(parents=True, exist_ok=True)
             left = drafts.clear(goal, keep=_paid_for)
-            draft = lock.enter_context(drafts.held(Path.mkdir, goal))
+            draft = lock.enter_context(drafts.held(Path.mkdir, lambda: drafts.hidden(goal)))
         except (OSError, RuntimeError) as error:
             reason = getattr(error, "strerror", None) or error
             raise BadInput(f"{given} cannot be written to ({reason}). Name a folder that you may write to.") from None

@@ -90,23 +90,20 @@ def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> 
                 f"{name} does not exist, but {name}{ending} is left over from it. "
                 "Restore the ledger, or remove what is left over."
             )
-    draft, handle = f"{path}.{drafts.token()}.new", None
     try:
-        handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
-        drafts.lock(handle, wait=False)
-        connection = connect(f"{Path(draft).as_uri()}?mode=rw")
-        try:
-            write_first(connection, fill)
-            connection.execute("PRAGMA journal_mode = WAL")
-        finally:
-            connection.close()
-        _put_in_place(draft, path)
+        with drafts.held(drafts.begin, lambda: Path(f"{path}.{drafts.token()}.new")) as draft:
+            try:
+                connection = connect(f"{draft.as_uri()}?mode=rw")
+                try:
+                    write_first(connection, fill)
+                    connection.execute("PRAGMA journal_mode = WAL")
+                finally:
+                    connection.close()
+                _put_in_place(str(draft), path)
+            finally:
+                _remove(str(draft))
     except OSError as error:
         raise LedgerError(f"{name} cannot be created: {reason(error)}. Choose another place.") from None
-    finally:
-        _remove(draft)
-        if handle is not None:
-            os.close(handle)
 
 
 def clear_drafts(path: str) -> None:
@@ -120,8 +117,10 @@ def clear_drafts(path: str) -> None:
         for draft in [found.path for found in os.scandir(os.path.dirname(path)) if name.fullmatch(found.name)]:
             if os.path.lexists(path) and os.path.samefile(draft, path):
                 os.unlink(draft)
-            elif drafts.abandoned(Path(draft)) and len(draft) - len(path) > len(".new") + 17:  # else of a first version
-                _remove(draft)
+            elif len(draft) - len(path) > len(".new") + 17:  # else of a first version
+                with drafts.abandoned(Path(draft)) as free:
+                    if free:
+                        _remove(draft)
 
 
 def _remove(draft: str) -> None:
