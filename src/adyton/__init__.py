@@ -40,7 +40,7 @@ _ROOMS = {
     "Summary": "adyton.tasks",
     "Variance": "adyton.tasks",
     "RowsPerUnit": "adyton.tasks",
-    "Release": "adyton.release",
+    "Release": "adyton.result",
     "NumbersRelease": "adyton.statistics.numbers_release",
     "Session": "adyton.session",
     "TablesRelease": "adyton.marginals.tables_release",
@@ -56,9 +56,9 @@ _ROOMS = {
     "LearnedChoices": "adyton.choice.learn_choices",
     "PublicData": "adyton.choice.public_data",
     "choose": "adyton.choice.policy",
-    "combine": "adyton.release.combining",
+    "combine": "adyton.result.combining",
     "configure": "adyton.configuration.configure",
-    "cut_off": "adyton.release.cut_off",
+    "cut_off": "adyton.result.cut_off",
     "learn_choices": "adyton.choice.learn_choices",
     "metafeature": "adyton.choice.metafeatures",
     "option": "adyton.choice.options",
@@ -155,9 +155,9 @@ if TYPE_CHECKING:
     from adyton.plans import simulate as simulate
     from adyton.queries import Measurement as Measurement
     from adyton.queries import Partition as Partition
-    from adyton.release import Release as Release
-    from adyton.release.combining import combine as combine
-    from adyton.release.cut_off import cut_off as cut_off
+    from adyton.result import Release as Release
+    from adyton.result.combining import combine as combine
+    from adyton.result.cut_off import cut_off as cut_off
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical
     from adyton.schema import Date as Date

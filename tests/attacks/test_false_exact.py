@@ -12,8 +12,8 @@ from adyton.choice.decision_tree import Leaf, Split
 from adyton.noise import SimulatedNoise
 from adyton.plans import plan_named
 from adyton.queries import Identity, Marginals, Ranges, Stack, Total, Weighted
-from adyton.release.interval import NOT_MEASURED
-from adyton.release.intervals import NoiseModel
+from adyton.result.interval import NOT_MEASURED
+from adyton.result.intervals import NoiseModel
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
 

@@ -18,7 +18,7 @@ from adyton.errors import KernelFailure, Unfinished
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import NoisyCount
 from adyton.plans.dawa import Dawa
-from adyton.release.pending import Measurements
+from adyton.result.pending import Measurements
 
 
 @pytest.fixture(scope="module")

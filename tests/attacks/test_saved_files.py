@@ -25,7 +25,7 @@ from adyton.errors import BadInput, LedgerError
 from adyton.kernel.ledger import Ledger
 from adyton.learning.method_choice import method_maker
 from adyton.learning.model import Model
-from adyton.release.files import says_so
+from adyton.result.files import says_so
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1.0"
 FILES = {
@@ -119,9 +119,9 @@ def test_another_kind_is_named_with_what_opens_it(tmp_path):
 CHILD = """
 import sys, time
 from pathlib import Path
-from adyton.release.staging import staged
+from adyton.result.staging import staged
 from adyton.drafts import replaced
-from adyton.release import files
+from adyton.result import files
 place, how = Path(sys.argv[1]), sys.argv[2]
 with staged(place) as draft, replaced(place.with_name("a.json")):
     if how == "paid":

@@ -19,7 +19,7 @@ import adyton as ad
 from adyton.choice.checked_file import FOLDERS
 from adyton.errors import AdytonError
 from adyton.interrupts import termination_interrupts
-from adyton.release.pending import Measurements
+from adyton.result.pending import Measurements
 
 pytestmark = pytest.mark.full
 IN_LIBRARY, AT_COMMAND_LINE = 20, 5

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import adyton as ad
 from adyton.cli.main import app
-from adyton.release import simulated_runs
+from adyton.result import simulated_runs
 
 SCHEMA = '[attributes.age]\ntype = "integer"\nmin = 0\nmax = 15\n'
 
@@ -125,8 +125,8 @@ def test_error_bars_that_fail_take_nothing_with_them(monkeypatch, table, words, 
         raise error
 
     monkeypatch.chdir(table)
-    monkeypatch.setattr("adyton.release.intervals.NoiseModel.interval", fail)
-    monkeypatch.setattr("adyton.release.intervals.NoiseModel.resampled_error", fail)
+    monkeypatch.setattr("adyton.result.intervals.NoiseModel.interval", fail)
+    monkeypatch.setattr("adyton.result.intervals.NoiseModel.resampled_error", fail)
     done = ask(table, *words)
     assert done.exit_code == 0, done.output
     if words == ("--json",):

@@ -38,7 +38,7 @@ def test_rooms_stand_on_rooms():
 
 
 CALLS = {
-    ("adyton.release.reading", "adyton.release.release"),
+    ("adyton.result.reading", "adyton.result.release"),
     ("adyton.selection.selector_file", "adyton.selection.kinds"),
     ("adyton.selection.selector_file", "adyton.selection.selector"),
 }

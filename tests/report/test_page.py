@@ -15,9 +15,9 @@ import pytest
 import adyton as ad
 from adyton.choice.bought import Bought
 from adyton.errors import BadInput
-from adyton.release import Release
 from adyton.report.page import _more_tables, render
 from adyton.report.scales import people
+from adyton.result import Release
 from browser import Browser, find_chromium
 
 KINDS = ("line", "bars", "map", "mixed map", "marginals", "cdf", "queries", "hostile", "joined")

@@ -10,8 +10,8 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, SchemaError
 from adyton.plans.registry import plan_type
-from adyton.release import Misfits
-from adyton.release.misfits import SURE, Counted
+from adyton.result import Misfits
+from adyton.result.misfits import SURE, Counted
 from adyton.schema.misfits import Misfit
 
 SCHEMA = ad.Schema({"age": ad.Integer(0, 15), "sex": ad.Categorical(["F", "M"])}, rows_per_unit=2, rows=40_000)
@@ -134,7 +134,7 @@ def test_files_read_back_and_older_ones_still_load(csv, tmp_path):
     assert again.expected_error.total == release.expected_error.total
     plain = session(csv).release(TASK, 1, algorithm="identity", misfits=False).to_dict()
     assert plain.pop("misfits") is None
-    from adyton.release.reading import from_dict
+    from adyton.result.reading import from_dict
 
     assert from_dict(plain).misfits is None
 
@@ -144,7 +144,7 @@ def test_files_read_back_and_older_ones_still_load(csv, tmp_path):
     {"misfits": [{"attribute": "age", "reason": "odd", "fate": "left out", "count": 1}]}, {"misfits": {}},
 ])  # fmt: skip
 def test_forged_files_are_refused(csv, change):
-    from adyton.release.reading import from_dict
+    from adyton.result.reading import from_dict
 
     plain = session(csv).release(TASK, 1, algorithm="identity").to_dict()
     with pytest.raises(BadInput):

@@ -11,7 +11,7 @@ import adyton as ad
 from adyton.choice.checked_file import digest_of
 from adyton.errors import BadInput
 from adyton.noise import SimulatedNoise
-from adyton.release import Release
+from adyton.result import Release
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 

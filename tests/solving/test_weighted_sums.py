@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton.release.noise_bounds import radius
+from adyton.result.noise_bounds import radius
 from adyton.solving.noise_moments import Moments
 from adyton.solving.residuals import MeasuredTable, residuals
 from adyton.solving.table_moments import TableMoments, laplace_excess

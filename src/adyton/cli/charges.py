@@ -15,8 +15,8 @@ from adyton.interrupts import deferred
 from adyton.messages import listing, shorten
 
 if TYPE_CHECKING:
-    from adyton.release.pending import Measurements
-    from adyton.release.staging import Place
+    from adyton.result.pending import Measurements
+    from adyton.result.staging import Place
     from adyton.schema import Schema
     from adyton.session import Session
 
@@ -89,7 +89,7 @@ def delivered(
 
     *deliver* is given the interrupt that came, if one did: then it puts down only what was paid for, and says so.
     """
-    from adyton.release.pending import Measurements
+    from adyton.result.pending import Measurements
 
     before = session.spent
     try:
@@ -116,7 +116,7 @@ def _answered(
     Where there is no result, what was measured until then is put into its folder, or printed; the message says what was
     charged.
     """
-    from adyton.release.pending import Measurements
+    from adyton.result.pending import Measurements
 
     before = session.spent
     try:

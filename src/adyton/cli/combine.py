@@ -25,8 +25,8 @@ def command(releases: _Releases, out_folder: _Folder, overwrite: _Overwrite = Fa
     """
     from adyton.marginals.tables_file import KIND
     from adyton.marginals.tables_release import TablesRelease
-    from adyton.release import Release
-    from adyton.release.combining import combine
+    from adyton.result import Release
+    from adyton.result.combining import combine
 
     check_folder(out_folder, [one / "release.json" for one in releases], overwrite=overwrite)
     combined = combine([TablesRelease.load(one) if KIND.says_so(one) else Release.load(one) for one in releases])

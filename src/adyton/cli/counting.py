@@ -15,8 +15,8 @@ from adyton.exact import as_number, display
 
 if TYPE_CHECKING:
     from adyton.queries import Measurement
-    from adyton.release import Release
-    from adyton.release.cut_off import CutOff
+    from adyton.result import Release
+    from adyton.result.cut_off import CutOff
     from adyton.session import Session
 
 _CONFIDENCE = 0.95
@@ -39,7 +39,7 @@ def print_count(
 ) -> None:
     """Count the rows, the units that have some, or what their limit cuts off, and print what came out."""
     from adyton.noise.probabilities import discrete_laplace_radius
-    from adyton.release.receipt import RowsCounted
+    from adyton.result.receipt import RowsCounted
 
     if cut_off is not None:
         _print_left_out(session, amount, cut_off, ledger, as_json=as_json, quiet=quiet)
@@ -98,7 +98,7 @@ def print_count(
 
 def print_cut_off(release: Release) -> None:
     """What some limits on the rows of a unit would cut off."""
-    from adyton.release.cut_off import cut_off
+    from adyton.result.cut_off import cut_off
 
     for one in cut_off(release):
         notes().print(printable(f"{one}."), soft_wrap=True)

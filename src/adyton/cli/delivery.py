@@ -15,11 +15,11 @@ from adyton.cli.console import notes, print_json, printable, progress, say_count
 from adyton.cli.paid import Paid
 
 if TYPE_CHECKING:
-    from adyton.release import Release
-    from adyton.release.presentation import Look
-    from adyton.release.saving import Saved
-    from adyton.release.staging import Place
-    from adyton.release.tables import ReleasedTable, TableSet
+    from adyton.result import Release
+    from adyton.result.presentation import Look
+    from adyton.result.saving import Saved
+    from adyton.result.staging import Place
+    from adyton.result.tables import ReleasedTable, TableSet
 
 _ROWS_SHOWN = 60
 """How many lines are printed of what stands in a folder. Without one, all of them are."""
@@ -36,7 +36,7 @@ def deliver(
     interrupt: KeyboardInterrupt | None = None,
 ) -> None:
     """Write and print a release; after an interrupt, only its counts."""
-    from adyton.release.files import to_dict
+    from adyton.result.files import to_dict
 
     print_anything()
     paid = Paid("the release", "The counts are", release.epsilon, place, lambda: to_dict(release, None))
@@ -62,8 +62,8 @@ def deliver(
 
 
 def _saved(release: Release, place: Place | None, look: Look) -> tuple[Saved | None, TableSet]:
-    from adyton.release.saving import save
-    from adyton.release.tables import asked_tables
+    from adyton.result.saving import save
+    from adyton.result.tables import asked_tables
 
     saved = None if place is None else save(release, place, look)
     return saved, asked_tables(release, look) if saved is None else saved.sets[0]
@@ -71,7 +71,7 @@ def _saved(release: Release, place: Place | None, look: Look) -> tuple[Saved | N
 
 def _complete(release: Release, saved: Saved | None, asked: TableSet) -> tuple[TableSet, list[str]]:
     """What was asked for with its bounds, and a sentence for everything that could not be computed."""
-    from adyton.release.saving import CONFIDENCE, attempt
+    from adyton.result.saving import CONFIDENCE, attempt
 
     if saved is not None:
         return saved.finish()
@@ -89,7 +89,7 @@ def print_anything() -> None:
 
 def _print(release: Release, found: TableSet, place: Place | None, *, as_json: bool, known: bool) -> None:
     """On standard output: all of it, unless a folder has it."""
-    from adyton.release.files import to_dict
+    from adyton.result.files import to_dict
 
     if as_json:
         print_json({**to_dict(release, release.known_error if known else None), "answers": found.to_plain()})
@@ -136,8 +136,8 @@ def _number(value: float) -> str:
 
 def _remark(release: Release, found: TableSet, place: Place | None, *, quiet: bool) -> None:
     """On standard error: what nobody should overlook and, unless *quiet*, everything else there is to say."""
-    from adyton.release.explanation import misfits_in_words
-    from adyton.release.saving import REPORT
+    from adyton.result.explanation import misfits_in_words
+    from adyton.result.saving import REPORT
 
     warnings, _ = misfits_in_words(release)
     for paragraph in warnings if quiet else release.explain().paragraphs[1:]:

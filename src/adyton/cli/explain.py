@@ -17,7 +17,7 @@ from adyton.errors import BadInput
 from adyton.exact import as_number
 
 if TYPE_CHECKING:
-    from adyton.release import Release
+    from adyton.result import Release
     from adyton.selection.choice import Choice
     from adyton.selection.selector import Selector
 
@@ -189,8 +189,8 @@ def _show_tables(file: Path, *, as_json: bool) -> None:
 def _release_in(file: Path) -> Release | None:
     """The release in a folder or a file; None for a file of something else, such as a selector."""
     from adyton.choice.checked_file import named_format
-    from adyton.release import Release
-    from adyton.release.files import JSON, says_so
+    from adyton.result import Release
+    from adyton.result.files import JSON, says_so
 
     if says_so(file) or (file / JSON).exists():
         return Release.load(file)

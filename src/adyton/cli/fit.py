@@ -33,7 +33,7 @@ from adyton.interrupts import termination_interrupts
 
 if TYPE_CHECKING:
     from adyton.learning import FittedClassifier
-    from adyton.release.staging import Place
+    from adyton.result.staging import Place
 
 
 def _methods() -> list[str]:
@@ -80,7 +80,7 @@ def command(
 ) -> None:
     """Learn a classifier under differential privacy. What comes out is public; `adyton predict` asks it for nothing."""
     from adyton.learning import Classifier, classifier_file, classifier_saving
-    from adyton.release.staging import staged
+    from adyton.result.staging import staged
     from adyton.session import Session
 
     if out_folder is None and not as_json:

@@ -10,7 +10,7 @@ from adyton.cli.paid import Paid
 
 if TYPE_CHECKING:
     from adyton.learning import FittedClassifier
-    from adyton.release.staging import Place
+    from adyton.result.staging import Place
 
 
 def deliver(
@@ -46,7 +46,7 @@ def deliver(
 
 def _show(fitted: FittedClassifier, place: Place | None, *, quiet: bool) -> None:
     """The model on standard output, and what else there is to say on standard error."""
-    from adyton.release.saving import REPORT
+    from adyton.result.saving import REPORT
 
     *paragraphs, model = fitted.explain().paragraphs
     say_counted(fitted.counted.first(fitted.where))

@@ -11,7 +11,7 @@ from adyton.cli.paid import Paid, reason_of
 from adyton.errors import AdytonError
 
 if TYPE_CHECKING:
-    from adyton.release.staging import Place
+    from adyton.result.staging import Place
     from adyton.statistics.numbers_release import NumbersRelease
 
 _SHOWN = 200

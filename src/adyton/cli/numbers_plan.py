@@ -10,7 +10,7 @@ from adyton.cli.console import notes, out, plain_table, print_json, printable, s
 from adyton.exact import as_number, display
 
 if TYPE_CHECKING:
-    from adyton.release.receipt import RowsCounted
+    from adyton.result.receipt import RowsCounted
     from adyton.session.numbers_outlook import NumbersOutlook
 
 _UNITS = {"mean": "mean × rows", "variance": "variance × rows", "deviation": "deviation × rows"}

@@ -18,7 +18,7 @@ from adyton.exact import display
 from adyton.interrupts import deferred
 
 if TYPE_CHECKING:
-    from adyton.release.staging import Place
+    from adyton.result.staging import Place
 
 Saved = TypeVar("Saved")
 

@@ -60,7 +60,7 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Show the error to expect of a release against ε. Needs the schema only: no data are read, nothing is spent."""
-    from adyton.release.receipt import RowsCounted
+    from adyton.result.receipt import RowsCounted
     from adyton.schema import Schema
     from adyton.schema.accepting import accepts
     from adyton.session.misfits import misfits_share

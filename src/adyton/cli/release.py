@@ -118,8 +118,8 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Release counts, ranges, marginals, sums, means or quantiles under differential privacy."""
-    from adyton.release.presentation import Look
-    from adyton.release.staging import staged
+    from adyton.result.presentation import Look
+    from adyton.result.staging import staged
     from adyton.session import Session
     from adyton.session.releasing_tables import measures_tables
 
@@ -187,7 +187,7 @@ def command(
 def _kept_in_folders(task: Task | None, *, many: bool) -> tuple[Callable[[Path], bool], tuple[str, ...]]:
     """How to know a folder with a release of this kind, and the files that are in it."""
     from adyton.marginals import tables_file, tables_saving
-    from adyton.release import files, saving
+    from adyton.result import files, saving
     from adyton.statistics import numbers_file, numbers_saving
     from adyton.tasks import NumbersTask
 
@@ -212,7 +212,7 @@ def _check_count(others: Sequence[str]) -> None:
 def _check_task(task: Task, schema: Schema, algorithm: str, options: dict[str, Any], *, kept: bool) -> None:
     """Refuse what cannot be released before the data are opened."""
     from adyton.marginals.registry import program_named
-    from adyton.release.tables import MOST_TABLES
+    from adyton.result.tables import MOST_TABLES
     from adyton.session import Outlook
     from adyton.session.releasing_numbers import asked_of
     from adyton.session.releasing_tables import in_words, measures_tables, wanted_of
@@ -250,7 +250,7 @@ def _check_rows(
     rows: Path | None, count: int | None, task: Task | None, schema: Schema, *, integer: bool, many: bool
 ) -> None:
     """Refuse rows that cannot be made, and options that are not for many tables."""
-    from adyton.release.row_files import check_rows
+    from adyton.result.row_files import check_rows
     from adyton.tasks import NumbersTask
 
     if isinstance(task, NumbersTask) and (integer or rows is not None or count is not None):

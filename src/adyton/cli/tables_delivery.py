@@ -14,8 +14,8 @@ from adyton.interrupts import deferred
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
-    from adyton.release.released import Released
-    from adyton.release.staging import Place
+    from adyton.result.released import Released
+    from adyton.result.staging import Place
 
 _SHOWN = 40
 """How many tables are listed."""

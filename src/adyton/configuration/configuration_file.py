@@ -12,8 +12,8 @@ from adyton.exact import as_number
 from adyton.kernel.instances.private_instances import RELATIONS
 from adyton.kernel.instances.utility import UTILITIES, Utility
 from adyton.messages import no_such
-from adyton.release.plain_values import as_amount, as_real, as_text, of_kind, part_of
-from adyton.release.receipt_reading import read_receipt
+from adyton.result.plain_values import as_amount, as_real, as_text, of_kind, part_of
+from adyton.result.receipt_reading import read_receipt
 from adyton.whole import whole
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.arguments import file_name
 from adyton.messages import shorten
-from adyton.release.receipt import Receipt
+from adyton.result.receipt import Receipt
 
 Keep: TypeAlias = Callable[[Configuration], None]
 

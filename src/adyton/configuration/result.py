@@ -13,8 +13,8 @@ from adyton.configuration.guarantee import Guarantee
 from adyton.exact import display
 from adyton.kernel.instances.utility import Utility
 from adyton.odds import often
-from adyton.release.explanation import Explanation
-from adyton.release.receipt import Receipt
+from adyton.result.explanation import Explanation
+from adyton.result.receipt import Receipt
 
 
 @dataclass(frozen=True)

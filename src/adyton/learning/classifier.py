@@ -11,7 +11,7 @@ from adyton.learning.learner import Learner
 from adyton.learning.registry import AUTO, learner_for
 from adyton.learning.target import Target
 from adyton.messages import listing, shorten
-from adyton.release.plain_values import as_plain, as_text, of_kind, part_of
+from adyton.result.plain_values import as_plain, as_text, of_kind, part_of
 from adyton.schema import Schema
 
 

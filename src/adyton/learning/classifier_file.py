@@ -14,9 +14,9 @@ from adyton.exact import as_number
 from adyton.learning import model_file
 from adyton.learning.classifier import Classifier
 from adyton.learning.model import Model
-from adyton.release.folder_kind import FolderKind
-from adyton.release.plain_values import as_amount, as_text, of_kind, part_of
-from adyton.release.receipt_reading import read_bought, read_figures, read_receipt
+from adyton.result.folder_kind import FolderKind
+from adyton.result.plain_values import as_amount, as_text, of_kind, part_of
+from adyton.result.receipt_reading import read_bought, read_figures, read_receipt
 from adyton.schema.places import axes_of
 
 if TYPE_CHECKING:

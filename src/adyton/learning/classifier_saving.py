@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from adyton.drafts import replaced
 from adyton.interrupts import deferred
 from adyton.learning.classifier_file import KIND, to_dict
-from adyton.release.saving import REPORT, attempt
-from adyton.release.staging import Place
+from adyton.result.saving import REPORT, attempt
+from adyton.result.staging import Place
 
 if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier

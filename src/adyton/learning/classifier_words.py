@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from adyton.exact import display
 from adyton.messages import listing
-from adyton.release.explanation import Explanation, budget_in_words
+from adyton.result.explanation import Explanation, budget_in_words
 
 if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier

@@ -25,14 +25,14 @@ from adyton.learning.model import Model
 from adyton.learning.opening import opened
 from adyton.learning.target import Target
 from adyton.messages import no_such
-from adyton.release.pending import Measurements, Pending
+from adyton.result.pending import Measurements, Pending
 from adyton.schema import Schema
 
 if TYPE_CHECKING:
     from adyton.exact import Rational
     from adyton.kernel.ledger import Ledger
     from adyton.noise.source import NoiseSource
-    from adyton.release.receipt import Receipt
+    from adyton.result.receipt import Receipt
 
 Self = TypeVar("Self", bound="PrivateEstimator")
 

@@ -25,10 +25,10 @@ from adyton.learning.estimator import class_array
 from adyton.learning.fitting import Fitted, fit
 from adyton.learning.look_alikes import LookAlikes, look_alikes
 from adyton.learning.model import Model
-from adyton.release.explanation import Explanation
-from adyton.release.receipt import Receipt, RowsCounted
-from adyton.release.staging import staged
 from adyton.remembered import cached_property
+from adyton.result.explanation import Explanation
+from adyton.result.receipt import Receipt, RowsCounted
+from adyton.result.staging import staged
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -179,7 +179,7 @@ def fit_classifier(
     where: str | None,
     keep: Callable[[Any], None],
 ) -> FittedClassifier:
-    """Learn a classifier from a kernel's table; *keep* is as in :func:`~adyton.release.pending.carry_out`."""
+    """Learn a classifier from a kernel's table; *keep* is as in :func:`~adyton.result.pending.carry_out`."""
     learner = as_classifier(classifier).learner()
     classifier.target(kernel.root.schema)
     made = partial(FittedClassifier.of, classifier, where)

@@ -17,8 +17,8 @@ from adyton.learning.decisions import collected
 from adyton.learning.learner import Learner
 from adyton.learning.model import Model
 from adyton.learning.public_randomness import repeated
-from adyton.release.pending import carry_out
-from adyton.release.receipt import Receipt
+from adyton.result.pending import carry_out
+from adyton.result.receipt import Receipt
 
 Made = TypeVar("Made")
 _ROUNDING = Fraction(1, 1 << 40)
@@ -54,7 +54,7 @@ def fit(
     not need all of it: the trees of Friedman and Schuster, and of Patil and Singh, whose branches may stop early.
 
     *where* keeps the rows that satisfy a predicate. What cannot be carried out to its end is refused before anything is
-    spent. *made* says what becomes of it; *keep* is as in :func:`~adyton.release.pending.carry_out`.
+    spent. *made* says what becomes of it; *keep* is as in :func:`~adyton.result.pending.carry_out`.
     """
     amount = budget(epsilon, "epsilon")
     kernel.budget.afford(amount, kernel.ledger.path)

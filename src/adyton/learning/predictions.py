@@ -9,7 +9,7 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.learning.model import Model
-from adyton.release.frames import free
+from adyton.result.frames import free
 
 if TYPE_CHECKING:
     import pyarrow as pa

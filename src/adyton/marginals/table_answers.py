@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.release.interval import Interval, Kind
-from adyton.release.noise_bounds import radius
+from adyton.result.interval import Interval, Kind
+from adyton.result.noise_bounds import radius
 from adyton.solving.noise_moments import Moments
 from adyton.solving.residuals import Group, in_order
 from adyton.tasks.questions import Cells, as_boxes

@@ -11,7 +11,7 @@ import numpy as np
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.wanted import Wanted
 from adyton.plans.expected_error import ErrorKind, ExpectedError
-from adyton.release import frames
+from adyton.result import frames
 from adyton.solving.residuals import Group, Residuals, in_order
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from adyton.marginals.pair_model import PairModel
 from adyton.marginals.registry import program_named
 from adyton.marginals.wanted import Wanted
 from adyton.messages import shorten
-from adyton.release.folder_kind import FolderKind
-from adyton.release.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
-from adyton.release.reading import read_misfits
-from adyton.release.receipt_reading import read_bought, read_receipt
+from adyton.result.folder_kind import FolderKind
+from adyton.result.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
+from adyton.result.reading import read_misfits
+from adyton.result.receipt_reading import read_bought, read_receipt
 from adyton.schema import Schema
 from adyton.solving.residuals import MeasuredTable, in_order
 from adyton.tasks import Marginals, task_from_dict

@@ -29,15 +29,15 @@ from adyton.marginals.wanted import Wanted
 from adyton.marginals.wider_tables import wider_table
 from adyton.plans.expected_error import ExpectedError
 from adyton.queries import Queries
-from adyton.release.explanation import Explanation
-from adyton.release.interval import Interval
-from adyton.release.misfits import Misfits
-from adyton.release.one_slice import Slice
-from adyton.release.one_table import Table
-from adyton.release.receipt import Receipt
-from adyton.release.released import Released, one_by_one
-from adyton.release.staging import staged
 from adyton.remembered import cached_property
+from adyton.result.explanation import Explanation
+from adyton.result.interval import Interval
+from adyton.result.misfits import Misfits
+from adyton.result.one_slice import Slice
+from adyton.result.one_table import Table
+from adyton.result.receipt import Receipt
+from adyton.result.released import Released, one_by_one
+from adyton.result.staging import staged
 from adyton.schema import Schema
 from adyton.solving.residuals import MeasuredTable
 from adyton.solving.table_moments import TableMoments

@@ -14,11 +14,11 @@ from adyton.drafts import replaced
 from adyton.interrupts import deferred
 from adyton.marginals.table_errors import how_got, table_errors, total_variation
 from adyton.marginals.tables_file import KIND, to_dict
-from adyton.release import frames
-from adyton.release.one_table import Table
-from adyton.release.saving import CONFIDENCE, REPORT, attempt, write_table
-from adyton.release.staging import Place
-from adyton.release.tables import MOST_TABLES, TABLES, file_name
+from adyton.result import frames
+from adyton.result.one_table import Table
+from adyton.result.saving import CONFIDENCE, REPORT, attempt, write_table
+from adyton.result.staging import Place
+from adyton.result.tables import MOST_TABLES, TABLES, file_name
 from adyton.solving.residuals import Group
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from adyton.exact import display
 from adyton.marginals.program import ROWS
 from adyton.marginals.table_errors import how_got, total_variation
-from adyton.release.explanation import Explanation, budget_in_words, misfits_in_words
+from adyton.result.explanation import Explanation, budget_in_words, misfits_in_words
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease

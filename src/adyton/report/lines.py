@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adyton.release.tables import table_places
 from adyton.report.bars import MOST as MOST_BARS
 from adyton.report.shown import Asked, LaterPanel, LaterTable, Panel, Table, boxes
+from adyton.result.tables import table_places
 from adyton.tasks import Cdf, Marginals, QueryList, as_queries
 from adyton.tasks.words import question_in_words
 
 if TYPE_CHECKING:
-    from adyton.release import Release
+    from adyton.result import Release
 
 
 MOST_TABLES, _FEWEST = 24, 60

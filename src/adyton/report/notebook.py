@@ -11,7 +11,7 @@ from adyton.report.summary import summarise
 from adyton.report.templates import templates
 
 if TYPE_CHECKING:
-    from adyton.release import Release
+    from adyton.result import Release
 
 _ROWS, _WIDTH = 12, 640
 _QUICK = 1 << 12

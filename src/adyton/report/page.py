@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.plans.registry import plan_named
-from adyton.release.explanation import error_in_words
-from adyton.release.tables import MOST_TABLES
 from adyton.report.charts import caption, draw
 from adyton.report.lines import apart
 from adyton.report.own_words import example, word_facts
@@ -21,10 +19,12 @@ from adyton.report.scales import figure, number, people
 from adyton.report.shown import Table
 from adyton.report.summary import Summary, summarise
 from adyton.report.templates import templates
+from adyton.result.explanation import error_in_words
+from adyton.result.tables import MOST_TABLES
 from adyton.tasks import Marginals
 
 if TYPE_CHECKING:
-    from adyton.release import Release
+    from adyton.result import Release
 
 WIDE, NARROW = 720, 358
 """The pixels of a picture on a screen and on a telephone; the page shows the one that fits."""

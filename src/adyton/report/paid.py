@@ -7,8 +7,8 @@ from typing import Any
 
 from adyton import odds
 from adyton.exact import display
-from adyton.release.receipt import Receipt
 from adyton.report.promise import factor
+from adyton.result.receipt import Receipt
 
 
 def paid_facts(receipt: Receipt, epsilon: Fraction, what: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from adyton.schema.places import axes_of
 from adyton.schema.times import Times
 
 if TYPE_CHECKING:
-    from adyton.release import Release
+    from adyton.result import Release
 
 MOST_SQUARES = 64
 _BARS, _STEPS, _MOST_LEVELS = 24, 64, 12

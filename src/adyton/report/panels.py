@@ -8,16 +8,16 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from adyton.release.tables import table_places
 from adyton.report.bars import MOST as MOST_BARS
 from adyton.report.display_axis import DisplayAxis, display_axis
 from adyton.report.lines import MOST_TABLES
 from adyton.report.pairs import is_map, pair
 from adyton.report.shown import Asked, Kind, LaterPanel, Panel, boxes
+from adyton.result.tables import table_places
 from adyton.tasks import Cdf, Marginals
 
 if TYPE_CHECKING:
-    from adyton.release import Release
+    from adyton.result import Release
 
 MOST_STEPS = 512
 _FEW = 12

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from adyton.marginals.tables_release import TablesRelease
-    from adyton.release import Release
+    from adyton.result import Release
     from adyton.statistics.numbers_release import NumbersRelease
 
 _MOST_TABLES = 12

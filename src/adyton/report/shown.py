@@ -11,8 +11,8 @@ from adyton.queries import Queries, Ranges
 from adyton.report.display_axis import DisplayAxis
 
 if TYPE_CHECKING:
-    from adyton.release import Release
-    from adyton.release.receipt import RowsCounted
+    from adyton.result import Release
+    from adyton.result.receipt import RowsCounted
 
 Boxes: TypeAlias = tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]
 """The first and the last cell, along every axis, of some boxes of cells."""

@@ -20,8 +20,8 @@ from adyton.report.shown import Asked, Numbers, Panel, Table
 from adyton.tasks import QueryList
 
 if TYPE_CHECKING:
-    from adyton.release import Release
-    from adyton.release.interval import Interval
+    from adyton.result import Release
+    from adyton.result.interval import Interval
 
 ROWS = 200
 

@@ -13,7 +13,7 @@ from adyton.kernel.tables.predicate_parser import parse_predicate
 from adyton.kernel.tables.predicates import attributes_of
 from adyton.messages import shorten
 from adyton.queries import Identity
-from adyton.release.misfits import GUESS, SHARE, Counted, Misfits, MisfitShare
+from adyton.result.misfits import GUESS, SHARE, Counted, Misfits, MisfitShare
 from adyton.schema import Schema
 from adyton.schema.misfits import misfits_of
 

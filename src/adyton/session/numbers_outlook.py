@@ -9,7 +9,7 @@ from html import escape
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, positive
-from adyton.release.misfits import NO_SHARE, MisfitShare
+from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.session.least_epsilon import least_epsilon
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import AUTO, Weighed, in_words, rows_needed, weigh

@@ -17,7 +17,7 @@ from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import check_name, plan_named, plan_type
 from adyton.queries import Queries
-from adyton.release.misfits import NO_SHARE, MisfitShare
+from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.schema import Schema
 from adyton.schema.coarsening import changes
 from adyton.session.least_epsilon import least_epsilon

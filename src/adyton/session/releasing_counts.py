@@ -12,10 +12,10 @@ from adyton.exact import Rational, budget
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.recorder import Recorder
 from adyton.kernel.sources import TableSource, VectorSource
-from adyton.release import Release
-from adyton.release.misfits import NO_SHARE
-from adyton.release.pending import carry_out
-from adyton.release.receipt import Receipt
+from adyton.result import Release
+from adyton.result.misfits import NO_SHARE
+from adyton.result.pending import carry_out
+from adyton.result.receipt import Receipt
 from adyton.schema import Schema
 from adyton.session.misfits import MisfitCount
 from adyton.session.outlook import plan_of
@@ -32,7 +32,7 @@ def release_counts(
     options: Mapping[str, Any],
     keep: Callable[[Any], None],
 ) -> Release:
-    """Measure the counts of a task, spending *epsilon*; *keep* is as in :func:`~adyton.release.pending.carry_out`.
+    """Measure the counts of a task, spending *epsilon*; *keep* is as in :func:`~adyton.result.pending.carry_out`.
 
     A request that cannot be carried out to its end is refused before anything is spent.
     """

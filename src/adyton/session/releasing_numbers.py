@@ -13,8 +13,8 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.recorder import Ended, Recorder
 from adyton.kernel.sources import TableSource
 from adyton.messages import listing
-from adyton.release.pending import carry_out, in_short
-from adyton.release.receipt import Receipt
+from adyton.result.pending import carry_out, in_short
+from adyton.result.receipt import Receipt
 from adyton.session.misfits import MisfitCount
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import weigh

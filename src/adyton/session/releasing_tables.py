@@ -17,8 +17,8 @@ from adyton.marginals.tables_release import TablesRelease
 from adyton.marginals.wanted import Wanted
 from adyton.plans.limits import MOST_CELLS, MOST_PLAIN_CELLS
 from adyton.plans.registry import check_name
-from adyton.release.pending import carry_out, in_short
-from adyton.release.receipt import Receipt
+from adyton.result.pending import carry_out, in_short
+from adyton.result.receipt import Receipt
 from adyton.schema import Schema
 from adyton.schema.coarsening import changes
 from adyton.session.misfits import MisfitCount
@@ -79,7 +79,7 @@ def release_tables(
     options: Mapping[str, Any],
     keep: Callable[[Any], None],
 ) -> TablesRelease:
-    """Measure the tables of a task, spending *epsilon*; *keep* is as in :func:`~adyton.release.pending.carry_out`.
+    """Measure the tables of a task, spending *epsilon*; *keep* is as in :func:`~adyton.result.pending.carry_out`.
 
     A request that cannot be carried out to its end is refused before anything is spent. Should it nevertheless end
     early, between two measurements, the tables that are there are released, with a warning, at the price that was paid.

@@ -20,10 +20,10 @@ from adyton.kernel.tables.locations import table_at
 from adyton.marginals.tables_release import TablesRelease
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement
-from adyton.release import Release
-from adyton.release.cut_off import CutOff, measured_cut_off, unit_sizes
-from adyton.release.pending import Measurements, Pending, carry_out
-from adyton.release.receipt import RowsCounted
+from adyton.result import Release
+from adyton.result.cut_off import CutOff, measured_cut_off, unit_sizes
+from adyton.result.pending import Measurements, Pending, carry_out
+from adyton.result.receipt import RowsCounted
 from adyton.schema import Schema
 from adyton.session.epsilon import Epsilon
 from adyton.session.numbers_outlook import NumbersOutlook, NumbersPreview
@@ -124,7 +124,7 @@ class Session(Budgeted):
         """What was paid for last: should an interrupt come before it has a name, it is not lost.
 
         A request that was interrupted in its arithmetic is finished now, from what was measured: nothing more is spent.
-        One that lacks measurements is :class:`~adyton.release.pending.Measurements`: what was measured, as it is.
+        One that lacks measurements is :class:`~adyton.result.pending.Measurements`: what was measured, as it is.
         """
         if isinstance(self._last, Pending):
             self._last = self._last.finish()

@@ -17,7 +17,7 @@ from adyton.marginals.registry import AUTO, program_named
 from adyton.marginals.table_errors import least_squares_error
 from adyton.marginals.wanted import Wanted
 from adyton.plans.expected_error import ExpectedError
-from adyton.release.misfits import NO_SHARE, MisfitShare
+from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.schema import Schema
 from adyton.schema.coarsening import changes
 from adyton.session.least_epsilon import least_epsilon

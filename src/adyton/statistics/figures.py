@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.release.interval import Kind
+from adyton.result.interval import Kind
 
 
 @dataclass(frozen=True, eq=False)

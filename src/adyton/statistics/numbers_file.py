@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from adyton.choice.checked_file import digest_of
 from adyton.errors import BadInput
 from adyton.exact import as_number
-from adyton.release.folder_kind import FolderKind
-from adyton.release.plain_values import as_amount, as_plain, as_text, of_kind, part_of
-from adyton.release.reading import read_misfits
-from adyton.release.receipt_reading import read_receipt
+from adyton.result.folder_kind import FolderKind
+from adyton.result.plain_values import as_amount, as_plain, as_text, of_kind, part_of
+from adyton.result.reading import read_misfits
+from adyton.result.receipt_reading import read_receipt
 from adyton.schema import Schema
 from adyton.statistics.asked import Asked
 from adyton.statistics.parts import Part

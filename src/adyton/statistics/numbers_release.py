@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from adyton.errors import BadInput
 from adyton.exact import display, share
 from adyton.messages import listing, no_such
-from adyton.release import frames
-from adyton.release.explanation import Explanation
-from adyton.release.misfits import Misfits
-from adyton.release.receipt import Receipt, RowsCounted
-from adyton.release.staging import staged
 from adyton.remembered import cached_property
+from adyton.result import frames
+from adyton.result.explanation import Explanation
+from adyton.result.misfits import Misfits
+from adyton.result.receipt import Receipt, RowsCounted
+from adyton.result.staging import staged
 from adyton.schema import Schema
 from adyton.statistics import numbers_file, numbers_saving
 from adyton.statistics.asked import Asked

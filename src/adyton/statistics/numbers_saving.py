@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.drafts import replaced
 from adyton.interrupts import deferred
-from adyton.release.saving import REPORT, attempt, write_table
-from adyton.release.staging import Place
+from adyton.result.saving import REPORT, attempt, write_table
+from adyton.result.staging import Place
 from adyton.statistics.numbers_file import KIND, to_dict
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.release.explanation import Explanation, budget_in_words, misfits_in_words
+from adyton.result.explanation import Explanation, budget_in_words, misfits_in_words
 from adyton.statistics.programs import PROGRAMS
 
 if TYPE_CHECKING:

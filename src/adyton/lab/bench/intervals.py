@@ -20,7 +20,7 @@ from adyton.lab.bench.shapes import shapes
 from adyton.lab.corpus.histograms import draw
 from adyton.lab.engine import geometric_mean
 from adyton.queries import Identity, Queries, RandomRanges
-from adyton.release.intervals import NoiseModel
+from adyton.result.intervals import NoiseModel
 from adyton.selection.chosen import Chosen
 from adyton.selection.pythia import Pythia
 

@@ -1,0 +1,209 @@
+"""One request at work: whatever ends it, what was paid for is returned, or kept where it can be finished.
+
+The kernel records every answer before the request's own text sees it. If that text is interrupted or fails, it runs
+again on the recorded answers (a replay, which costs no privacy); where answers are missing, what was measured is
+returned as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from adyton.errors import AdytonError, Unfinished, UnfinishedRelease
+from adyton.exact import as_number, display
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.mechanisms import NoisyValue
+from adyton.kernel.noisy_tables import NoisyTables
+from adyton.kernel.recorder import Debit, Ended, Recorded, Recorder
+from adyton.queries import Measurement, Partition
+from adyton.result.staging import Place, staged
+
+Result = TypeVar("Result")
+FILE = "measurements.json"
+
+
+def carry_out(
+    kernel: Kernel[Any],
+    work: Callable[[Recorder], Result],
+    keep: Callable[[Any], None],
+    limit: Fraction,
+) -> Result:
+    """The result of *work*, which measures and computes; it was checked before, and can be run again on its answers.
+    It is charged *limit* at most.
+
+    *keep* is given a :class:`Pending` before anything is spent, and at the end the result, :class:`Measurements` if
+    there is none, or None if nothing was charged: an interrupt at any moment finds one of them kept.
+    """
+    with kernel.recording(limit) as recorder:
+        pending = Pending(kernel, work, recorder)
+        keep(pending)
+        try:
+            result = work(recorder)
+        except BaseException as cause:
+            pending.cause = cause
+            if not recorder.debits:
+                keep(None)
+                raise
+            if not isinstance(cause, Exception):  # somebody ended the program
+                kept = "What was measured is kept: session.last, or finish() of an estimator, makes a result of it."
+                cause.add_note(f"{charge_of(recorder.debits)} {kept}")
+                raise
+        else:
+            keep(result)
+            return _remarked(result, recorder)
+    found = pending.finish()
+    keep(found)
+    if isinstance(found, Measurements) and not found.answers:
+        raise pending.cause
+    if isinstance(found, Measurements):
+        raise Unfinished(f"{found} session.last has it.") from (
+            None if isinstance(pending.cause, AdytonError) else pending.cause
+        )
+    assert found is not None  # there are debits
+    return _remarked(found, recorder)
+
+
+def _remarked(result: Result, recorder: Recorder) -> Result:
+    """The result; a warning says so where it lacks something."""
+    unfinished = getattr(result, "unfinished", None)
+    if unfinished is not None:
+        said = f"{unfinished} {charge_of(recorder.debits)} What was measured is in the result."
+        warnings.warn(said, UnfinishedRelease, 5)
+    return result
+
+
+class Pending(Generic[Result]):
+    """A request that has begun and has no result yet."""
+
+    def __init__(self, kernel: Kernel[Any], work: Callable[[Recorder], Result], recorder: Recorder) -> None:
+        self._kernel, self._work, self._recorder = kernel, work, recorder
+        self.cause: BaseException = KeyboardInterrupt()  # unless something else is known
+
+    def finish(self) -> Result | Measurements | None:
+        """The result, computed from the recorded answers, or these as they are; None where nothing was charged."""
+        if not self._recorder.debits:
+            return None
+        try:
+            with self._kernel.replaying(self._recorder, self.cause):
+                return self._work(self._recorder)
+        except Ended:
+            return self.measurements(self.cause)
+        except Exception as problem:
+            return self.measurements(problem)
+
+    def measurements(self, cause: BaseException) -> Measurements:
+        """What was measured, as it is."""
+        debits, answers = tuple(self._recorder.debits), tuple(self._recorder.answers)
+        return Measurements(self._kernel.ledger.dataset, debits, answers, self._kernel.private, in_short(cause))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measurements:
+    """What was measured for a request that could not be brought to its end: noisy answers as they are, and their price.
+
+    They are differentially private, and may be published.
+    """
+
+    dataset: str
+    debits: tuple[Debit, ...]
+    """All that was paid for, answered or not."""
+    answers: tuple[Recorded, ...]
+    private: bool
+    ended: str
+    """What ended the request."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What was charged."""
+        return sum((debit.amount for debit in self.debits), Fraction(0))
+
+    def __str__(self) -> str:
+        listed = [f"{recorded.debit.operator}: {_in_short(recorded.answer)}" for recorded in self.answers]
+        measured = f"Measured before: {'; '.join(listed)}." if listed else "No measurement was answered."
+        return f"{self.ended} {charge_of(self.debits)} {measured}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values for JSON."""
+        return {
+            "format": "adyton measurements",
+            "version": 1,
+            "dataset": self.dataset,
+            "ended": self.ended,
+            "epsilon": as_number(self.epsilon),
+            "private": self.private,
+            "measurements": [
+                {
+                    "entry": debit.number,
+                    "epsilon": as_number(debit.amount),
+                    "operator": debit.operator,
+                    "lineage": list(debit.lineage),
+                    **_plain(answer),
+                }
+                for debit, answer in self.answers
+            ],
+        }
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write ``measurements.json`` into a new folder."""
+        with staged(folder) as place:
+            self.save_in(place)
+
+    def save_in(self, place: Place) -> None:
+        """Write the file into a folder that was made ready."""
+        (place.folder / FILE).write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
+        place.settle()
+
+    def __repr__(self) -> str:
+        mark = "" if self.private else "; simulated, NOT private"
+        return f"<{len(self.answers)} measurements of an unfinished request, ε = {display(self.epsilon)}{mark}>"
+
+
+def in_short(cause: BaseException) -> str:
+    """What happened. Messages say nothing about rows; of other errors only the kind is named."""
+    what = str(cause).rstrip(".") if isinstance(cause, AdytonError) else type(cause).__name__
+    what = "interrupted" if isinstance(cause, KeyboardInterrupt) else what
+    return f"the request ended early ({what})."
+
+
+def charge_of(debits: Sequence[Debit]) -> str:
+    """What was charged nevertheless."""
+    return f"ε = {display(sum((debit.amount for debit in debits), Fraction(0)))} was charged and stays spent."
+
+
+def _plain(answer: Any) -> dict[str, Any]:
+    """What a measurement answered, as plain values that a person can read."""
+    if isinstance(answer, Measurement):
+        return {"answers": answer.answers.tolist(), "standard_deviations": answer.standard_deviations.tolist()}
+    if isinstance(answer, NoisyTables):
+        return {
+            "tables": [
+                {"attributes": list(group), "counts": counts.tolist(), "standard_deviation": float(np.sqrt(variance))}
+                for group, counts, variance in answer.each()
+            ]
+        }
+    if isinstance(answer, NoisyValue):
+        return {"answers": [answer.value], "standard_deviations": [answer.deviation]}
+    if isinstance(answer, Partition):
+        return {"groups": answer.labels.tolist()}
+    return {"chosen": np.asarray(answer).tolist()}
+
+
+def _in_short(answer: Any) -> str:
+    """The number itself where there is only one."""
+    plain = _plain(answer)
+    answers = plain.get("answers")
+    if answers is not None and len(answers) == 1:
+        return f"{answers[0]:,} ± {plain['standard_deviations'][0]:.3g}"
+    if answers is not None:
+        return f"{len(answers):,} numbers"
+    if "tables" in plain:
+        return f"{len(plain['tables']):,} tables"
+    return "a partition" if "groups" in plain else "a choice"

@@ -1,0 +1,233 @@
+"""A release: what came out, with its labels, its expected error, its story and its receipt."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.exact import exact
+from adyton.plans.base import Plan
+from adyton.plans.expected_error import ExpectedError
+from adyton.plans.registry import plan_named
+from adyton.queries import Identity, Queries
+from adyton.remembered import cached_property
+from adyton.result import averaging, files, saving
+from adyton.result.cell_release import CellRelease
+from adyton.result.cell_rows import CellRows
+from adyton.result.cell_tables import cell_errors, cell_table, unbiased_table
+from adyton.result.explanation import Explanation
+from adyton.result.interval import Interval
+from adyton.result.intervals import NoiseModel
+from adyton.result.misfits import Misfits
+from adyton.result.one_table import Table
+from adyton.result.presentation import Look
+from adyton.result.receipt import Receipt
+from adyton.result.released import one_by_one
+from adyton.result.saving import REPLACEABLE
+from adyton.result.staging import staged
+from adyton.result.tables import table_of
+from adyton.schema import Schema
+from adyton.selection.choice import Choice
+from adyton.selection.chosen import Chosen
+from adyton.tasks import Task, as_queries
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(CellRelease):
+    """The estimated count of every cell of some attributes, from which any query about them is answered for nothing.
+
+    Made by :meth:`adyton.Session.release`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
+
+    >>> import pandas, adyton as ad
+    >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 5000})
+    >>> session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
+    >>> release = session.release(ad.Ranges("age"), epsilon="0.5", algorithm="hb")
+    >>> release.answer([(50, 59), (65, None)]).round(-3).tolist()
+    [10000.0, 5000.0]
+    """
+
+    schema: Schema
+    """What is public about the attributes that were released."""
+    task: Task
+    where: str | None
+    algorithm: str
+    """The algorithm that ran, named or chosen."""
+    options: Mapping[str, Any]
+    epsilon: Fraction
+    """What was charged: a person's whole part in the table is protected by this much."""
+    estimate: Reals
+    """The estimated count of every cell, in the shape of the domain. Noise makes some fractional or negative."""
+    choice: Choice | None
+    """How the algorithm was chosen, if it was: what was looked at, for how much, and what the others promised."""
+    receipt: Receipt
+    """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
+    misfits: Misfits | None = None
+    """The noisy numbers of rows that do not fit the schema, if they were counted."""
+
+    parts: tuple[Release, ...] = ()
+    """What it was put together from by :func:`adyton.combine`, if it was; then *algorithm* is ``combined``."""
+    weights: tuple[float, ...] = ()
+    """How much each of these counts: together 1."""
+
+    def __post_init__(self) -> None:
+        frozen = np.array(self.estimate, dtype=np.float64)
+        frozen.setflags(write=False)
+        object.__setattr__(self, "estimate", frozen)
+
+    @cached_property
+    def workload(self) -> Queries:
+        """The queries that the algorithm was run for."""
+        return self.task.workload(self.schema)
+
+    @cached_property
+    def expected_error(self) -> ExpectedError:
+        """The error to expect on the task's queries: from a closed form or, where there is none, from running the
+        algorithm again on what it published."""
+        computed = self.noise.expected_error()
+        return self.noise.resampled_error() if computed is None else computed
+
+    @cached_property
+    def noise(self) -> NoiseModel:
+        """How the answers scatter around the true ones."""
+        if self.parts:
+            return averaging.combined_noise(self)
+        counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
+        row_epsilon = counting / self.rows_per_unit if self.choice is None else self.choice.left
+        return NoiseModel(self._plan, self.workload, row_epsilon, self.estimate)
+
+    @property
+    def _plan(self) -> Plan:
+        """What was run, with all that followed it."""
+        if self.choice is None:
+            return plan_named(self.algorithm, **self.options)
+        return Chosen.named(self.algorithm, finished=self.choice.finished, **self.options)
+
+    def table(self, *attributes: str) -> Table:
+        """The table of some attributes, summed over the others: ``release.table("age", "sex")``.
+
+        Its ``.how`` says whether it was measured, is an estimate of an algorithm that adapts to the data, or is filled
+        in evenly where the task did not ask for it.
+        """
+        return cell_table(self, one_by_one(attributes, self.schema))
+
+    def unbiased(self, *attributes: str) -> Table:
+        """The same with the exact standard error of each count, where the algorithm is linear and the table follows
+        from what it measured; else refused."""
+        return unbiased_table(self, one_by_one(attributes, self.schema))
+
+    def error_lines(self) -> pa.Table:
+        """A line for each table that was asked for; else one for the table of all attributes."""
+        return cell_errors(self)
+
+    @cached_property
+    def row_source(self) -> CellRows:
+        """The cells."""
+        return CellRows(self.schema, self.estimate)
+
+    def answer(self, queries: object, *, integer: bool = False, nonnegative: bool = False) -> Reals:
+        """The estimated answers to any queries, at no cost: ``release.answer([(20, 29), (65, None)])``.
+
+        A query maps attributes to a value, a list of values, or (from, to) with both ends included; see
+        :func:`adyton.tasks.as_queries`. With *integer* or *nonnegative* the answers come from counts shown in that way.
+        """
+        asked = as_queries(self.schema, queries)
+        return np.asarray(asked @ Look(integer, nonnegative).shown(self.estimate), dtype=np.float64)
+
+    def interval(self, queries: object = None, confidence: float = 0.95) -> Interval:
+        """Answers with confidence intervals: for some queries, or for every cell if none are given.
+
+        ``.meaning`` of the result says in plain words what the intervals promise.
+        """
+        asked = Identity(self.schema.shape) if queries is None else as_queries(self.schema, queries)
+        found = replace(self.noise.interval(asked, confidence), counted=self.counted_rows)
+        if queries is not None:
+            return found
+        shape = self.schema.shape
+        return replace(
+            found,
+            estimate=found.estimate.reshape(shape),
+            lower=found.lower.reshape(shape),
+            upper=found.upper.reshape(shape),
+        )
+
+    def to_arrow(  # type: ignore[override]  # its options are named
+        self,
+        attributes: str | Sequence[str] | None = None,
+        *,
+        confidence: float | None = None,
+        integer: bool = False,
+        nonnegative: bool = False,
+    ) -> pa.Table:
+        """An Arrow table with one line per cell; with *confidence*, the columns ``lower`` and ``upper`` too.
+
+        With *attributes*, the table of these alone, summed over the others. No count lies outside of its bounds: where
+        *integer* or *nonnegative* moved it, they are widened. Where nothing is known they are infinite, with a warning.
+        """
+        kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
+        found = table_of(self, kept, Look(integer, nonnegative))
+        if confidence is not None:
+            bounds = self.interval(found.queries, confidence)
+            if bounds.missing or bounds.confidence < float(exact(confidence, "confidence")):
+                warnings.warn(bounds.missing or bounds.note, stacklevel=2)
+            if bounds.beyond:
+                endless = np.full(bounds.estimate.shape, np.inf)
+                bounds = replace(bounds, lower=-endless, upper=endless)
+            found = found.within(replace(bounds, note=""))
+        return found.tables[0].to_arrow()
+
+    def explain(self) -> Explanation:
+        """Why this algorithm, how far off the answers are, and what was spent, in words."""
+        return Explanation.of(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """A picture of the estimate with its error band; written to a file if a path is given."""
+        from adyton.report.plot import plot
+
+        return plot(self, path)
+
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        integer: bool = False,
+        nonnegative: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        """Write ``release.json`` (complete), ``estimate.csv`` and ``report.html`` into a new folder.
+
+        The counts are put in place at once; bounds, the expected error and the report are added to them. If one of
+        these fails, a warning says so, and what was paid for is there. Marginals are also written one by one, into
+        ``tables``, and answers to queries into ``answers.csv``; a cumulative distribution is written as one.
+
+        *integer* and *nonnegative* are about the CSV files; the JSON file keeps the estimate as it is. With *overwrite*
+        the folder may hold another release, which is replaced.
+        """
+        with staged(folder, replaces=REPLACEABLE if overwrite else ()) as place:
+            _, problems = saving.save(self, place, Look(integer, nonnegative)).finish()
+        for problem in problems:
+            warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """The release in a folder that :meth:`save` wrote, or in its ``release.json``; the data are not needed."""
+        return files.read(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values for JSON."""
+        return files.to_dict(self, self.known_error)
+
+    def _repr_html_(self) -> str:
+        from adyton.report.notebook import to_html
+
+        return to_html(self)

@@ -1,0 +1,137 @@
+"""Folders that are made ready before anything is paid, and that appear with what was paid for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from adyton import drafts
+from adyton.choice.checked_file import named_format
+from adyton.errors import AdytonError, BadInput
+from adyton.interrupts import deferred
+from adyton.messages import path_of
+from adyton.result import files
+
+
+@dataclass
+class Place:
+    """Where to write: a hidden folder at first, and after :meth:`settle` the folder that was named."""
+
+    given: Path
+    goal: Path
+    folder: Path
+    """Where the files are now."""
+    replaces: Collection[str]
+    """Patterns of what may be replaced if it is there and belongs to a release."""
+    ours: Callable[[Path], bool]
+    """Whether a folder says of itself that it holds what may be replaced."""
+    settled: bool = False
+    """Whether what was paid for is to stay."""
+
+    def settle(self) -> None:
+        """Put the hidden folder in place, in one step: what is in it now is there for good.
+
+        If that fails, the hidden folder stays: it holds what was paid for.
+        """
+        with deferred():
+            _write_through(self.folder)
+            self.settled = True
+            old: Path | None = None
+            try:
+                if (
+                    self.goal.is_dir()
+                    and any(self.goal.iterdir())
+                    and _lost(self.goal, self.replaces, self.ours) is None
+                ):
+                    old = self.goal.rename(drafts.hidden(self.goal))
+                self.folder = self.folder.rename(self.goal)  # takes the place of an empty folder too
+            except OSError as error:
+                if old is not None:
+                    with suppress(OSError):
+                        old.rename(self.goal)
+                raise AdytonError(
+                    f"{self.given} could not be put in place ({error.strerror}). All of it is in {self.folder}."
+                ) from None
+            if old is not None:
+                shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def staged(
+    folder: str | os.PathLike[str], *, replaces: Collection[str] = (), ours: Callable[[Path], bool] = files.says_so
+) -> Iterator[Place]:
+    """A place to write to, which vanishes at the end of the block if it was not settled in it.
+
+    What cannot be written later is refused now: a folder with files in it too, unless *ours* finds that it holds a
+    release and all of them match *replaces*.
+    """
+    given = path_of(folder)
+    with ExitStack() as lock:
+        try:
+            goal = given.resolve()
+            _check(given, goal, replaces, ours)
+            made = [parent for parent in goal.parents if not parent.exists()]
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            left = drafts.clear(goal, keep=_paid_for)
+            draft = lock.enter_context(drafts.held(Path.mkdir, lambda: drafts.hidden(goal)))
+        except (OSError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise BadInput(f"{given} cannot be written to ({reason}). Name a folder that you may write to.") from None
+        for one in left:
+            warnings.warn(
+                f"{one} holds what a process had paid for when it was killed. Rename it to keep it, or remove it.",
+                stacklevel=4,
+            )
+        place = Place(given, goal, draft, replaces, ours)
+        try:
+            yield place
+        finally:
+            if not place.settled:
+                shutil.rmtree(draft, ignore_errors=True)
+                for parent in made:
+                    with suppress(OSError):
+                        parent.rmdir()  # stays if there is something in it
+
+
+def _paid_for(draft: Path) -> bool:
+    """Whether a hidden folder holds a whole JSON file that says what it is: nobody has put it in place."""
+    return any(named_format(file, whole=True) for file in draft.glob("*.json"))
+
+
+def _check(given: Path, goal: Path, replaces: Collection[str], ours: Callable[[Path], bool]) -> None:
+    if goal.exists() and not goal.is_dir():
+        raise BadInput(f"{given} is a file. Name a folder to write to.")
+    if goal.is_dir() and any(goal.iterdir()):
+        if not replaces:
+            raise BadInput(
+                f"{given} holds files already. Name a new folder, empty it, or allow to overwrite what was saved in "
+                "it (--overwrite, overwrite=True)."
+            )
+        if (other := _lost(goal, replaces, ours)) is not None:
+            raise BadInput(
+                f"{given} holds {other}, which is no file of a release or a model there and would be lost. Name a "
+                "new folder, or take it away first."
+            )
+    if goal == Path.cwd() or os.path.ismount(goal):
+        raise BadInput(f"{given} cannot be put in place in one step. Name a new folder.")
+
+
+def _lost(folder: Path, allowed: Collection[str], ours: Callable[[Path], bool]) -> str | None:
+    """A file or folder in it that matches none of the patterns; any of them where nothing says that it is a release."""
+    names = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")))
+    patterns = (*allowed, f".*.{drafts.ENDING}") if ours(folder) else ()
+    return next((name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)), None)
+
+
+def _write_through(folder: Path) -> None:
+    """Have the machine write all files down before they are counted on."""
+    for file in folder.rglob("*"):
+        if file.is_file():
+            with suppress(OSError), file.open("rb") as opened:
+                os.fsync(opened.fileno())
