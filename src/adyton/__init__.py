@@ -40,6 +40,11 @@ _ROOMS = {
     "Summary": "adyton.tasks",
     "Variance": "adyton.tasks",
     "RowsPerUnit": "adyton.tasks",
+    "Count": "adyton.tasks",
+    "Units": "adyton.tasks",
+    "Number": "adyton.result.number",
+    "Request": "adyton.tasks",
+    "Result": "adyton.result.result",
     "Release": "adyton.result",
     "NumbersRelease": "adyton.statistics.numbers_release",
     "Session": "adyton.session",
@@ -60,6 +65,7 @@ _ROOMS = {
     "configure": "adyton.configuration.configure",
     "cut_off": "adyton.result.cut_off",
     "learn_choices": "adyton.choice.learn_choices",
+    "load": "adyton.programs",
     "metafeature": "adyton.choice.metafeatures",
     "option": "adyton.choice.options",
     "algorithms": "adyton.plans",
@@ -74,6 +80,7 @@ __all__ = [
     "ChoiceMaker",
     "Classifier",
     "Configuration",
+    "Count",
     "Date",
     "Datetime",
     "Delphi",
@@ -92,6 +99,7 @@ __all__ = [
     "Marginals",
     "Mean",
     "Measurement",
+    "Number",
     "NumbersRelease",
     "Numeric",
     "Partition",
@@ -104,6 +112,8 @@ __all__ = [
     "Reading",
     "Release",
     "ReportWords",
+    "Request",
+    "Result",
     "RowsPerUnit",
     "Schema",
     "Selector",
@@ -111,6 +121,7 @@ __all__ = [
     "Sum",
     "Summary",
     "TablesRelease",
+    "Units",
     "Variance",
     "algorithms",
     "choose",
@@ -122,6 +133,7 @@ __all__ = [
     "errors",
     "learn_choices",
     "learning",
+    "load",
     "metafeature",
     "noise",
     "option",
@@ -153,11 +165,14 @@ if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease as TablesRelease
     from adyton.plans import algorithms as algorithms
     from adyton.plans import simulate as simulate
+    from adyton.programs import load as load
     from adyton.queries import Measurement as Measurement
     from adyton.queries import Partition as Partition
     from adyton.result import Release as Release
     from adyton.result.combining import combine as combine
     from adyton.result.cut_off import cut_off as cut_off
+    from adyton.result.number import Number as Number
+    from adyton.result.result import Result as Result
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical
     from adyton.schema import Date as Date
@@ -179,15 +194,18 @@ if TYPE_CHECKING:
     from adyton.session import Session as Session
     from adyton.statistics.numbers_release import NumbersRelease as NumbersRelease
     from adyton.tasks import Cdf as Cdf
+    from adyton.tasks import Count as Count
     from adyton.tasks import Histogram as Histogram
     from adyton.tasks import Marginals as Marginals
     from adyton.tasks import Mean as Mean
     from adyton.tasks import Quantiles as Quantiles
     from adyton.tasks import QueryList as QueryList
     from adyton.tasks import Ranges as Ranges
+    from adyton.tasks import Request as Request
     from adyton.tasks import RowsPerUnit as RowsPerUnit
     from adyton.tasks import Sum as Sum
     from adyton.tasks import Summary as Summary
+    from adyton.tasks import Units as Units
     from adyton.tasks import Variance as Variance
 
 

@@ -25,13 +25,13 @@ _MARK = re.compile(r'"format": ?"(adyton [a-z ]+)"')
 FOLDERS = ("release.json", "tables.json", "numbers.json", "classifier.json", "measurements.json")
 """The files that say what a folder holds."""
 _OPENED = {
-    "adyton release": ("a release of counts", "ad.Release.load"),
-    "adyton tables": ("a release of tables", "ad.TablesRelease.load"),
-    "adyton numbers": ("a release of numbers", "ad.NumbersRelease.load"),
-    "adyton classifier": ("a classifier", "ad.FittedClassifier.load"),
+    "adyton release": ("a result", "ad.load"),
+    "adyton tables": ("a release of tables", "ad.load"),
+    "adyton numbers": ("a release of numbers", "ad.load"),
+    "adyton classifier": ("a classifier", "ad.load"),
     "adyton model": ("a model", "adyton.learning.model.Model.load"),
     "adyton selector": ("a selector", "ad.Selector.load"),
-    "adyton configuration": ("a configuration", "ad.Configuration.load"),
+    "adyton configuration": ("a configuration", "ad.load"),
     "adyton learned choices": ("learned choices", "ad.LearnedChoices.load"),
     "adyton choice maker": ("what a choice maker has learnt", "the load method of a choice maker with its options"),
     "adyton measurements": ("what was measured for an unfinished request", "any program that reads JSON"),
@@ -58,6 +58,11 @@ class FileKind:
     """The parts that may be long."""
     unsigned: bool = False
     """Whether there are older files without a digest."""
+
+    @property
+    def marks(self) -> set[str]:
+        """The marks of all files that it reads."""
+        return {self.format}
 
     @property
     def head(self) -> dict[str, Any]:
@@ -89,7 +94,7 @@ class FileKind:
         except WRONG:
             other = self.other(Path(path)) or self.writer
             raise BadInput(f"{path} is not {self.holds}: it is no JSON file. {other}") from None
-        if isinstance(plain, dict) and plain.get("format") != self.format and self.other(Path(path)):
+        if isinstance(plain, dict) and plain.get("format") not in self.marks and self.other(Path(path)):
             raise BadInput(f"{path} is not {self.holds}. {self.other(Path(path))}")
         return self.made(plain, str(path), made)
 
@@ -97,7 +102,7 @@ class FileKind:
         """A sentence on what a file or a folder holds instead, if it says that it is something else of ours."""
         inside = [path / name for name in FOLDERS] if path.is_dir() else [path]
         for mark in filter(None, map(named_format, inside)):
-            if mark != self.format and mark in _OPENED:
+            if mark not in self.marks and mark in _OPENED:
                 holds, opener = _OPENED[mark]
                 return f"It holds {holds}: open it with {opener}."
         return ""

@@ -141,7 +141,7 @@ def _harmless(table: pa.Table, names: set[str]) -> pa.Table:
     """The same with labels and names that no spreadsheet takes for formulas; what was kept stays as it is."""
     import pyarrow as pa
 
-    from adyton.result.saving import harmless_column
+    from adyton.result.folder import harmless_column
     from adyton.spreadsheets import harmless
 
     columns = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,15 +11,22 @@ from typing import Any
 import numpy as np
 
 from adyton.configuration.family import Family
-from adyton.configuration.grid import Grid, Parameter, read_interval
+from adyton.configuration.grid import MOST_POINTS, Grid, Parameter, read_interval
 from adyton.errors import BadInput
+from adyton.exact import as_number
 from adyton.kernel.instances.curves import Curve
 from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.private_instances import RELATIONS
 from adyton.kernel.instances.survey import SummedUtility
-from adyton.kernel.instances.utility import UNIT, Utility
+from adyton.kernel.instances.utility import UNIT, UTILITIES, Utility
 from adyton.kernel.instances.votes import FLAT, vote_of
 from adyton.kernel.instances_source import InstancesSource
-from adyton.messages import shorten
+from adyton.messages import no_such, shorten
+from adyton.queries import Queries
+from adyton.schema import Schema
+from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, part_of
+from adyton.tasks.base import Task
+from adyton.whole import whole
 
 _DRAWN = 512
 """At how many parameters the curve of public instances is told."""
@@ -115,3 +122,87 @@ def _default(given: object, low: float, high: float) -> float:
             "interval, or leave default out."
         )
     return float(value)
+
+
+@dataclass(frozen=True)
+class Tuning(Task):
+    """A parameter to be tuned: of which algorithm, where it is looked for, and what is made as good as possible."""
+
+    kind = "tuning"
+    answered_by = "adyton.programs.tuning:Tune"
+
+    family: str
+    intervals: tuple[tuple[float, float], ...]
+    neighbours: str
+    utility: Utility
+    default: float | None = None
+    points: int | None = None
+    """How many points a grid has; None where the whole interval is looked at."""
+
+    def select(self, schema: Schema) -> Schema:
+        """No attributes: instances have none."""
+        raise BadInput("a parameter is tuned on instances, not on a table. Use ad.configure.")
+
+    def workload(self, schema: Schema) -> Queries:
+        """None."""
+        raise BadInput("a parameter is tuned on instances, not on a table. Use ad.configure.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything."""
+        return {
+            "task": self.kind,
+            "family": self.family,
+            "intervals": [list(one) for one in self.intervals],
+            "neighbours": self.neighbours,
+            "utility": {"name": self.utility.name, "scale": as_number(self.utility.scale)},
+            "default": self.default,
+            "points": self.points,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Tuning:
+        """Each of its own type, that fit together."""
+        intervals = tuple(read_interval(one) for one in of_kind(list, part_of(plain, "intervals"), "intervals"))
+        points, default = plain.get("points"), plain.get("default")
+        if not intervals:
+            raise BadInput("there must be an interval.")
+        return cls(
+            as_text(part_of(plain, "family"), "family"),
+            intervals,
+            _one_of(RELATIONS, part_of(plain, "neighbours"), "relation of neighbours"),
+            _utility(part_of(plain, "utility")),
+            None if default is None else inside(default, intervals[0]),
+            None if points is None else _count(points),
+        )
+
+    def __str__(self) -> str:
+        return f"parameter of {self.family}"
+
+
+def inside(plain: object, interval: tuple[float, float]) -> float:
+    """A number of an interval."""
+    value = as_real(plain, "the parameter")
+    if not interval[0] <= value <= interval[1]:
+        raise BadInput("a parameter does not lie in its interval.")
+    return value
+
+
+def _utility(plain: object) -> Utility:
+    name = _one_of(UTILITIES, part_of(plain, "name"), "utility")
+    most = Fraction(1) if name == "regret" else Fraction(1 << 64)
+    scale = as_amount(part_of(plain, "scale"), "the scale of the utility", most=most)
+    return Utility.named(name, clip=scale) if name == "regret" else Utility.named(name, bound=scale)
+
+
+def _one_of(words: tuple[str, ...], given: object, kind: str) -> str:
+    word = as_text(given, kind)
+    if word not in words:
+        raise BadInput(no_such(kind, word, words))
+    return word
+
+
+def _count(plain: object) -> int:
+    count = whole(plain, "points", 1)
+    if count > MOST_POINTS:
+        raise BadInput(f"a grid may have {MOST_POINTS:,} points.")
+    return count

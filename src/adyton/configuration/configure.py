@@ -7,14 +7,12 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from adyton import odds
-from adyton.configuration.asked import Asked
+from adyton.configuration.asked import Asked, Tuning
 from adyton.configuration.family import Family
 from adyton.configuration.grid import Grid
 from adyton.configuration.result import Configuration
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget
-from adyton.interrupts import deferred
 from adyton.kernel.instances.private_instances import ADD_REMOVE, spread
 from adyton.kernel.instances.survey import Progress, owned_by, survey
 from adyton.kernel.instances.utility import Utility
@@ -23,9 +21,11 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.arguments import file_name
 from adyton.messages import shorten
-from adyton.result.receipt import Receipt
+from adyton.programs.tuning import Tune
+from adyton.session.run import run
+from adyton.tasks.request import Request
 
-Keep: TypeAlias = Callable[[Configuration], None]
+Keep: TypeAlias = Callable[[Any], None]
 
 
 def configure(
@@ -94,7 +94,7 @@ def configure(
             seed=seed,
             unit="instance" if owner is None else "owner",
         )
-        return _told(kernel, asked, amount, wanted, keep, asked.curve_of(sums, len(owned_by(owner, len(given)))))
+        return _tuned(kernel, asked, amount, wanted, keep, asked.curve_of(sums, len(owned_by(owner, len(given)))))
     if seed is not None:
         raise BadInput("seed belongs to public instances: private noise cannot be seeded. Leave it out.")
     kernel = Kernel.on_instances(
@@ -111,14 +111,13 @@ def configure(
         progress=progress,
     )
     try:
-        odds.warn(amount, "a configuration", kernel.terms.named_unit)
-        return _told(kernel, asked, amount, wanted, keep)
+        return _tuned(kernel, asked, amount, wanted, keep)
     finally:
         if isinstance(kernel.ledger, Ledger) and kernel.ledger is not ledger:
             kernel.ledger.close()
 
 
-def _told(
+def _tuned(
     kernel: Kernel[InstancesSource],
     asked: Asked,
     amount: Fraction,
@@ -126,25 +125,11 @@ def _told(
     keep: Keep | None,
     curve: tuple[tuple[float, float], ...] | None = None,
 ) -> Configuration:
-    source = kernel.root
-    kernel.afford(source, amount)
-    receipt = Receipt.opened(kernel)
-    with kernel.recording() as recorder, deferred():
-        parameter = asked.chosen(source, amount)
-        found = Configuration(
-            asked.name,
-            parameter,
-            amount,
-            asked.intervals,
-            source.neighbours,
-            utility,
-            receipt.paid(kernel.ledger, recorder.debits),
-            asked.parameters if isinstance(asked.parameters, int) else None,
-            asked.default,
-            curve,
-        )
-        if keep is not None:
-            keep(found)
+    points = asked.parameters if isinstance(asked.parameters, int) else None
+    neighbours = kernel.root.neighbours
+    request = Request(Tuning(asked.name, asked.intervals, neighbours, utility, asked.default, points), amount)
+    found = run(kernel, request, keep or (lambda paid: None), Tune(request, asked, curve))
+    assert isinstance(found, Configuration)
     return found
 
 

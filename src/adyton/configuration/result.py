@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from adyton.configuration import configuration_file
+import numpy as np
+
+from adyton.configuration.asked import Tuning, inside
 from adyton.configuration.grid import Parameter
 from adyton.configuration.guarantee import Guarantee
+from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.kernel.instances.utility import Utility
 from adyton.odds import often
-from adyton.result.explanation import Explanation
+from adyton.result.folder import read_plain
+from adyton.result.presentation import AS_IT_IS, Look
 from adyton.result.receipt import Receipt
+from adyton.result.result import CONFIDENCE, Result
+from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.schema.plain_values import as_real, of_kind, part_of
+
+if TYPE_CHECKING:
+    from adyton.report.drawing import Drawing
+
+FILE = "parameters.csv"
+MOST_DRAWN = 10_000
 
 
-@dataclass(frozen=True)
-class Configuration:
+@dataclass(frozen=True, repr=False)
+class Configuration(Result):
     """A tuned parameter. It is public: nothing in it tells anything about an instance, nor how many there were.
 
     Made by :func:`adyton.configure`; kept in a file by :meth:`save`, and read back by :meth:`load`.
     """
+
+    kind = "tuning"
+    noun = "configuration"
+    holds = "a configuration"
+    checks_values = False
 
     family: str
     """The name of the algorithm that was tuned."""
@@ -61,32 +79,82 @@ class Configuration:
         """Whether the noise was real; on public instances it is simulated."""
         return self.receipt.private
 
-    def explain(self) -> Explanation:
-        """What was tuned and to what, what is promised, and what was spent, in words."""
-        tuned, promised = self._chosen(), f"Guarantee: {self.guarantee}"
-        if not self.private:
-            return Explanation(
-                ("NOT PRIVATE: the instances were declared public, and the noise is simulated.", tuned, promised)
-            )
-        return Explanation((tuned, promised, self._protected(), self._budget()))
+    @property
+    def task(self) -> Tuning:  # type: ignore[override]
+        """What was asked for."""
+        return Tuning(self.family, self.intervals, self.neighbours, self.utility, self.default, self.points)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a JSON file."""
-        configuration_file.KIND.write(configuration_file.body_of(self), path)
+    @property
+    def algorithm(self) -> str:  # type: ignore[override]
+        """The algorithm that was tuned."""
+        return self.family
+
+    schema = where = None  # type: ignore[assignment]  # instances are no rows
+
+    @property
+    def options(self) -> dict[str, Any]:  # type: ignore[override]
+        """None."""
+        return {}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Configuration:
-        """The configuration in a file that :meth:`save` wrote. It is checked as a stranger's would be."""
-        return cls(**configuration_file.KIND.read(path, configuration_file.parts_of))
+    def of(cls, parts: Mapping[str, Any], asked: Fraction) -> Configuration:
+        """From a task and what was chosen."""
+        task = parts["task"]
+        about = {name: getattr(task, name) for name in ("family", "intervals", "neighbours", "utility")}
+        own = {name: parts[name] for name in ("parameter", "epsilon", "receipt", "curve")}
+        return cls(**about, **own, points=task.points, default=task.default)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values for JSON."""
-        return configuration_file.to_dict(self)
+    def paragraphs(self) -> tuple[str, ...]:
+        """What was tuned and to what, what is promised, and what was spent."""
+        tuned, promised = self._chosen(), f"Guarantee: {self.guarantee}"
+        if not self.private:
+            return ("NOT PRIVATE: the instances were declared public, and the noise is simulated.", tuned, promised)
+        return tuned, promised, self._protected(), self._budget()
+
+    def own_paragraphs(self) -> tuple[str, ...]:
+        """What was tuned, and what is promised."""
+        return self._chosen(), f"Guarantee: {self.guarantee}"
+
+    def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
+        """The parameter; a line for each of several."""
+        values = self.parameter if isinstance(self.parameter, tuple) else (self.parameter,)
+        names = [self.family] if len(values) == 1 else [f"{self.family} {place + 1}" for place in range(len(values))]
+        lower, upper = (np.array([one[end] for one in self.intervals]) for end in (0, 1))
+        columns = (Column("parameter", np.array(values)), Column("from", lower), Column("to", upper))
+        return Sheets(FILE, (Sheet({"of": names}, columns),))
+
+    def drawings(self, most: int | None = None) -> list[Drawing]:
+        """The guarantee against the number of instances, and the curve of public ones."""
+        from adyton.report.configurations import drawings
+
+        return drawings(self)[:most]
+
+    def own_dict(self, *, complete: bool) -> dict[str, Any]:
+        """The parameter, and the curve of public instances."""
+        several = isinstance(self.parameter, tuple)
+        return {
+            "parameter": list(self.parameter) if isinstance(self.parameter, tuple) and several else self.parameter,
+            "curve": None if self.curve is None else [list(one) for one in self.curve],
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Configuration:
+        """With parameters in their intervals."""
+        task, receipt, curve = common["task"], common["receipt"], part_of(plain, "curve")
+        if not isinstance(task, Tuning):
+            raise BadInput("the task is no configuration.")
+        if receipt.private and curve is not None:
+            raise BadInput("the instances are private, and yet their curve is there.")
+        parameter = _parameter(part_of(plain, "parameter"), task.intervals)
+        own = {"parameter": parameter, "curve": None if curve is None else _curve(curve)}
+        return cls.of({**common, **own}, common["epsilon"])
 
     @classmethod
     def from_dict(cls, plain: Any) -> Configuration:
         """The configuration that :meth:`to_dict` described; checked as a stranger's would be."""
-        return cls(**configuration_file.KIND.made(plain, "this value", configuration_file.parts_of))
+        found = read_plain(plain, lambda task, kind: cls if kind == cls.kind else None, cls.holds)
+        assert isinstance(found, cls)
+        return found
 
     def _chosen(self) -> str:
         where = " × ".join(f"[{low:g}, {high:g}]" for low, high in self.intervals)
@@ -116,9 +184,6 @@ class Configuration:
         mark = "" if self.private else "; simulated, NOT private"
         return f"<{self.family} tuned to {shown(self.parameter)}, ε = {display(self.epsilon)}{mark}>"
 
-    def _repr_html_(self) -> str:
-        return self.explain()._repr_html_()
-
 
 def shown(parameter: Parameter) -> str:
     """A parameter as people read it.
@@ -129,3 +194,18 @@ def shown(parameter: Parameter) -> str:
     if isinstance(parameter, tuple):
         return f"({', '.join(map(shown, parameter))})"
     return f"{parameter:.8g}"
+
+
+def _parameter(plain: object, intervals: tuple[tuple[float, float], ...]) -> Parameter:
+    values = plain if isinstance(plain, list) else [plain]
+    if not intervals or len(values) != len(intervals) or isinstance(plain, list) != (len(intervals) > 1):
+        raise BadInput("there must be one parameter for each interval.")
+    found = tuple(inside(value, interval) for value, interval in zip(values, intervals, strict=True))
+    return found if len(found) > 1 else found[0]
+
+
+def _curve(plain: object) -> tuple[tuple[float, float], ...]:
+    pairs = of_kind(list, plain, "curve")
+    if len(pairs) > MOST_DRAWN or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise BadInput("the curve must be a list of pairs.")
+    return tuple((as_real(at, "curve"), as_real(value, "curve")) for at, value in pairs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,14 @@ from adyton.learning.learner import Learner
 from adyton.learning.registry import AUTO, learner_for
 from adyton.learning.target import Target
 from adyton.messages import listing, shorten
-from adyton.result.plain_values import as_plain, as_text, of_kind, part_of
+from adyton.queries import Queries
 from adyton.schema import Schema
+from adyton.schema.plain_values import as_plain, as_text, of_kind, part_of
+from adyton.tasks.base import Task
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Classifier:
+class Classifier(Task):
     """A classifier to be learnt: what to predict, from which attributes, by which method with which options.
 
     ``session.fit`` learns it. The label is a categorical or boolean attribute of the schema. Without *attributes*, all
@@ -25,6 +27,9 @@ class Classifier:
     >>> Classifier("department", ["age", "sex"], method="naive-bayes", model="gaussian")
     Classifier('department', ['age', 'sex'], method='naive-bayes', model='gaussian')
     """
+
+    kind = "classifier"
+    answered_by = "adyton.programs.classifier:Learning"
 
     label: str
     attributes: tuple[str, ...] | None
@@ -67,14 +72,23 @@ class Classifier:
         _ = chosen.shape  # identifiers have none
         return Target(chosen, whole.label, whole.attribute)
 
-    def to_plain(self) -> dict[str, Any]:
-        """As plain values; :meth:`from_plain` reads them back."""
+    def select(self, schema: Schema) -> Schema:
+        """What predicts, and the label."""
+        return self.target(schema).whole
+
+    def workload(self, schema: Schema) -> Queries:
+        """None: a model is no count of cells."""
+        raise BadInput(f"{self}: a model is no count of cells. session.fit learns it.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The label, the attributes, the method and its options."""
         names = None if self.attributes is None else list(self.attributes)
-        return {"label": self.label, "attributes": names, "method": self.method, "options": as_plain(self.options)}
+        told = {"label": self.label, "attributes": names, "method": self.method, "options": as_plain(self.options)}
+        return {"task": self.kind, **told}
 
     @classmethod
-    def from_plain(cls, plain: object) -> Classifier:
-        """From plain values of a stranger."""
+    def from_dict(cls, plain: Mapping[str, Any]) -> Classifier:
+        """By the same."""
         names, options = part_of(plain, "attributes"), of_kind(dict, part_of(plain, "options"), "options")
         if names is not None:
             names = [as_text(name, "an attribute") for name in of_kind(list, names, "attributes")]

@@ -5,22 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adyton.exact import display
-from adyton.messages import listing
-from adyton.result.explanation import Explanation, budget_in_words
 
 if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier
-
-
-def explanation(fitted: FittedClassifier) -> Explanation:
-    """What was learnt from what, how and why, how good that may be, what it cost; then the model itself."""
-    where = f", of rows where {fitted.where}" if fitted.where else ""
-    names = listing(fitted.model.schema.names)
-    asked = f"Learnt: {fitted.model.label!r} from {names}{where}; {len(fitted.model.classes)} classes."
-    asked = fitted.counted.after(asked)
-    return Explanation(
-        (asked, *choice_in_words(fitted), *quality_in_words(fitted), _budget(fitted), fitted.model.explain())
-    )
 
 
 def choice_in_words(fitted: FittedClassifier) -> tuple[str, ...]:
@@ -37,10 +24,8 @@ def quality_in_words(fitted: FittedClassifier) -> tuple[str, ...]:
     return () if fitted.look_alikes is None else (f"Quality: {fitted.look_alikes.in_words()}",)
 
 
-def _budget(fitted: FittedClassifier) -> str:
-    words = budget_in_words(fitted.receipt, fitted.epsilon, "model")
+def less_in_words(fitted: FittedClassifier) -> str:
+    """That less was needed than what was asked for; nothing where all of it was charged."""
     if fitted.asked is None:
-        return words
-    return (
-        f"{words} ε = {display(fitted.asked)} was asked for; {fitted.learner} needed less, and the rest is not spent."
-    )
+        return ""
+    return f" ε = {display(fitted.asked)} was asked for; {fitted.learner} needed less, and the rest is not spent."

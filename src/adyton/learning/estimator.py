@@ -17,16 +17,20 @@ import numpy as np
 
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput, Unfinished
+from adyton.learning.classifier import Classifier
 from adyton.learning.coding import check_columns, check_width, code_batches, columns_of
-from adyton.learning.fitting import Fitted, fit
+from adyton.learning.fitted_classifier import FittedClassifier
 from adyton.learning.labelled import labelled_table
 from adyton.learning.learner import Learner
-from adyton.learning.model import Model
+from adyton.learning.model import Model, class_array
 from adyton.learning.opening import opened
 from adyton.learning.target import Target
 from adyton.messages import no_such
+from adyton.programs.classifier import Learning
 from adyton.result.pending import Measurements, Pending
 from adyton.schema import Schema
+from adyton.session.run import run
+from adyton.tasks.request import Request
 
 if TYPE_CHECKING:
     from adyton.exact import Rational
@@ -60,6 +64,7 @@ class PrivateEstimator(ABC):
     receipt_: Receipt = field(init=False)
     n_features_in_: int = field(init=False)
     _pending: Pending[Any] | Measurements | None = field(init=False, default=None)
+    _names_given: list[str] | None = field(init=False, default=None)
 
     @abstractmethod
     def _learner(self) -> Learner:
@@ -88,8 +93,10 @@ class PrivateEstimator(ABC):
             raise BadInput("give either rows X with labels y, or a table that has both; not all of them.")
         else:
             data = table
+        self._names_given = names
+        request = Request.of(Classifier(target.label), self.epsilon)
         with opened(data, schema, self.epsilon, self.ledger, self.dataset, self.unit, self.noise) as kernel:
-            fit(kernel, learner, target.label, self.epsilon, made=lambda fitted: (fitted, names), keep=self._keep)
+            run(kernel, request, self._keep, Learning(request, kernel.root.schema, learner))
         return self
 
     def finish(self: Self) -> Self:
@@ -101,12 +108,11 @@ class PrivateEstimator(ABC):
             raise Unfinished(f"the fit cannot be finished: {self._pending}")
         return self
 
-    def _keep(self, found: tuple[Fitted, list[str] | None] | Pending[Any] | Measurements | None) -> None:
-        if not isinstance(found, tuple):
-            self._pending = found
+    def _keep(self, fitted: FittedClassifier | Pending[Any] | Measurements | None) -> None:
+        if not isinstance(fitted, FittedClassifier):
+            self._pending = fitted
             return
-        fitted, names = found
-        model, self._pending = fitted.model, None
+        model, names, self._pending = fitted.model, self._names_given, None
         self.model_, self.epsilon_, self.receipt_ = model, fitted.epsilon, fitted.receipt
         self.classes_ = class_array(model.classes)
         self.n_features_in_ = len(model.schema.columns)
@@ -191,9 +197,3 @@ class PrivateEstimator(ABC):
             f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name].default
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
-
-
-def class_array(classes: tuple[Any, ...]) -> Array:
-    """The classes as an array: of texts, whole numbers or booleans, or of objects where they are mixed."""
-    mixed = len({type(one) for one in classes}) > 1
-    return np.array(classes, dtype=object if mixed else None)

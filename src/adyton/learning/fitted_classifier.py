@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adyton.arrays import Array, Reals
 from adyton.choice.decision import Decision
-from adyton.exact import Rational, display
-from adyton.kernel.kernel import Kernel
-from adyton.kernel.sources import TableSource
-from adyton.learning import classifier_file, classifier_saving
-from adyton.learning.classifier import Classifier, as_classifier
-from adyton.learning.classifier_words import explanation
+from adyton.exact import as_number
+from adyton.learning import classifier_file
+from adyton.learning.classifier import Classifier
+from adyton.learning.classifier_words import choice_in_words, less_in_words, quality_in_words
 from adyton.learning.coding import code_batches
-from adyton.learning.estimator import class_array
-from adyton.learning.fitting import Fitted, fit
 from adyton.learning.look_alikes import LookAlikes, look_alikes
-from adyton.learning.model import Model
+from adyton.learning.model import Model, class_array
+from adyton.messages import listing
 from adyton.remembered import cached_property
-from adyton.result.explanation import Explanation
-from adyton.result.receipt import Receipt, RowsCounted
-from adyton.result.staging import staged
+from adyton.result.presentation import AS_IT_IS, Look
+from adyton.result.receipt import Receipt
+from adyton.result.result import CONFIDENCE, Result
+from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.schema import Schema
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from adyton.report.drawing import Drawing
+
+FILE = "classes.csv"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedClassifier:
+class FittedClassifier(Result):
     """A model with its story and its receipt. It is public: predicting costs nothing, and no row is in it.
 
     Made by :meth:`adyton.Session.fit`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
@@ -48,6 +46,12 @@ class FittedClassifier:
     >>> fitted.predict({"age": [30, 72]}).tolist(), session.remaining
     ([False, True], Fraction(1, 2))
     """
+
+    kind = "classifier"
+    noun = "model"
+    holds = "a classifier"
+    bulky = ("model",)
+    checks_values = False
 
     classifier: Classifier
     """What was asked for."""
@@ -65,19 +69,25 @@ class FittedClassifier:
     asked: Fraction | None = None
     """What was asked for, where the method needed less; None where all of it was charged."""
 
-    @classmethod
-    def of(cls, classifier: Classifier, where: str | None, fitted: Fitted) -> FittedClassifier:
-        """What came out of a fit."""
-        return cls(
-            classifier,
-            where,
-            fitted.learner.name,
-            fitted.model,
-            fitted.epsilon,
-            fitted.receipt,
-            fitted.decisions,
-            fitted.asked,
-        )
+    @property
+    def task(self) -> Classifier:  # type: ignore[override]
+        """What was asked for."""
+        return self.classifier
+
+    @property
+    def algorithm(self) -> str:  # type: ignore[override]
+        """The name of what was run."""
+        return self.learner
+
+    @property
+    def options(self) -> dict[str, Any]:  # type: ignore[override]
+        """None of its own: the classifier names them."""
+        return {}
+
+    @property
+    def schema(self) -> Schema:  # type: ignore[override]
+        """What is public about what predicts, and about the label."""
+        return self.model.target.whole
 
     @property
     def method(self) -> str:
@@ -88,16 +98,6 @@ class FittedClassifier:
     def classes(self) -> Array:
         """What can be predicted, in the order of the probabilities."""
         return class_array(self.model.classes)
-
-    @property
-    def counted(self) -> RowsCounted:
-        """Which rows of each unit were counted; nothing is said where no column names a unit."""
-        return self.receipt.counted()
-
-    @property
-    def rows_per_unit(self) -> int:
-        """How many rows one person may have in the table."""
-        return self.receipt.rows_per_unit
 
     @cached_property
     def look_alikes(self) -> LookAlikes | None:
@@ -125,71 +125,54 @@ class FittedClassifier:
         """The same in batches, in the order of the rows: for files that do not fit into memory."""
         return (self.model.probabilities(codes) for codes in code_batches(rows, self.model.schema))
 
-    # ---- for people -------------------------------------------------------------------------------------------------
+    # ---- what it shows and keeps ------------------------------------------------------------------------------------
 
-    def explain(self) -> Explanation:
-        """What was learnt, by which method and why, what quality to expect, and what was spent, in words."""
-        return explanation(self)
+    def asked_in_words(self) -> str:
+        """What was learnt from what."""
+        where = f", of rows where {self.where}" if self.where else ""
+        names = listing(self.model.schema.names)
+        return f"Learnt: {self.model.label!r} from {names}{where}; {len(self.model.classes)} classes."
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """A picture of the model, a tree or the profiles of the classes; written to a file if a path is given."""
-        from adyton.report.classifier_plot import plot
+    def paragraphs(self) -> tuple[str, ...]:
+        """What was learnt, by which method and why, what quality to expect, what was spent, and the model itself."""
+        *told, paid = super().paragraphs()
+        return (*told, paid + less_in_words(self), self.model.explain())
 
-        return plot(self, path)
+    def own_paragraphs(self) -> tuple[str, ...]:
+        """Which method and why, and what quality to expect."""
+        return *choice_in_words(self), *quality_in_words(self)
 
-    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write ``classifier.json`` (complete) and ``report.html`` into a new folder.
+    def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
+        """How probable each class is for a row of which nothing is known."""
+        nothing = np.full((1, len(self.model.schema.names)), -1)
+        column = Column("probability", self.model.probabilities(nothing)[0])
+        sheet = Sheet(
+            {self.model.label: [str(one) for one in self.model.classes]}, (column,), counted=self.counted_rows
+        )
+        return Sheets(FILE, (sheet,))
 
-        The model is put in place first. If the report fails, a warning says so. With *overwrite* the folder may hold
-        another classifier, which is replaced.
-        """
-        replaces = classifier_saving.REPLACEABLE if overwrite else ()
-        with staged(folder, replaces=replaces, ours=classifier_file.KIND.says_so) as place:
-            problems = classifier_saving.save(self, place).finish()
-        for problem in problems:
-            warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
+    def drawings(self, most: int | None = None) -> list[Drawing]:
+        """The trees with noisy counts, or the profiles of the classes."""
+        from adyton.report.models import drawings
+
+        return drawings(self.model, most)
+
+    def own_dict(self, *, complete: bool) -> dict[str, Any]:
+        """The model, and how it came about."""
+        return {
+            "asked": None if self.asked is None else as_number(self.asked),
+            "decisions": [one.to_plain() for one in self.decisions],
+            "model": self.model.to_plain(),
+        }
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> FittedClassifier:
-        """The classifier in a folder that :meth:`save` wrote, or in its ``classifier.json``; the data are not needed.
+    def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> FittedClassifier:
+        """With a model that predicts what was asked for."""
+        return cls(**classifier_file.parts_of(plain, common))
 
-        The file is checked as a stranger's would be, and nothing in it is run.
-        """
-        return cls(**classifier_file.read(path))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values for JSON."""
-        return classifier_file.to_dict(self)
-
-    def __repr__(self) -> str:
-        where = f" where {self.where}" if self.where else ""
-        mark = "" if self.receipt.private else "; simulated, NOT private"
-        return f"<{self.classifier}{where}{self.counted.aside}, by {self.method}, ε = {display(self.epsilon)}{mark}>"
-
-    def _repr_html_(self) -> str:
-        from adyton.report.classifier_page import to_html
-
-        return to_html(self)
-
-
-def fit_classifier(
-    kernel: Kernel[TableSource],
-    classifier: Classifier,
-    epsilon: Rational,
-    where: str | None,
-    keep: Callable[[Any], None],
-) -> FittedClassifier:
-    """Learn a classifier from a kernel's table; *keep* is as in :func:`~adyton.result.pending.carry_out`."""
-    learner = as_classifier(classifier).learner()
-    classifier.target(kernel.root.schema)
-    made = partial(FittedClassifier.of, classifier, where)
-    return fit(
-        kernel,
-        learner,
-        classifier.label,
-        epsilon,
-        where=where,
-        attributes=classifier.attributes,
-        made=made,
-        keep=keep,
-    )
+    @classmethod
+    def of(cls, parts: Mapping[str, Any], asked: Fraction) -> FittedClassifier:
+        """With what was asked for, where less was needed."""
+        known = {name: parts[name] for name in ("where", "epsilon", "receipt", "model", "decisions")}
+        less = None if parts["epsilon"] == asked else asked
+        return cls(classifier=parts["task"], learner=parts["algorithm"], asked=less, **known)

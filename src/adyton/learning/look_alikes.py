@@ -17,7 +17,7 @@ from importlib import resources
 from typing import Any
 
 from adyton.learning.model import Model
-from adyton.result.plain_values import as_real, as_text, of_kind, part_of
+from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 
 FORMAT, VERSION = "adyton public results", 1
 FILE = "public_results.json"

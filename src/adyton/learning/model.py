@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adyton.arrays import Integers, Reals
+from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.learning import model_file
 from adyton.learning.target import Target
@@ -137,3 +137,9 @@ def _all_numbers(given: Any) -> bool:
     if isinstance(given, list | tuple):
         return all(map(_all_numbers, given))
     return isinstance(given, int | float) and not isinstance(given, bool)
+
+
+def class_array(classes: tuple[Any, ...]) -> Array:
+    """The classes as an array: of texts, whole numbers or booleans, or of objects where they are mixed."""
+    mixed = len({type(one) for one in classes}) > 1
+    return np.array(classes, dtype=object if mixed else None)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.kernel.sources import TableSource
-from adyton.marginals.program import Outcome, Program, measured
+from adyton.marginals.program import Outcome, TablesProgram, measured
 from adyton.marginals.wanted import Wanted
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllPairs(Program):
+class AllPairs(TablesProgram):
     """Every pair of attributes, with the shares of the budget that make the sum of all errors least.
 
     Least squares on the parts of tables makes them consistent (Xiao et al., "An optimal and scalable matrix mechanism

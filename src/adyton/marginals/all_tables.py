@@ -11,14 +11,14 @@ from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
-from adyton.marginals.program import Outcome, Program, measured
+from adyton.marginals.program import Outcome, TablesProgram, measured
 from adyton.marginals.wanted import MOST_CELLS, Wanted
 from adyton.solving.residuals import Group
 from adyton.strategies.table_shares import table_shares
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllTables(Program):
+class AllTables(TablesProgram):
     """Every table that is asked for, with the shares of the budget that make the sum of all errors least.
 
     As all-pairs, for tables of one, two, three or more attributes: each of them is free of bias, and has an exact

@@ -9,13 +9,13 @@ from adyton.kernel.sources import TableSource
 from adyton.marginals.all_pairs import AllPairs
 from adyton.marginals.deciding import decide
 from adyton.marginals.looking import looked
-from adyton.marginals.program import Outcome, Program, measured
+from adyton.marginals.program import Outcome, TablesProgram, measured
 from adyton.marginals.select_pairs import SelectPairs, selected
 from adyton.marginals.wanted import Wanted
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChosenWay(Program):
+class ChosenWay(TablesProgram):
     """Single attributes, then all pairs or some: whichever a cheap look says will be closer to the truth.
 
     The look is at β, how far independence is from the truth, on average over all pairs: one noisy number.

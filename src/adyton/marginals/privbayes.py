@@ -21,7 +21,7 @@ from adyton.kernel.sources import TableSource
 from adyton.marginals.bayes_network import BayesNetwork
 from adyton.marginals.estimating import Estimated
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.program import ROWS, Outcome, Program, measured, note
+from adyton.marginals.program import ROWS, Outcome, TablesProgram, measured, note
 from adyton.marginals.wanted import MOST_CELLS, Wanted
 from adyton.plans.options import Positive, Share, Within, whole_number
 from adyton.solving.projections import project_to_simplex
@@ -36,7 +36,7 @@ MOST_CANDIDATES, MOST_GROUPS = 1 << 13, 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivBayes(Program):
+class PrivBayes(TablesProgram):
     """A Bayesian network, chosen privately: each attribute with the few that it depends on most; then their tables.
 
     Zhang et al., "PrivBayes: private data release via Bayesian networks", SIGMOD 2014. The score of a choice is how

@@ -68,7 +68,7 @@ def noted() -> Iterator[Notes]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program(ABC):
+class TablesProgram(ABC):
     """A way to measure many tables. Subclasses are frozen values: fields are the options, :meth:`run` is the text.
 
     It cannot tell whether the table is private, with exact noise, or public, with simulated noise. *epsilon* is for one

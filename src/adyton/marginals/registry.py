@@ -9,16 +9,18 @@ from adyton.marginals.all_pairs import AllPairs
 from adyton.marginals.all_tables import AllTables
 from adyton.marginals.chosen_way import ChosenWay
 from adyton.marginals.privbayes import PrivBayes, PrivBayesLs
-from adyton.marginals.program import Program
+from adyton.marginals.program import TablesProgram
 from adyton.marginals.select_pairs import SelectPairs
 from adyton.messages import no_such
 from adyton.plans import registry
 from adyton.plans.options import with_options
 
 AUTO = ChosenWay.name
-PROGRAMS: dict[str, type[Program]] = {
+PROGRAMS: dict[str, type[TablesProgram]] = {
     one.name: one for one in (AllPairs, AllTables, SelectPairs, PrivBayes, PrivBayesLs, ChosenWay)
 }
+NAMED = tuple(name for name in PROGRAMS if name != AUTO)
+"""Those that somebody can name."""
 
 
 def what_it_does(name: str) -> str:
@@ -32,7 +34,7 @@ def what_it_does(name: str) -> str:
     return " ".join((PROGRAMS[name].__doc__ or "").split("\n\n")[0].split()).split(". ")[0].rstrip(".")
 
 
-def program_named(name: str, **options: Any) -> Program:
+def program_named(name: str, **options: Any) -> TablesProgram:
     """A program with its options.
 
     >>> program_named("select-pairs", pairs=12)

@@ -19,7 +19,7 @@ from adyton.marginals.deciding import Decision, decide, single_shares
 from adyton.marginals.forest import Pair
 from adyton.marginals.looking import LARGEST_GUESS, Looked, guessed, looked
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.program import Outcome, Program, measured
+from adyton.marginals.program import Outcome, TablesProgram, measured
 from adyton.marginals.stages import Stage, label_stages, pair_shares, stages
 from adyton.marginals.wanted import Wanted
 from adyton.messages import no_such
@@ -31,7 +31,7 @@ _PAIRS_EACH = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectPairs(Program):
+class SelectPairs(TablesProgram):
     """Single attributes, then those pairs that are guessed badly, chosen privately: first a forest, then any.
 
     After McKenna et al., "Winning the NIST contest" (MST), 2021, and "AIM", VLDB 2022, with pure ε: pairs are chosen by

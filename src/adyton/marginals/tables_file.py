@@ -1,35 +1,28 @@
-"""Releases of many tables in files: JSON with a digest. A file is checked as a stranger's would be."""
+"""Many tables in plain values, and from those that a stranger may have written."""
 
 from __future__ import annotations
 
 import math
-import os
+from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adyton.arrays import Integers
-from adyton.choice.checked_file import digest_of
 from adyton.errors import BadInput
-from adyton.exact import as_number
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.registry import program_named
 from adyton.marginals.wanted import Wanted
 from adyton.messages import shorten
-from adyton.result.folder_kind import FolderKind
-from adyton.result.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
-from adyton.result.reading import read_misfits
-from adyton.result.receipt_reading import read_bought, read_receipt
-from adyton.schema import Schema
+from adyton.result.receipt_reading import read_bought
+from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 from adyton.solving.residuals import MeasuredTable, in_order
-from adyton.tasks import Marginals, task_from_dict
+from adyton.tasks import Marginals
 from adyton.whole import SAFE
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
-
-KIND = FolderKind.of("tables.json", "adyton tables", "a release of tables", "measured", "model")
 
 _MOST_CELLS = 1 << 25
 """As many as the kernel counts at once."""
@@ -37,62 +30,31 @@ _MOST_ATTRIBUTES = 5
 """In one measured table."""
 
 
-def to_dict(release: TablesRelease, model: PairModel | None) -> dict[str, Any]:
-    """All that was measured, and the model of it if there is one yet; with a digest."""
-    body = {
-        **KIND.file.head,
-        "counted": release.counted.sentence or None,
-        "task": release.task.to_dict(),
-        "where": release.where,
-        "schema": as_plain(release.schema.to_dict()),
-        "algorithm": release.algorithm,
-        "options": as_plain(release.options),
-        "epsilon": as_number(release.epsilon),
+def own_dict(release: TablesRelease, model: PairModel | None) -> dict[str, Any]:
+    """All that was measured, and the model of it if there is one yet."""
+    return {
         "why": release.why,
-        "unfinished": release.unfinished,
         "bought": [one.to_plain() for one in release.bought],
-        "record": release.receipt.to_plain(),
-        "misfits": None if release.misfits is None else as_plain(release.misfits.to_plain()),
         "measured": [
             {"group": list(one.group), "variance": one.variance, "counts": np.asarray(one.counts).ravel().tolist()}
             for one in release.measured
         ],
         "model": None if model is None else model.to_dict(),
     }
-    return {"digest": digest_of(body), **body}
 
 
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The parts of the release in a folder or a file, by name."""
-    return KIND.read(path, _parts)
-
-
-def _parts(plain: dict[str, Any]) -> dict[str, Any]:
-    schema, task = Schema.from_dict(part_of(plain, "schema")), task_from_dict(part_of(plain, "task"))
+def own_parts(plain: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
+    """These parts of the release, by name."""
+    schema, task, epsilon = common["schema"], common["task"], common["epsilon"]
     if not isinstance(task, Marginals) or task.select(schema) != schema:
         raise BadInput("the task is about other attributes than the schema")
     wanted = Wanted.by(task, schema)
     wanted.check()
-    receipt = read_receipt(part_of(plain, "record"), schema.rows_per_unit, enforced=schema.unit is not None)
-    epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
-    where, algorithm = part_of(plain, "where"), as_text(part_of(plain, "algorithm"), "algorithm")
-    options = {
-        as_text(name, "an option"): value for name, value in of_kind(dict, plain.get("options"), "options").items()
-    }
-    program_named(algorithm, **options)
+    program_named(common["algorithm"], **common["options"])
     return {
-        "schema": schema,
-        "task": task,
-        "where": None if where is None else as_text(where, "where"),
-        "algorithm": algorithm,
-        "options": options,
-        "epsilon": epsilon,
         "measured": _measured(part_of(plain, "measured"), wanted),
         "why": as_text(part_of(plain, "why"), "why"),
-        "unfinished": None if plain.get("unfinished") is None else as_text(plain["unfinished"], "unfinished"),
         "bought": tuple(read_bought(one, epsilon) for one in of_kind(list, part_of(plain, "bought"), "bought")),
-        "receipt": receipt,
-        "misfits": read_misfits(plain.get("misfits"), epsilon),
         "kept": _model(part_of(plain, "model"), wanted),
     }
 

@@ -15,7 +15,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.choice.bought import Bought
 from adyton.exact import share
-from adyton.marginals import tables_file, tables_saving
+from adyton.marginals import tables_file
 from adyton.marginals.estimating import Estimated
 from adyton.marginals.joining import joined, share_tables
 from adyton.marginals.pair_model import PairModel
@@ -24,20 +24,23 @@ from adyton.marginals.rows import ModelRows
 from adyton.marginals.slices import slice_interval, sliced
 from adyton.marginals.table_answers import answered, interval_of, table_interval
 from adyton.marginals.table_errors import expected_error, table_errors
-from adyton.marginals.tables_words import explanation
+from adyton.marginals.tables_words import errors_in_words, way_in_words
 from adyton.marginals.wanted import Wanted
 from adyton.marginals.wider_tables import wider_table
 from adyton.plans.expected_error import ExpectedError
 from adyton.queries import Queries
 from adyton.remembered import cached_property
-from adyton.result.explanation import Explanation
+from adyton.result import frames
 from adyton.result.interval import Interval
 from adyton.result.misfits import Misfits
 from adyton.result.one_slice import Slice
 from adyton.result.one_table import Table
+from adyton.result.presentation import AS_IT_IS, Look
 from adyton.result.receipt import Receipt
 from adyton.result.released import Released, one_by_one
-from adyton.result.staging import staged
+from adyton.result.result import CONFIDENCE
+from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.tables import TABLES
 from adyton.schema import Schema
 from adyton.solving.residuals import MeasuredTable
 from adyton.solving.table_moments import TableMoments
@@ -46,6 +49,10 @@ from adyton.tasks import Marginals
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
+
+    from adyton.report.drawing import Drawing
+
+ERRORS = "errors.csv"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,15 +70,16 @@ class TablesRelease(Released):
     ([[1000.0, 0.0], [0.0, 3000.0]], (100, 6))
     """
 
+    kind = "tables"
+    holds = "a release of tables"
+    bulky = ("measured", "model")
+
     schema: Schema
-    """What is public about the attributes that were released."""
     task: Marginals
     where: str | None
     algorithm: str
-    """The program that ran, named or chosen."""
     options: Mapping[str, Any]
     epsilon: Fraction
-    """What was charged: a person's whole part in the table is protected by this much."""
     measured: tuple[MeasuredTable, ...]
     """The noisy tables, as they came out, with the variance of the noise in each of their cells."""
     why: str
@@ -79,11 +87,8 @@ class TablesRelease(Released):
     bought: tuple[Bought, ...]
     """What was looked at to decide, if anything; else the program was named."""
     receipt: Receipt
-    """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
     misfits: Misfits | None = None
-    """The noisy numbers of rows that do not fit the schema, if they were counted."""
     unfinished: str | None = None
-    """What ended the program before it had measured all that it was going to, if something did."""
     kept: PairModel | None = None
     """The model as it was saved, of a release that was read from a file."""
 
@@ -198,7 +203,7 @@ class TablesRelease(Released):
         """
         rate = None if confidence is None else float(share(confidence, "confidence"))
         if attributes is None:
-            return tables_saving.all_lines(self, rate)
+            return self.sheets(confidence=rate).to_arrow()
         group = one_by_one((attributes,), self.schema)
         return (self.table(*group) if rate is None else self.bounded(group, rate, loud=True)).to_arrow()
 
@@ -216,36 +221,54 @@ class TablesRelease(Released):
 
     # ---- for people and files ---------------------------------------------------------------------------------------
 
-    def explain(self) -> Explanation:
-        """What was measured and why, how far off the tables are, and what was spent, in words."""
-        return explanation(self)
+    @property
+    def extent(self) -> str:
+        """Its tables and attributes."""
+        cells = sum(len(axis) for axis in self.axes.values())
+        return f"; {len(self.groups):,} tables of {len(self.axes)} attributes with {cells:,} cells of their own"
+
+    def own_paragraphs(self) -> tuple[str, ...]:
+        """What was measured and why, and how far off the tables are."""
+        return way_in_words(self), errors_in_words(self)
+
+    def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
+        """Every table that was asked for."""
+        return Sheets(TABLES, tuple(self._sheet(group, confidence) for group in self.groups), confidence)
+
+    def _sheet(self, group: Sequence[str], confidence: float | None) -> Sheet:
+        """A table with its bounds, where there are any."""
+        table = self.table(*group) if confidence is None else self.bounded(group, confidence)
+        bounded = table.upper is not None and bool(np.isfinite(table.upper).all())
+        lower, upper = (table.lower, table.upper) if bounded else (None, None)
+        three = (None if one is None else one.ravel() for one in (table.counts, lower, upper))
+        labels = dict(zip(table.group, frames.labels(table.labels), strict=True))
+        return Sheet(labels, (Column("count", *three),), counted=self.counted_rows)  # type: ignore[arg-type]
+
+    def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
+        """How far off each table is."""
+        lines = self.error_lines()
+        values = np.array([math.nan if one is None else one for one in lines.column("expected_error").to_pylist()])
+        labels = {name: lines.column(name).to_pylist() for name in ("table", "cells", "how")}
+        return (Sheets(ERRORS, (Sheet(labels, (Column("expected_error", values),), counted=self.counted_rows),)),)
+
+    def drawings(self, most: int | None = None) -> list[Drawing]:
+        """The first tables of one or two attributes that were asked for."""
+        from adyton.report.tables import drawings
+
+        return drawings(self, most)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, attributes: Sequence[str] = ()) -> Figure:
         """The pictures of the first tables that were asked for, or of one or two *attributes*."""
-        from adyton.report.plot import plot_tables
+        from adyton.report.plot import plot
+        from adyton.report.tables import drawing_of
 
-        return plot_tables(self, attributes, path)
+        return plot(self, path, [drawing_of(self, attributes)] if attributes else None)
 
-    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write ``tables.json`` (complete), ``report.html``, ``errors.csv`` and the tables, into a new folder.
-
-        What was measured is put in place at once; all else is added to it, and a warning says what failed. With
-        *overwrite* the folder may hold another release of tables, which is replaced.
-        """
-        replaces = tables_saving.REPLACEABLE if overwrite else ()
-        with staged(folder, replaces=replaces, ours=tables_file.KIND.says_so) as place:
-            problems = tables_saving.save(self, place).finish()
-        for problem in problems:
-            warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
+    def own_dict(self, *, complete: bool) -> dict[str, Any]:
+        """All that was measured, and the model of it."""
+        return tables_file.own_dict(self, self.model if complete else self.kept)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> TablesRelease:
-        """The release in a folder that :meth:`save` wrote, or in its ``tables.json``; the data are not needed."""
-        return cls(**tables_file.read(path))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values for JSON."""
-        return tables_file.to_dict(self, self.model)
-
-    def _repr_html_(self) -> str:
-        return self.explain()._repr_html_()
+    def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> TablesRelease:
+        """With noisy tables of few attributes, which tell of every attribute."""
+        return cls(**common, **tables_file.own_parts(plain, common))

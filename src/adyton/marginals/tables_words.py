@@ -10,31 +10,13 @@ import numpy as np
 from adyton.exact import display
 from adyton.marginals.program import ROWS
 from adyton.marginals.table_errors import how_got, total_variation
-from adyton.result.explanation import Explanation, budget_in_words, misfits_in_words
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
 
 
-def explanation(release: TablesRelease) -> Explanation:
-    """What was asked, what was measured and why, how far off it is, which rows did not fit, what it cost."""
-    where = f", of rows where {release.where}" if release.where else ""
-    cells = sum(len(axis) for axis in release.axes.values())
-    asked = (
-        f"Released: {release.task}{where}; {len(release.groups):,} tables of {len(release.axes)} attributes with "
-        f"{cells:,} cells of their own."
-    )
-    asked = release.counted.after(asked)
-    loud: tuple[str, ...] = (
-        () if release.unfinished is None else (f"WARNING: {release.unfinished} What was measured until then is here.",)
-    )
-    aloud, quiet = misfits_in_words(release)
-    loud += aloud
-    paid = budget_in_words(release.receipt, release.epsilon, "release")
-    return Explanation((asked, *loud, _way(release), _errors(release), *quiet, paid))
-
-
-def _way(release: TablesRelease) -> str:
+def way_in_words(release: TablesRelease) -> str:
+    """What was measured, and why."""
     if not release.bought:
         return f"Algorithm: {release.algorithm}, as asked: {release.why}."
     looks = [one for one in release.bought if one.name != ROWS]
@@ -50,7 +32,7 @@ def _way(release: TablesRelease) -> str:
     )
 
 
-def _errors(release: TablesRelease) -> str:
+def errors_in_words(release: TablesRelease) -> str:
     """In parts of all rows, as total variation: the unit in which tables can be compared."""
     model = release.model
     known = [error for group in release.groups if (error := total_variation(model, group)) is not None]

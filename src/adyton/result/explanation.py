@@ -14,11 +14,10 @@ from adyton.result.misfits import not_counted
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from adyton.marginals.tables_release import TablesRelease
     from adyton.plans.expected_error import ExpectedError
     from adyton.result.receipt import Receipt
     from adyton.result.release import Release
-    from adyton.statistics.numbers_release import NumbersRelease
+    from adyton.result.result import Result
 
 _RANKED = 5
 """How many algorithms are told beside the chosen one."""
@@ -34,15 +33,6 @@ class Explanation:
     """Paragraphs; printed as they are."""
 
     paragraphs: tuple[str, ...]
-
-    @classmethod
-    def of(cls, release: Release) -> Explanation:
-        """What was asked, which algorithm answered and why, how far off it is, which rows did not fit, what it cost."""
-        where = f", of rows where {release.where}" if release.where else ""
-        asked = release.counted.after(f"Released: {release.task}{where}; {release.estimate.size:,} cells.")
-        loud, quiet = misfits_in_words(release)
-        told = (_choice(release), error_in_words(release.known_error), *quiet)
-        return cls((asked, *loud, *told, budget_in_words(release.receipt, release.epsilon, "release")))
 
     def __str__(self) -> str:
         return "\n".join(self.paragraphs)
@@ -68,8 +58,10 @@ def _times(runs: int) -> str:
     return "one run" if runs == 1 else f"{runs} runs"
 
 
-def misfits_in_words(release: Release | TablesRelease | NumbersRelease) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def misfits_in_words(release: Result) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The rows that did not fit: a paragraph to say aloud, if there is cause for it, and one to say in any case."""
+    if not release.checks_values:
+        return (), ()
     if release.misfits is None:
         counted = any(step.startswith("misfits(") for debit in release.receipt.entries for step in debit.lineage)
         said = f"Misfits: {not_counted(release.epsilon, release.rows_per_unit)}"
@@ -78,7 +70,8 @@ def misfits_in_words(release: Release | TablesRelease | NumbersRelease) -> tuple
     return (f"WARNING: {warnings}",) * bool(warnings), (f"Misfits: {release.misfits.in_words()}",)
 
 
-def _choice(release: Release) -> str:
+def choice_in_words(release: Release) -> str:
+    """Why this algorithm ran."""
     choice = release.choice
     if release.together:
         return release.together

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Reals
+from adyton.errors import BadInput
 from adyton.solving.projections import project_to_simplex
 
 
@@ -21,6 +24,16 @@ class Look:
 
     integer: bool = False
     nonnegative: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, object], result: Any) -> Look:
+        """From what was said, of a result whose numbers can be shown in this way."""
+        for name, value in given.items():
+            if name not in ("integer", "nonnegative"):
+                raise TypeError(f"save() got an unexpected keyword argument {name!r}")
+            if value and not result.looks:
+                raise BadInput(f"{name} is for counts of cells, and this is {result.holds}. Leave it out.")
+        return cls(bool(given.get("integer", False)), bool(given.get("nonnegative", False)))
 
     def shown(self, estimate: Reals) -> Reals:
         """The estimate, made non-negative with the same total, and rounded with the same (rounded) total."""
@@ -48,6 +61,9 @@ class Look:
         if not self.integer or not np.isfinite(high).all():
             return low, high
         return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
+
+
+AS_IT_IS = Look()
 
 
 def _rounded(cells: Reals) -> Reals:

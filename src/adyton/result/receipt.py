@@ -22,7 +22,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import Budgeted
 from adyton.kernel.recorder import CHANGED, Debit
-from adyton.tasks import RowsPerUnit, Task
+from adyton.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class RowsCounted:
     def asked(cls, task: Task, unit: str | None, rows_per_unit: int) -> RowsCounted:
         """For a task on such a table."""
         if unit is not None and task.per_unit:
-            return cls.once(unit, task.most if isinstance(task, RowsPerUnit) else None)
+            return cls.once(unit, task.last_class)
         return cls.of(unit, rows_per_unit)
 
     def __bool__(self) -> bool:

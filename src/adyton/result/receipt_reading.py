@@ -10,9 +10,11 @@ from adyton.errors import BadInput
 from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.kernel.recorder import Debit
 from adyton.messages import shorten
-from adyton.result.plain_values import as_amount, as_date, as_real, as_text, of_kind, part_of
+from adyton.result.misfits import Counted, Misfits
 from adyton.result.receipt import Receipt
-from adyton.whole import whole
+from adyton.schema.misfits import FATES, REASONS, Misfit
+from adyton.schema.plain_values import as_amount, as_date, as_real, as_text, of_kind, part_of
+from adyton.whole import SAFE, whole
 
 
 def read_receipt(plain: object, rows_per_unit: int, *, enforced: bool = False) -> Receipt:
@@ -75,3 +77,35 @@ def read_figures(plain: object, name: str) -> dict[str, float]:
         as_text(key, name): math.inf if figure is None else as_real(figure, name)
         for key, figure in of_kind(dict, plain, name).items()
     }
+
+
+def read_misfits(plain: object, epsilon: Fraction) -> Misfits | None:
+    """The rows that did not fit, if they were counted; older files know nothing of it."""
+    if plain is None:
+        return None
+    part = as_amount(part_of(plain, "share"), "the share of the misfits", most=Fraction(1))
+    if as_amount(part_of(plain, "epsilon"), "the price of the misfits", most=epsilon) != part * epsilon:
+        raise BadInput("the price of the misfits is not their share of what was charged.")
+    return Misfits(
+        part * epsilon,
+        part,
+        _count(part_of(plain, "fits")),
+        max(0.0, as_real(part_of(plain, "deviation"), "the deviation of the misfits")),
+        [_misfit(one) for one in of_kind(list, part_of(plain, "misfits"), "misfits")],
+    )
+
+
+def _misfit(plain: object) -> Counted:
+    reason, fate = part_of(plain, "reason"), part_of(plain, "fate")
+    if reason not in REASONS or fate not in FATES:
+        raise BadInput(f"a misfit has a reason and a fate, given {shorten(reason)} and {shorten(fate)}.")
+    return Counted(
+        Misfit(as_text(part_of(plain, "attribute"), "attribute"), reason, fate), _count(part_of(plain, "count"))
+    )
+
+
+def _count(plain: object) -> int:
+    """A noisy number of rows."""
+    if whole(plain, "a number of misfits", -SAFE) > SAFE:
+        raise BadInput(f"a number of misfits must not be beyond ±2^62, given {shorten(plain)}.")
+    return whole(plain, "a number of misfits", -SAFE)

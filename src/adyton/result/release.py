@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,23 +15,23 @@ from adyton.exact import exact
 from adyton.plans.base import Plan
 from adyton.plans.expected_error import ExpectedError
 from adyton.plans.registry import plan_named
-from adyton.queries import Identity, Queries
+from adyton.queries import Identity, Marginals, Queries
 from adyton.remembered import cached_property
-from adyton.result import averaging, files, saving
+from adyton.result import averaging, files
 from adyton.result.cell_release import CellRelease
 from adyton.result.cell_rows import CellRows
 from adyton.result.cell_tables import cell_errors, cell_table, unbiased_table
-from adyton.result.explanation import Explanation
+from adyton.result.explanation import choice_in_words, error_in_words
 from adyton.result.interval import Interval
 from adyton.result.intervals import NoiseModel
 from adyton.result.misfits import Misfits
 from adyton.result.one_table import Table
-from adyton.result.presentation import Look
+from adyton.result.presentation import AS_IT_IS, Look
 from adyton.result.receipt import Receipt
 from adyton.result.released import one_by_one
-from adyton.result.saving import REPLACEABLE
-from adyton.result.staging import staged
-from adyton.result.tables import table_of
+from adyton.result.result import CONFIDENCE
+from adyton.result.sheets import Sheets
+from adyton.result.tables import CELLS, asked_sheets, cell_sheets, within
 from adyton.schema import Schema
 from adyton.selection.choice import Choice
 from adyton.selection.chosen import Chosen
@@ -40,7 +39,8 @@ from adyton.tasks import Task, as_queries
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from matplotlib.figure import Figure
+
+    from adyton.report.drawing import Drawing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,23 +57,24 @@ class Release(CellRelease):
     [10000.0, 5000.0]
     """
 
+    kind = "counts"
+    holds = "a release"
+    at_once = looks = True
+    bulky = ("estimate", "parts")
+
     schema: Schema
-    """What is public about the attributes that were released."""
     task: Task
     where: str | None
     algorithm: str
-    """The algorithm that ran, named or chosen."""
     options: Mapping[str, Any]
     epsilon: Fraction
-    """What was charged: a person's whole part in the table is protected by this much."""
     estimate: Reals
     """The estimated count of every cell, in the shape of the domain. Noise makes some fractional or negative."""
     choice: Choice | None
     """How the algorithm was chosen, if it was: what was looked at, for how much, and what the others promised."""
     receipt: Receipt
-    """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
     misfits: Misfits | None = None
-    """The noisy numbers of rows that do not fit the schema, if they were counted."""
+    unfinished: str | None = None
 
     parts: tuple[Release, ...] = ()
     """What it was put together from by :func:`adyton.combine`, if it was; then *algorithm* is ``combined``."""
@@ -175,59 +176,50 @@ class Release(CellRelease):
         *integer* or *nonnegative* moved it, they are widened. Where nothing is known they are infinite, with a warning.
         """
         kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
-        found = table_of(self, kept, Look(integer, nonnegative))
+        look, places = Look(integer, nonnegative), [self.schema.names.index(name) for name in kept]
+        found = cell_sheets(self, kept, look, None)
         if confidence is not None:
-            bounds = self.interval(found.queries, confidence)
+            bounds = self.interval(Marginals(self.schema.shape, [sorted(places)]), confidence)
             if bounds.missing or bounds.confidence < float(exact(confidence, "confidence")):
                 warnings.warn(bounds.missing or bounds.note, stacklevel=2)
             if bounds.beyond:
                 endless = np.full(bounds.estimate.shape, np.inf)
                 bounds = replace(bounds, lower=-endless, upper=endless)
-            found = found.within(replace(bounds, note=""))
-        return found.tables[0].to_arrow()
+            found = within(found, replace(bounds, note=""), look)
+        return found.to_arrow()
 
-    def explain(self) -> Explanation:
-        """Why this algorithm, how far off the answers are, and what was spent, in words."""
-        return Explanation.of(self)
+    # ---- what it shows and keeps ------------------------------------------------------------------------------------
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """A picture of the estimate with its error band; written to a file if a path is given."""
-        from adyton.report.plot import plot
+    @property
+    def extent(self) -> str:
+        """Its cells."""
+        return f"; {self.estimate.size:,} cells"
 
-        return plot(self, path)
+    def own_paragraphs(self) -> tuple[str, ...]:
+        """Why this algorithm, and how far off the answers are."""
+        return choice_in_words(self), error_in_words(self.known_error)
 
-    def save(
-        self,
-        folder: str | os.PathLike[str],
-        *,
-        integer: bool = False,
-        nonnegative: bool = False,
-        overwrite: bool = False,
-    ) -> None:
-        """Write ``release.json`` (complete), ``estimate.csv`` and ``report.html`` into a new folder.
+    def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
+        """Marginals, cumulative counts, answers to queries, or the cells."""
+        return asked_sheets(self, look, confidence)
 
-        The counts are put in place at once; bounds, the expected error and the report are added to them. If one of
-        these fails, a warning says so, and what was paid for is there. Marginals are also written one by one, into
-        ``tables``, and answers to queries into ``answers.csv``; a cumulative distribution is written as one.
+    def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
+        """The cells, where something else was asked for."""
+        if self.sheets(look, None).file == CELLS:
+            return ()
+        return (cell_sheets(self, self.schema.names, look, confidence),)
 
-        *integer* and *nonnegative* are about the CSV files; the JSON file keeps the estimate as it is. With *overwrite*
-        the folder may hold another release, which is replaced.
-        """
-        with staged(folder, replaces=REPLACEABLE if overwrite else ()) as place:
-            _, problems = saving.save(self, place, Look(integer, nonnegative)).finish()
-        for problem in problems:
-            warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
+    def drawings(self, most: int | None = None) -> list[Drawing]:
+        """The tables that were asked for, as far as they can be drawn."""
+        from adyton.report.counts import drawings
+
+        return drawings(self, most)
+
+    def own_dict(self, *, complete: bool) -> dict[str, Any]:
+        """The labels, the counts, the choice and the expected error."""
+        return files.own_dict(self, self.known_error if complete else None)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Release:
-        """The release in a folder that :meth:`save` wrote, or in its ``release.json``; the data are not needed."""
-        return files.read(path)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values for JSON."""
-        return files.to_dict(self, self.known_error)
-
-    def _repr_html_(self) -> str:
-        from adyton.report.notebook import to_html
-
-        return to_html(self)
+    def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Release:
+        """With counts in the shape of the schema."""
+        return files.release_of(plain, common)

@@ -5,36 +5,26 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.exact import display
 from adyton.messages import listing, path_of
 from adyton.plans.expected_error import ExpectedError
 from adyton.remembered import cached_property
 from adyton.result import frames
 from adyton.result.free_figures import FreeFigures
 from adyton.result.one_table import Table
-from adyton.result.receipt import Receipt, RowsCounted
+from adyton.result.result import Result
 from adyton.result.row_files import RowsMade, RowSource, sampled_table, write_rows
 from adyton.schema import Schema
-from adyton.tasks import Task
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Released(FreeFigures):
+class Released(Result, FreeFigures):
     """A release: an estimate that answers queries. One kind holds the count of every cell, another tables alone."""
-
-    schema: Schema
-    task: Task
-    where: str | None
-    algorithm: str
-    epsilon: Fraction
-    receipt: Receipt
 
     # ---- tables -----------------------------------------------------------------------------------------------------
 
@@ -98,23 +88,6 @@ class Released(FreeFigures):
         """
         return write_rows(self.row_source, self.schema, path_of(file), rows, seed, self.counted.first(self.where))
 
-    # ---- frames -----------------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def to_arrow(self, attributes: str | Sequence[str] | None = None, **options: Any) -> pa.Table:
-        """An Arrow table with one line per cell."""
-
-    def to_frame(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
-        """The same as :meth:`to_arrow`, with the same options, as a pandas DataFrame.
-
-        ``release.to_frame(confidence=0.95)``
-        """
-        return frames.to_pandas(self.to_arrow(attributes, **options))
-
-    def to_polars(self, attributes: str | Sequence[str] | None = None, **options: Any) -> Any:
-        """The same, with the same options, as a polars DataFrame."""
-        return frames.to_polars(self.to_arrow(attributes, **options))
-
     # ---- several of them --------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -135,32 +108,6 @@ class Released(FreeFigures):
     def labels(self, group: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
         """Those of some attributes."""
         return tuple(self.axes[name] for name in group)
-
-    @property
-    def counted(self) -> RowsCounted:
-        """Which rows of each unit were counted; nothing is said where no column names a unit."""
-        return self.receipt.counted(self.task)
-
-    @property
-    def counted_rows(self) -> str:
-        """Which rows of the table were counted, in a few words; nothing if it is all of them."""
-        return self.counted.rows(self.where)
-
-    @property
-    def rows_per_unit(self) -> int:
-        """How many rows one person may have in the table."""
-        return self.receipt.rows_per_unit
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The receipt as plain values, as the JSON file has it."""
-        return self.receipt.to_plain()
-
-    def __repr__(self) -> str:
-        where = f" where {self.where}" if self.where else ""
-        mark = "" if self.receipt.private else "; simulated, NOT private"
-        told = f"{self.task}{where}{self.counted.aside}"
-        return f"<release: {told}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
 
 
 def one_by_one(attributes: tuple[Any, ...], schema: Schema) -> tuple[str, ...]:

@@ -16,9 +16,9 @@ from adyton.arrays import Reals
 from adyton.drafts import replaced
 from adyton.errors import BadInput
 from adyton.messages import shorten
+from adyton.result.folder import for_spreadsheets
 from adyton.result.row_comparison import Comparison
 from adyton.result.row_values import Codes, arrow_rows
-from adyton.result.saving import for_spreadsheets
 from adyton.schema import Schema
 from adyton.whole import whole
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -16,7 +16,11 @@ from adyton.choice.checked_file import named_format
 from adyton.errors import AdytonError, BadInput
 from adyton.interrupts import deferred
 from adyton.messages import path_of
-from adyton.result import files
+from adyton.result.earlier import EARLIER
+
+JSON, REPORT, FORMAT = "release.json", "report.html", "adyton release"
+FILES = (JSON, *(one.file for one in EARLIER.values()), REPORT, "*.csv", "tables", "tables/*.csv")
+"""What a saved result can consist of: what may be overwritten by another one."""
 
 
 @dataclass
@@ -27,10 +31,8 @@ class Place:
     goal: Path
     folder: Path
     """Where the files are now."""
-    replaces: Collection[str]
-    """Patterns of what may be replaced if it is there and belongs to a release."""
-    ours: Callable[[Path], bool]
-    """Whether a folder says of itself that it holds what may be replaced."""
+    overwrite: bool = False
+    """Whether a result that is there may be replaced."""
     settled: bool = False
     """Whether what was paid for is to stay."""
 
@@ -44,11 +46,7 @@ class Place:
             self.settled = True
             old: Path | None = None
             try:
-                if (
-                    self.goal.is_dir()
-                    and any(self.goal.iterdir())
-                    and _lost(self.goal, self.replaces, self.ours) is None
-                ):
+                if self.overwrite and self.goal.is_dir() and any(self.goal.iterdir()) and _lost(self.goal) is None:
                     old = self.goal.rename(drafts.hidden(self.goal))
                 self.folder = self.folder.rename(self.goal)  # takes the place of an empty folder too
             except OSError as error:
@@ -62,20 +60,31 @@ class Place:
                 shutil.rmtree(old, ignore_errors=True)
 
 
+def file_in(path: Path) -> Path:
+    """The JSON file of a folder, or the file itself."""
+    if not path.is_dir():
+        return path
+    names = (JSON, *(one.file for one in EARLIER.values()))
+    return next((path / name for name in names if (path / name).exists()), path / JSON)
+
+
+def says_so(path: Path) -> bool:
+    """Whether a folder, or a file, holds a result by its own words."""
+    return named_format(file_in(path)) in {FORMAT, *EARLIER}
+
+
 @contextmanager
-def staged(
-    folder: str | os.PathLike[str], *, replaces: Collection[str] = (), ours: Callable[[Path], bool] = files.says_so
-) -> Iterator[Place]:
+def staged(folder: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Place]:
     """A place to write to, which vanishes at the end of the block if it was not settled in it.
 
-    What cannot be written later is refused now: a folder with files in it too, unless *ours* finds that it holds a
-    release and all of them match *replaces*.
+    What cannot be written later is refused now: a folder with files in it too, unless it may be overwritten and holds
+    a result and nothing else.
     """
     given = path_of(folder)
     with ExitStack() as lock:
         try:
             goal = given.resolve()
-            _check(given, goal, replaces, ours)
+            _check(given, goal, overwrite)
             made = [parent for parent in goal.parents if not parent.exists()]
             goal.parent.mkdir(parents=True, exist_ok=True)
             left = drafts.clear(goal, keep=_paid_for)
@@ -88,7 +97,7 @@ def staged(
                 f"{one} holds what a process had paid for when it was killed. Rename it to keep it, or remove it.",
                 stacklevel=4,
             )
-        place = Place(given, goal, draft, replaces, ours)
+        place = Place(given, goal, draft, overwrite)
         try:
             yield place
         finally:
@@ -104,16 +113,16 @@ def _paid_for(draft: Path) -> bool:
     return any(named_format(file, whole=True) for file in draft.glob("*.json"))
 
 
-def _check(given: Path, goal: Path, replaces: Collection[str], ours: Callable[[Path], bool]) -> None:
+def _check(given: Path, goal: Path, overwrite: bool) -> None:
     if goal.exists() and not goal.is_dir():
         raise BadInput(f"{given} is a file. Name a folder to write to.")
     if goal.is_dir() and any(goal.iterdir()):
-        if not replaces:
+        if not overwrite:
             raise BadInput(
                 f"{given} holds files already. Name a new folder, empty it, or allow to overwrite what was saved in "
                 "it (--overwrite, overwrite=True)."
             )
-        if (other := _lost(goal, replaces, ours)) is not None:
+        if (other := _lost(goal)) is not None:
             raise BadInput(
                 f"{given} holds {other}, which is no file of a release or a model there and would be lost. Name a "
                 "new folder, or take it away first."
@@ -122,10 +131,10 @@ def _check(given: Path, goal: Path, replaces: Collection[str], ours: Callable[[P
         raise BadInput(f"{given} cannot be put in place in one step. Name a new folder.")
 
 
-def _lost(folder: Path, allowed: Collection[str], ours: Callable[[Path], bool]) -> str | None:
-    """A file or folder in it that matches none of the patterns; any of them where nothing says that it is a release."""
+def _lost(folder: Path) -> str | None:
+    """A file or folder in it that is none of a result; any of them where nothing says that it is one."""
     names = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")))
-    patterns = (*allowed, f".*.{drafts.ENDING}") if ours(folder) else ()
+    patterns = (*FILES, f".*.{drafts.ENDING}") if says_so(folder) else ()
     return next((name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)), None)
 
 

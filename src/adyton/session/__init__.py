@@ -1,5 +1,4 @@
-"""Sessions, and the outlook before anything is spent."""
+"""Sessions: one table, one budget, and the one way from a request to a result."""
 
-from adyton.session.outlook import Outlook as Outlook
 from adyton.session.preview import Preview as Preview
 from adyton.session.session import Session as Session

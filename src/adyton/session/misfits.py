@@ -13,9 +13,10 @@ from adyton.kernel.tables.predicate_parser import parse_predicate
 from adyton.kernel.tables.predicates import attributes_of
 from adyton.messages import shorten
 from adyton.queries import Identity
-from adyton.result.misfits import GUESS, SHARE, Counted, Misfits, MisfitShare
+from adyton.result.misfits import GUESS, NO_SHARE, SHARE, Counted, Misfits, MisfitShare
 from adyton.schema import Schema
 from adyton.schema.misfits import misfits_of
+from adyton.tasks.request import Request
 
 LEAST, MOST = Fraction(1, 1000), Fraction(1, 2)
 
@@ -48,13 +49,14 @@ class MisfitCount:
     shares: MisfitShare
 
     @classmethod
-    def planned(
-        cls, root: TableSource, counted: Sequence[str], where: str | None, given: Rational | bool | None
-    ) -> MisfitCount:
-        """For a release of these attributes, of rows that satisfy a predicate."""
-        seen = () if where is None else attributes_of(parse_predicate(where, root.schema))
+    def planned(cls, root: TableSource, counted: Sequence[str] | None, request: Request) -> MisfitCount:
+        """For a request about these attributes; none where no attribute is looked at."""
+        if counted is None:
+            return cls(root, (), (), NO_SHARE)
+        seen = () if request.where is None else attributes_of(parse_predicate(request.where, root.schema))
         tested = tuple(name for name in seen if name not in counted)
-        return cls(root, tuple(counted), tested, misfits_share(given, root.schema, from_text=root.from_text))
+        share = misfits_share(request.misfits, root.schema, from_text=root.from_text)
+        return cls(root, tuple(counted), tested, share)
 
     def share(self, epsilon: Fraction) -> Fraction:
         """The part that is taken of a release of *epsilon*."""

@@ -1,95 +1,90 @@
-"""A preview: what a release would cost and how far off it would be, for people."""
+"""A preview: what a request would cost and how far off its answer would be, for people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
+from typing import Any
 
 from adyton.exact import display
-from adyton.marginals.registry import what_it_does
-from adyton.plans.expected_error import MEANINGS, ExpectedError
-
-UNKNOWN = "depends on the data"
+from adyton.programs.base import Outlook
+from adyton.schema import Schema
 
 
-def promised(errors: Mapping[str, ExpectedError | None]) -> tuple[str, ExpectedError] | None:
-    """The algorithm of least error among those whose error is the same on all data; if there is none, the least of
-    those that improve on such an error by an amount that depends on the data; None if there is neither."""
-    known = [(name, error) for name, error in errors.items() if error is not None]
-    for kinds in ({"exact", "estimate"}, {"upper mark"}):
-        fitting = [pair for pair in known if pair[1].kind in kinds]
-        if fitting:
-            return min(fitting, key=lambda pair: pair[1].total)
-    return None
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Preview:
-    """What a release would cost and how far off it would be. Nothing was spent to know it."""
+    """What a request would cost and how far off its answer would be. Nothing was spent to know it."""
 
     task: str
-    cells: int
-    queries: int
     epsilon: Fraction
     remaining: Fraction
     """What is left of the budget now."""
-    candidates: Mapping[str, ExpectedError | None]
-    """The algorithms that could run, with the error to expect; None where it depends on the data."""
-    chosen: bool
-    """Whether one of them will be chosen privately."""
-    misfits: Fraction = Fraction(0)
-    """The part of the budget that will count the rows which do not fit the schema."""
-    notes: tuple[str, ...] = ()
-    """What else is known beforehand: which way the release goes, and what it leaves out."""
+    outlook: Outlook
+    schema: Schema
+    """Of the whole table."""
+    counted: tuple[str, ...] = ()
+    """Which rows of each unit would be counted, where that is not all of them."""
 
     @property
-    def expected_error(self) -> ExpectedError | None:
+    def candidates(self) -> Any:
+        """What could run, with the error to expect; None where it depends on the data."""
+        return self.outlook.errors(self.epsilon)
+
+    @property
+    def expected_error(self) -> Any:
         """The least error that can be promised before anything is spent."""
-        found = promised(self.candidates)
-        return None if found is None else found[1]
+        return self.outlook.promised(self.epsilon)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether one of several will be chosen privately."""
+        return self.outlook.chooses
+
+    @property
+    def misfits(self) -> Fraction:
+        """The part of the budget that will count the rows which do not fit the schema."""
+        return self.outlook.misfits.of(self.epsilon)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else is known beforehand: which way the release goes, and what it leaves out."""
+        own = self.outlook.notes(self.schema, self.epsilon)
+        return (*self.counted, *own, *self.outlook.misfits.notes(self.epsilon))
 
     @property
     def affordable(self) -> bool:
         """Whether the budget that is left is enough."""
         return self.epsilon <= self.remaining
 
-    def lines(self) -> list[tuple[str, str, str, str]]:
-        """For each algorithm its error, what that figure means, and what the algorithm does; the least error first."""
-        known = {name: error for name, error in self.candidates.items() if error is not None}
-        ranked = sorted(known, key=lambda name: known[name].total)
-        rest = [name for name in self.candidates if name not in known]
-        figures = [(name, f"{known[name].per_query:.4g}", MEANINGS[known[name].kind]) for name in ranked]
-        return [(*line, what_it_does(line[0])) for line in (*figures, *((name, "–", UNKNOWN) for name in rest))]
-
     def sentence(self) -> str:
         """What would be charged, and whether there is enough."""
         enough = "" if self.affordable else ", which is not enough"
         part = display(self.epsilon * self.misfits)
         checked = f" Of this, {part} counts the rows that do not fit the schema." if self.misfits else ""
+        size = f"{self.outlook.size}; " if self.outlook.size else ""
         return (
-            f"{self.task}: {self.cells:,} cells; would cost ε = {display(self.epsilon)} of the "
+            f"{self.task}: {size}would cost ε = {display(self.epsilon)} of the "
             f"{display(self.remaining)} that is left{enough}.{checked}"
         )
 
+    def lines(self) -> list[tuple[str, ...]]:
+        """A line for each candidate, below a header; none where all is said in words."""
+        return self.outlook.lines(self.epsilon)
+
     def __str__(self) -> str:
-        how = "One of these is chosen privately:" if self.chosen else "This would run:"
-        lines = [("algorithm", "error", "what the error is", "what the algorithm does"), *self.lines()]
-        widest = max(len(meaning) for _, _, meaning, _ in lines)
-        rows = [f"  {name:<20} {error:>8}  {meaning:<{widest}}  {does}" for name, error, meaning, does in lines]
-        ending = "The error is how far off one answer typically is, in rows."
-        return "\n".join([self.sentence(), *self.notes, how, *rows, ending])
+        lines = self.lines()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        rows = ["  " + "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
+        said = [self.sentence(), *self.notes, self.outlook.head(self.epsilon), *map(str.rstrip, rows)]
+        return "\n".join([*said, self.outlook.ending] if self.outlook.ending else said)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{error}</td><td>{meaning}</td><td>{escape(does)}</td></tr>"
-            for name, error, meaning, does in self.lines()
-        )
-        told = escape(" ".join((self.sentence(), *self.notes)))
-        return (
-            f"<p>{told}</p><table><thead><tr><th>algorithm</th><th>error of an answer</th>"
-            f"<th>what the error is</th><th>what the algorithm does</th></tr></thead><tbody>{rows}</tbody></table>"
-        )
+        told = escape(" ".join((self.sentence(), *self.notes, self.outlook.head(self.epsilon))))
+        head, *rest = self.lines() or [()]
+        titles = "".join(f"<th>{escape(one)}</th>" for one in head)
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(one)}</td>' for one in line)}</tr>" for line in rest)
+        table = f"<table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>" if head else ""
+        return f"<p>{told}</p>{table}"

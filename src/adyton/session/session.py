@@ -3,45 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection
 from fractions import Fraction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from adyton import odds
 from adyton.errors import LedgerError
-from adyton.exact import Rational, budget, display
+from adyton.exact import Rational, display
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.ledger.records import Account, Budgeted
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables.locations import table_at
-from adyton.marginals.tables_release import TablesRelease
 from adyton.noise.source import NoiseSource
-from adyton.queries import Measurement
-from adyton.result import Release
-from adyton.result.cut_off import CutOff, measured_cut_off, unit_sizes
-from adyton.result.pending import Measurements, Pending, carry_out
+from adyton.programs.base import Outlook, program_of
+from adyton.programs.epsilon import Epsilon
+from adyton.result.cut_off import CutOff
+from adyton.result.number import Number, RowsCut
+from adyton.result.pending import Measurements, Pending
 from adyton.result.receipt import RowsCounted
+from adyton.result.result import Result
 from adyton.schema import Schema
-from adyton.session.epsilon import Epsilon
-from adyton.session.numbers_outlook import NumbersOutlook, NumbersPreview
+from adyton.session.misfits import MisfitCount
 from adyton.session.opening import declared_schema, total_budget
-from adyton.session.outlook import AUTO, Outlook
 from adyton.session.preview import Preview
-from adyton.session.releasing_counts import planned_misfits, release_counts
-from adyton.session.releasing_numbers import asked_of, release_numbers
-from adyton.session.releasing_tables import measures_tables, release_tables
-from adyton.session.tables_outlook import TablesOutlook, outlook_of
-from adyton.statistics.numbers_release import NumbersRelease
-from adyton.tasks import NumbersTask, Task, as_task
+from adyton.session.run import run
+from adyton.tasks import Count, RowsLeftOut, Task, Units
+from adyton.tasks.request import AUTO, Request
 
 if TYPE_CHECKING:
     from adyton.learning.classifier import Classifier
     from adyton.learning.fitted_classifier import FittedClassifier
 
-    Paid: TypeAlias = Release | TablesRelease | NumbersRelease | FittedClassifier | Measurement | Measurements | None
+Paid: TypeAlias = Result | Measurements | None
 
 
 class Session(Budgeted):
@@ -150,22 +145,13 @@ class Session(Budgeted):
         where: str | None = None,
         misfits: Rational | bool | None = None,
         **options: Any,
-    ) -> Preview | NumbersPreview:
-        """What a release would cost, which algorithms could run, and the error to expect. Spends nothing."""
-        outlook, amount = self._outlook(task, algorithm, where, misfits, options), budget(epsilon, "epsilon")
-        if isinstance(outlook, NumbersOutlook):
-            return outlook.preview(amount, self.remaining, self._said(task))
-        return Preview(
-            task=str(task),
-            cells=outlook.cells,
-            queries=outlook.queries,
-            epsilon=amount,
-            remaining=self.remaining,
-            candidates=outlook.errors(amount),
-            chosen=outlook.chooses,
-            misfits=outlook.misfits.of(amount),
-            notes=(*self._said(task), *outlook.notes(self.schema), *outlook.misfits.notes(amount)),
-        )
+    ) -> Preview:
+        """What a request would cost, what could run, and the error to expect. Spends nothing."""
+        request = Request.of(task, epsilon, where=where, algorithm=algorithm, misfits=misfits, options=options)
+        counted = RowsCounted.asked(request.task, self.unit if self.schema.unit else None, self.schema.rows_per_unit)
+        said = (counted.sentence,) if counted else ()
+        told = str(request.task)
+        return Preview(told, request.epsilon, self.remaining, self._outlook(request), self.schema, said)
 
     def epsilon_for(
         self,
@@ -182,7 +168,15 @@ class Session(Budgeted):
         The error is computed in closed form. With ``algorithm="auto"`` it is the least error of those algorithms that
         have one; what is chosen then is expected to do at least as well. It is an exact fraction, printed as a decimal.
         """
-        return Epsilon(self._outlook(task, algorithm, where, misfits, options).epsilon_for(error))
+        request = Request.of(task, 1, where=where, algorithm=algorithm, misfits=misfits, options=options)
+        return Epsilon(self._outlook(request).epsilon_for(error))
+
+    def _outlook(self, request: Request) -> Outlook:
+        """It refuses a predicate that could not be released either."""
+        program = program_of(request, self.schema)
+        if request.where is not None:
+            self._kernel.root.where(request.where)
+        return program.outlook(MisfitCount.planned(self._kernel.root, program.looks_at, request).shares)
 
     # ---- spending ---------------------------------------------------------------------------------------------------
 
@@ -195,7 +189,7 @@ class Session(Budgeted):
         where: str | None = None,
         misfits: Rational | bool | None = None,
         **options: Any,
-    ) -> Release | TablesRelease | NumbersRelease:
+    ) -> Any:
         """Release a task, spending *epsilon*: ``session.release(ad.Ranges("age"), epsilon="0.5")``.
 
         With ``algorithm="auto"`` the algorithm is chosen privately, within the same budget; or name one, with its
@@ -212,13 +206,7 @@ class Session(Budgeted):
         the domain cannot be held. Should such a release end early, what was measured until then is released; of any
         other request it is kept in :attr:`last`.
         """
-        self._last = None
-        asked = (epsilon, algorithm, where, misfits, options, self._keep)
-        if isinstance(task, NumbersTask):
-            return release_numbers(self._kernel, task, *asked)
-        if measures_tables(task := as_task(task), self.schema, algorithm):
-            return release_tables(self._kernel, task, *asked)
-        return release_counts(self._kernel, task, *asked)
+        return self._ask(Request.of(task, epsilon, where=where, algorithm=algorithm, misfits=misfits, options=options))
 
     def fit(self, classifier: Classifier, epsilon: Rational, *, where: str | None = None) -> FittedClassifier:
         """Learn a classifier, spending *epsilon*: ``session.fit(ad.Classifier("department"), epsilon=1)``.
@@ -227,33 +215,24 @@ class Session(Budgeted):
         before anything is spent. Two methods may need less than *epsilon* and are charged less, friedman-schuster and
         patil-singh: ``asked`` of the result then says what was asked for. The result is public: predicting is free.
         """
-        self._last = None
-        from adyton.learning.fitted_classifier import fit_classifier
+        from adyton.learning.classifier import as_classifier
 
-        return fit_classifier(self._kernel, classifier, epsilon, where, self._keep)
+        return cast("FittedClassifier", self._ask(Request.of(as_classifier(classifier), epsilon, where=where)))
 
-    def count(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
-        """A noisy number of rows, spending *epsilon*.
+    def count(self, epsilon: Rational, *, where: str | None = None) -> Number:
+        """A noisy number of rows, spending *epsilon*; the same as releasing :class:`adyton.Count`.
 
         Where the schema names a unit, at most ``rows_per_unit`` rows of each are counted, and ``.counted`` says so.
         Misfits are not counted: a row whose value *where* cannot read satisfies no comparison and is missing silently.
         """
-        source, amount = self._source(where), budget(epsilon, "epsilon")
-        self.budget.afford(amount, self.ledger.path)
-        odds.warn(amount, "a count", self.unit)
-        counted, own = self.counted.rows(where), amount / source.stability
-        return carry_out(self._kernel, lambda _: replace(source.count(own), counted=counted), self._keep, amount)
+        return cast("Number", self._ask(Request.of(Count(), epsilon, where=where)))
 
-    def count_units(self, epsilon: Rational, *, where: str | None = None) -> Measurement:
+    def count_units(self, epsilon: Rational, *, where: str | None = None) -> Number:
         """A noisy number of units that have rows, spending *epsilon*: how many people there are.
 
         With *where*, of those that have at least one row which satisfies it. The schema must name a unit.
         """
-        source, amount = self._source(where).units(most=1), budget(epsilon, "epsilon")
-        self.budget.afford(amount, self.ledger.path)
-        odds.warn(amount, "a count", self.unit)
-        counted = RowsCounted.once(self.unit).rows(where)
-        return carry_out(self._kernel, lambda _: replace(source.count(amount), counted=counted), self._keep, amount)
+        return cast("Number", self._ask(Request.of(Units(), epsilon, where=where)))
 
     def cut_off(self, epsilon: Rational, *, most: int) -> CutOff:
         """What the limit on the rows of a unit leaves out, spending *epsilon* once, however many rows a unit has.
@@ -262,11 +241,11 @@ class Session(Budgeted):
         rows of each at the most: ``session.cut_off("0.1", most=100)``. All that is left out cannot be measured, since
         one unit may have any number of rows, so that this number is "at least". A larger *most* makes it noisier.
         """
-        sizes, amount = unit_sizes(self._kernel.root, most), budget(epsilon, "epsilon")
-        self.budget.afford(amount, self.ledger.path)
-        odds.warn(amount, "a count", self.unit)
-        limit = self.schema.rows_per_unit
-        return carry_out(self._kernel, lambda _: measured_cut_off(sizes, limit, amount), self._keep, amount)
+        return cast("RowsCut", self._ask(Request.of(RowsLeftOut(most), epsilon))).found
+
+    def _ask(self, request: Request) -> Result:
+        self._last = None
+        return run(self._kernel, request, self._keep)
 
     def close(self) -> None:
         """Let go of the ledger's file, if the session opened it. At its end a ``with`` block does the same."""
@@ -283,29 +262,6 @@ class Session(Budgeted):
 
     def _keep(self, paid: Any) -> None:
         self._last = paid
-
-    def _said(self, task: Task) -> tuple[str, ...]:
-        """Which rows of each unit a task would count, where that is not all of them."""
-        counted = RowsCounted.asked(task, self.unit if self.schema.unit else None, self.schema.rows_per_unit)
-        return (counted.sentence,) if counted else ()
-
-    def _source(self, where: str | None) -> TableSource:
-        return self._kernel.root if where is None else self._kernel.root.where(where)
-
-    def _outlook(
-        self,
-        task: Task,
-        algorithm: str,
-        where: str | None,
-        misfits: Rational | bool | None,
-        options: Mapping[str, Any],
-    ) -> Outlook | TablesOutlook | NumbersOutlook:
-        """It refuses a predicate that could not be released either."""
-        selected = as_task(task).select(self.schema)
-        planned = planned_misfits(self._kernel.root, task, selected, where, misfits)
-        if isinstance(task, NumbersTask):
-            return NumbersOutlook(asked_of(task, self.schema, options), algorithm, planned.shares)
-        return outlook_of(task, self.schema, algorithm, options, planned.shares)
 
     def __repr__(self) -> str:
         try:

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
-from adyton.exact import display, share
+from adyton.exact import share
 from adyton.messages import listing, no_such
 from adyton.remembered import cached_property
 from adyton.result import frames
-from adyton.result.explanation import Explanation
 from adyton.result.misfits import Misfits
-from adyton.result.receipt import Receipt, RowsCounted
-from adyton.result.staging import staged
+from adyton.result.presentation import AS_IT_IS, Look
+from adyton.result.receipt import Receipt
+from adyton.result.result import CONFIDENCE, Result
+from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema import Schema
-from adyton.statistics import numbers_file, numbers_saving
+from adyton.schema.plain_values import as_text, of_kind, part_of
 from adyton.statistics.asked import Asked
 from adyton.statistics.figures import Figures
-from adyton.statistics.numbers_words import explanation
+from adyton.statistics.numbers_words import own_words
 from adyton.statistics.parts import Part
+from adyton.statistics.programs import PROGRAMS
 from adyton.statistics.told import told
 from adyton.tasks import NumbersTask
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from matplotlib.figure import Figure
+    from adyton.report.drawing import Drawing
 
-CONFIDENCE = 0.95
+FILE = "numbers.csv"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumbersRelease:
+class NumbersRelease(Result):
     """Statistics of the numbers of an attribute, a line for each group, with bounds.
 
     Made by :meth:`adyton.Session.release` for :class:`adyton.Sum`, :class:`adyton.Mean`, :class:`adyton.Quantiles`,
@@ -49,24 +48,24 @@ class NumbersRelease:
     ([30.0, 30.0], 30)
     """
 
+    kind = "numbers"
+    holds = "a release of numbers"
+    bulky = ("measured",)
+
     schema: Schema
     """What is public about the attributes: those of the groups, then that of the numbers."""
     task: NumbersTask
     where: str | None
     algorithm: str
-    """The program that ran, named or chosen."""
+    options: Mapping[str, Any]
     epsilon: Fraction
-    """What was charged: a person's whole part in the table is protected by this much."""
     parts: tuple[Part, ...]
     """The noisy numbers, as they came out."""
     why: str
     """Why this program ran."""
     receipt: Receipt
-    """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
     misfits: Misfits | None = None
-    """The noisy numbers of rows that do not fit the schema, if they were counted."""
     unfinished: str | None = None
-    """What ended the program before it had measured all that it was going to, if something did."""
 
     @cached_property
     def asked(self) -> Asked:
@@ -114,76 +113,44 @@ class NumbersRelease:
         """The standard error of each statistic in the median group: half of the groups have at most this."""
         return {one.name: one.typical_error for one in self.figures()}
 
-    def to_arrow(self, *, confidence: float = CONFIDENCE) -> pa.Table:
+    @property
+    def extent(self) -> str:
+        """Its groups."""
+        return f"; {self.asked.groups:,} groups" if self.task.by else ""
+
+    def own_paragraphs(self) -> tuple[str, ...]:
+        """Which program ran and why, how far off it is, and which groups are mostly noise."""
+        return own_words(self)
+
+    def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """A line for each group: its labels, then every statistic with its bounds and its standard error."""
-        import pyarrow as pa
-
+        rate = CONFIDENCE if confidence is None else confidence
         axes = [self.schema.attributes[name].labels for name in self.task.by]
-        columns: dict[str, Any] = dict(zip(self.task.by, frames.labels(axes), strict=True))
-        for one in self.figures(confidence):
-            name = frames.free(one.name, columns)
-            columns[name] = one.estimate
-            columns |= {f"{name}_lower": one.lower, f"{name}_upper": one.upper, f"{name}_error": one.error}
-        return pa.table(frames.with_counted(columns, self.counted_rows, len(self.groups)))
+        labels = dict(zip(self.task.by, frames.labels(axes), strict=True))
+        columns = tuple(
+            Column(one.name, one.estimate, one.lower, one.upper, one.error, one.kind, one.known)
+            for one in self.figures(rate)
+        )
+        return Sheets(FILE, (Sheet(labels, columns, prefixed=True, counted=self.counted_rows),), rate)
 
-    def to_frame(self, *, confidence: float = CONFIDENCE) -> Any:
-        """The same as a pandas DataFrame."""
-        return frames.to_pandas(self.to_arrow(confidence=confidence))
+    def drawings(self, most: int | None = None) -> list[Drawing]:
+        """Dots with intervals for groups, lines for groups that are dates."""
+        from adyton.report.numbers import drawings
 
-    def to_polars(self, *, confidence: float = CONFIDENCE) -> Any:
-        """The same as a polars DataFrame."""
-        return frames.to_polars(self.to_arrow(confidence=confidence))
+        return drawings(self)[:most]
 
-    def explain(self) -> Explanation:
-        """What was measured and why, how far off the numbers are, and what was spent, in words."""
-        return explanation(self)
-
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """The pictures of the report: dots with intervals, or lines for dates; written to a file if a path is given."""
-        from adyton.report.plot import plot_numbers
-
-        return plot_numbers(self, path)
-
-    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write ``numbers.json`` (complete), ``numbers.csv`` and ``report.html`` into a new folder.
-
-        With *overwrite* the folder may hold another release of numbers, which is replaced.
-        """
-        replaces = numbers_saving.REPLACEABLE if overwrite else ()
-        with staged(folder, replaces=replaces, ours=numbers_file.KIND.says_so) as place:
-            problems = numbers_saving.save(self, place).finish()
-        for problem in problems:
-            warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
+    def own_dict(self, *, complete: bool) -> dict[str, Any]:
+        """All that was measured: everything else follows from it."""
+        return {"why": self.why, "measured": [part.to_plain() for part in self.parts]}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> NumbersRelease:
-        """The release in a folder that :meth:`save` wrote, or in its ``numbers.json``; the data are not needed."""
-        return cls(**numbers_file.read(path))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values for JSON."""
-        return numbers_file.to_dict(self)
-
-    @property
-    def counted(self) -> RowsCounted:
-        """Which rows of each unit were counted; nothing is said where no column names a unit."""
-        return self.receipt.counted()
-
-    @property
-    def counted_rows(self) -> str:
-        """Which rows of the table were counted, in a few words; nothing if it is all of them."""
-        return self.counted.rows(self.where)
-
-    @property
-    def rows_per_unit(self) -> int:
-        """How many rows one person may have in the table."""
-        return self.receipt.rows_per_unit
-
-    def __repr__(self) -> str:
-        where = f" where {self.where}" if self.where else ""
-        mark = "" if self.receipt.private else "; simulated, NOT private"
-        told = f"{self.task}{where}{self.counted.aside}"
-        return f"<release: {told}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
-
-    def _repr_html_(self) -> str:
-        return self.explain()._repr_html_()
+    def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> NumbersRelease:
+        """With noisy numbers for every group."""
+        task, schema, epsilon = common["task"], common["schema"], common["epsilon"]
+        if not isinstance(task, NumbersTask) or task.select(schema) != schema:
+            raise BadInput("the task is about other attributes than the schema")
+        if common["algorithm"] not in PROGRAMS:
+            raise BadInput("it names an algorithm for numbers that does not exist")
+        asked, measured = Asked(task, schema), of_kind(list, part_of(plain, "measured"), "measured")
+        parts = tuple(Part.from_plain(one, asked, epsilon) for one in measured)
+        return cls(**common, parts=parts, why=as_text(part_of(plain, "why"), "why"))

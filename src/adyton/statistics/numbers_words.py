@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.result.explanation import Explanation, budget_in_words, misfits_in_words
 from adyton.statistics.programs import PROGRAMS
 
 if TYPE_CHECKING:
@@ -17,20 +16,10 @@ if TYPE_CHECKING:
 _NAMED, _TOLD = 5, 8
 
 
-def explanation(release: NumbersRelease) -> Explanation:
-    """What was asked, which program ran and why, how far off it is, which groups are mostly noise, what it cost."""
-    where = f", of rows where {release.where}" if release.where else ""
-    groups = f"; {release.asked.groups:,} groups" if release.task.by else ""
-    asked = release.counted.after(f"Released: {release.task}{where}{groups}.")
-    loud: tuple[str, ...] = (
-        () if release.unfinished is None else (f"WARNING: {release.unfinished} What was measured until then is here.",)
-    )
-    aloud, quiet = misfits_in_words(release)
-    loud += aloud
+def own_words(release: NumbersRelease) -> tuple[str, ...]:
+    """Which program ran and why, how far off it is, which groups are mostly noise, and what bounds do to values."""
     way = f"Algorithm: {release.algorithm}, which {PROGRAMS[release.algorithm].words}; {release.why}."
-    bounds = _clamping(release)
-    paid = budget_in_words(release.receipt, release.epsilon, "release")
-    return Explanation((asked, *loud, way, _errors(release), *_small(release), bounds, *quiet, paid))
+    return way, _errors(release), *_small(release), _clamping(release)
 
 
 def _errors(release: NumbersRelease) -> str:

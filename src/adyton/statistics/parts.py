@@ -11,7 +11,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.messages import shorten
-from adyton.result.plain_values import as_amount, as_real, as_text, of_kind, part_of
+from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, part_of
 from adyton.statistics.asked import Asked
 from adyton.statistics.looking import LOOKED, coarse_parts
 from adyton.whole import IntegerArray, whole_array

@@ -14,5 +14,10 @@ from adyton.tasks.numbers import Variance as Variance
 from adyton.tasks.query_list import QueryList as QueryList
 from adyton.tasks.questions import as_queries as as_queries
 from adyton.tasks.reading import as_task as as_task
+from adyton.tasks.reading import register as register
 from adyton.tasks.reading import task_from_dict as task_from_dict
+from adyton.tasks.request import Request as Request
+from adyton.tasks.units import Count as Count
+from adyton.tasks.units import RowsLeftOut as RowsLeftOut
 from adyton.tasks.units import RowsPerUnit as RowsPerUnit
+from adyton.tasks.units import Units as Units

@@ -1,9 +1,10 @@
-"""A task: what a curator can ask for, in the words of the table."""
+"""A task: what a curator can ask for, in the words of the table; and a request: a task with its budget."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 from adyton.queries import Queries
 from adyton.schema import Schema
@@ -11,17 +12,21 @@ from adyton.schema.attributes import Label
 
 
 class Task(ABC):
-    """Something to release: attributes, and the queries about them that should be accurate.
+    """Something to release. Most tasks are about the cells of some attributes, and queries that should be accurate.
 
-    Any other query can be asked of the release too; the task says for which ones the algorithm is chosen.
+    Any other query can be asked of such a release too; the task says for which ones the algorithm is chosen.
     """
 
     kind: ClassVar[str]
+    answered_by: ClassVar[str | type] = "adyton.programs.counts:Counts"
+    """The program that answers it, or where that stands: see :class:`adyton.programs.Program`."""
     merges: ClassVar[bool] = False
     """Whether only these queries count, so that cells which none of them tells apart may be merged."""
 
     per_unit: ClassVar[bool] = False
     """Whether units are counted instead of rows."""
+    last_class: int | None = None
+    """The number of rows from which on units are in one class, where units are counted by their number of rows."""
 
     @abstractmethod
     def select(self, schema: Schema) -> Schema:
@@ -38,3 +43,8 @@ class Task(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The task as plain values; :func:`task_from_dict` reads them back."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """What :meth:`to_dict` says, from a stranger."""

@@ -43,6 +43,7 @@ class Marginals(Task):
     """
 
     kind = "marginals"
+    answered_by = "adyton.programs.tables:Tables"
     way: int | None = None
     attrs: Sequence[str] | None = None
     sets: Sequence[Sequence[str]] | None = None

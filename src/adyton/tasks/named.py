@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -53,6 +53,14 @@ class _Named(Task):
     def to_dict(self) -> dict[str, Any]:
         """The names."""
         return {"task": self.kind, "attributes": list(self.attributes)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """By the names."""
+        names = plain.get("attributes")
+        if not isinstance(names, list) or not names:
+            raise BadInput(f"the task {cls.kind!r} needs a list of attributes, given {shorten(names)}.")
+        return cls(*names)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(repr(name) for name in self.attributes)})"

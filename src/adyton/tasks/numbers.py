@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
@@ -26,6 +26,7 @@ class NumbersTask(Task):
     anything is spent. Nothing else depends on it.
     """
 
+    answered_by = "adyton.programs.numbers:Numbers"
     word: ClassVar[str]
 
     attribute: str
@@ -83,6 +84,11 @@ class NumbersTask(Task):
         plain: dict[str, Any] = {"task": self.kind, "attribute": self.attribute}
         plain |= {"by": list(self.by)} if self.by else {}
         return plain | ({} if self.rows is None else {"rows": self.rows})
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """By the attribute, the groups and the rows."""
+        return cls(plain.get("attribute"), by=plain.get("by", ()), rows=plain.get("rows"))  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         by = f" by {' × '.join(self.by)}" if self.by else ""
@@ -175,6 +181,12 @@ class Quantiles(NumbersTask):
         """With the parts as exact texts."""
         return {**super().to_dict(), "parts": [str(part) for part in self.quantiles]}
 
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """With the parts."""
+        attribute: Any = plain.get("attribute")
+        return cls(attribute, plain.get("parts", ()), by=plain.get("by", ()), rows=plain.get("rows"))
+
     def __str__(self) -> str:
         shown = ", ".join(self.statistics[:3]) + (" …" if len(self.statistics) > 3 else "")
         return f"{shown} {super().__str__()}"
@@ -199,14 +211,3 @@ class Summary(NumbersTask):
     def statistics(self) -> tuple[str, ...]:
         """Moments, then quartiles."""
         return ("count", "mean", "deviation", *map(quantile_name, QUARTILES))
-
-
-KINDS: tuple[type[NumbersTask], ...] = (Sum, Mean, Variance, Quantiles, Summary)
-
-
-def numbers_from_dict(plain: Mapping[str, Any]) -> NumbersTask:
-    """The task that :meth:`NumbersTask.to_dict` describes."""
-    kind = next(one for one in KINDS if one.kind == plain.get("task"))
-    common: dict[str, Any] = {"by": plain.get("by", ()), "rows": plain.get("rows")}
-    attribute: Any = plain.get("attribute")
-    return Quantiles(attribute, plain.get("parts", ()), **common) if kind is Quantiles else kind(attribute, **common)

@@ -71,6 +71,11 @@ class QueryList(Task):
         """The queries, as in JSON."""
         return {"task": self.kind, "queries": [json.loads(query) for query in self.written]}
 
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> QueryList:
+        """By the queries."""
+        return cls(plain.get("queries", ()))
+
     def __str__(self) -> str:
         number = f"{len(self.written):,} quer{'y' if len(self.written) == 1 else 'ies'}"
         return f"{number} about {' × '.join(self.attributes) or 'all rows'}"

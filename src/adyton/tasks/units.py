@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from adyton.errors import BadInput
+from adyton.messages import shorten
+from adyton.queries import Queries
 from adyton.schema import Schema
 from adyton.schema.attributes import Label
+from adyton.tasks.base import Task
 from adyton.tasks.named import Histogram
 from adyton.whole import whole
 
@@ -57,8 +61,100 @@ class RowsPerUnit(Histogram):
         """The limit and the name."""
         return {**super().to_dict(), "most": self.most}
 
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """By the limit and the name."""
+        names, most = plain.get("attributes"), plain.get("most")
+        if not isinstance(names, list) or len(names) != 1:
+            raise BadInput(f"the task {cls.kind!r} needs one name, given {shorten(names)}.")
+        return cls(most, *names)  # type: ignore[arg-type]
+
+    @property
+    def last_class(self) -> int:  # type: ignore[override]
+        """The largest class."""
+        return self.most
+
     def __repr__(self) -> str:
         return f"RowsPerUnit({self.most}, {self.attributes[0]!r})"
 
     def __str__(self) -> str:
         return f"units by number of {self.attributes[0]}, from 1 to {self.most} or more"
+
+
+@dataclass(frozen=True)
+class Count(Task):
+    """The number of rows; where the schema names a unit, of those that are kept of each.
+
+    >>> print(Count())
+    number of rows
+    """
+
+    kind = "count"
+    answered_by = "adyton.programs.single:Single"
+
+    def select(self, schema: Schema) -> Schema:
+        """All of it: rows are counted whatever they say."""
+        return schema
+
+    def workload(self, schema: Schema) -> Queries:
+        """None: there are no cells."""
+        raise BadInput(f"{self}: this is one number. Leave the algorithm to auto.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nothing but its kind."""
+        return {"task": self.kind}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Nothing but its kind."""
+        return cls()
+
+    def __str__(self) -> str:
+        return "number of rows"
+
+
+@dataclass(frozen=True)
+class Units(Count):
+    """The number of units that have rows: how many people there are. The schema must name a unit.
+
+    >>> print(Units())
+    number of units
+    """
+
+    kind = "units"
+    per_unit = True
+
+    def select(self, schema: Schema) -> Schema:
+        """One row per unit; refused where the schema names none."""
+        return schema.per_unit("rows", 1).select("rows")
+
+    def __str__(self) -> str:
+        return "number of units"
+
+
+@dataclass(frozen=True)
+class RowsLeftOut(Units):
+    """What the limit on the rows of a unit leaves out, counting *most* rows of each at the most.
+
+    >>> print(RowsLeftOut(100))
+    units and rows that the limit leaves out, up to 100 rows of each
+    """
+
+    kind = "rows left out"
+    answered_by = "adyton.programs.single:LeftOut"
+    most: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "most", RowsPerUnit(self.most).most)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The number of rows that are looked at."""
+        return {"task": self.kind, "most": self.most}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """By that number."""
+        return cls(plain.get("most"))  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        return f"units and rows that the limit leaves out, up to {self.most:,} rows of each"

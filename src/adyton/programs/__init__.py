@@ -1,0 +1,7 @@
+"""What answers a task: a program that is checked, looked at beforehand, and run on a private table. Begin with base."""
+
+from adyton.programs.base import Answer as Answer
+from adyton.programs.base import Outlook as Outlook
+from adyton.programs.base import Program as Program
+from adyton.programs.base import program_of as program_of
+from adyton.programs.loading import load as load

@@ -1,0 +1,179 @@
+"""A program: what answers a task on a table with a certain schema.
+
+It is a frozen value, and knows nothing of ledgers, files, pages or shells. *of*, *check* and *outlook* need no row;
+what *check* returns is a short text of operators, and of the arithmetic on what they answer. Everything that it
+measures is recorded before it sees it, so that the same text, run again on the recorded answers, is how an interrupted
+request is finished: there is no second text that makes an answer out of measurements.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from importlib import import_module
+from typing import Any, ClassVar
+
+from adyton.exact import Rational, positive
+from adyton.marginals.registry import what_it_does
+from adyton.plans.expected_error import MEANINGS, ExpectedError
+from adyton.programs.least_epsilon import least_epsilon
+from adyton.result.misfits import NO_SHARE, MisfitShare
+from adyton.result.result import Result
+from adyton.schema import Schema
+from adyton.tasks.request import Request
+from adyton.whole import SAFE
+
+UNKNOWN = "depends on the data"
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a program made of its measurements: the parts of a result that are its own."""
+
+    algorithm: str
+    """What ran in the end, named or chosen."""
+    own: Mapping[str, Any]
+    """The fields that the result has beside those of every result."""
+    ended: BaseException | None = None
+    """What ended the program early, where it could use what was measured until then."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the options that were given, those of the algorithm that ran."""
+
+
+class Program(ABC):
+    """What answers a task: made by :meth:`of` from a request and a schema, which refuses what cannot be answered."""
+
+    noun: ClassVar[str] = "a release"
+    """What comes out, with its article."""
+    may_need_less: ClassVar[bool] = False
+    """Whether less than what was asked for may be charged."""
+    results: ClassVar[Mapping[str, str | type[Result]]]
+    """The kinds of results that can come out, or where they stand."""
+
+    request: Request
+    schema: Schema
+    """Of the attributes that the task is about."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, request: Request, schema: Schema) -> Program:
+        """The program for a request on a table with this schema."""
+
+    @property
+    @abstractmethod
+    def result(self) -> type[Result]:
+        """What comes out."""
+
+    @property
+    def looks_at(self) -> tuple[str, ...] | None:
+        """The attributes whose misfits are counted beside the answer; None where rows that do not fit are none."""
+        return self.schema.names
+
+    def source(self, table: Any) -> Any:
+        """What is measured, derived from the rows that the request is about."""
+        return table
+
+    @abstractmethod
+    def check(self, source: Any, epsilon: Fraction) -> Callable[[], Answer]:
+        """Make sure that the program can be run to its end, with *epsilon* for a row: else nothing is spent.
+
+        Returns what runs then: it measures and computes, spending *epsilon* for a row, or less where it needs less. It
+        can be called again in a replay, when the budget is spent, so that nothing in it may look at that.
+        """
+
+    @abstractmethod
+    def outlook(self, misfits: MisfitShare = NO_SHARE) -> Outlook:
+        """What can be known beforehand; nothing is spent."""
+
+
+class Outlook(ABC):
+    """What can be known of a request before anything is spent: what could run, and how far off it would be."""
+
+    misfits: MisfitShare
+    chooses: bool
+    """Whether one of several is chosen privately."""
+
+    @property
+    @abstractmethod
+    def size(self) -> str:
+        """How much is released, in a few words; empty where there is nothing to say."""
+
+    @abstractmethod
+    def errors(self, epsilon: Fraction) -> Mapping[str, Any]:
+        """The error to expect of each candidate, or of each statistic; None where it depends on the data."""
+
+    @abstractmethod
+    def error_at(self, epsilon: Fraction) -> float:
+        """The error that can be promised for a budget: one number; refused where there is none."""
+
+    def epsilon_for(self, error: Rational) -> Fraction:
+        """The least ε, to four digits, with which the error is at most this."""
+        target = float(min(positive(error, "error", computed=True), Fraction(SAFE)))
+        self.error_at(Fraction(1))
+        return least_epsilon(self.error_at, target, error)
+
+    def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
+        """What else is known beforehand, given the schema of the whole table."""
+        return ()
+
+    def share(self, epsilon: Fraction) -> Fraction:
+        """What is left of a budget for the answer itself, when misfits are counted."""
+        return epsilon * (1 - self.misfits.of(epsilon))
+
+    def head(self, epsilon: Fraction) -> str:
+        """The sentence before the candidates."""
+        return "One of these is chosen privately:" if self.chooses else "This would run:"
+
+    def promised(self, epsilon: Fraction) -> Any:
+        """The error that can be promised; None where there is none."""
+        found = promised(self.errors(epsilon))
+        return None if found is None else found[1]
+
+    def lines(self, epsilon: Fraction) -> list[tuple[str, ...]]:
+        """A header and a line for each candidate: its error, what that means, and what it does; least error first."""
+        errors = self.errors(epsilon)
+        known = {name: error for name, error in errors.items() if error is not None}
+        ranked = sorted(known, key=lambda name: known[name].total)
+        rest = [name for name in errors if name not in known]
+        figures = [(name, f"{known[name].per_query:.4g}", MEANINGS[known[name].kind]) for name in ranked]
+        told = [(*line, what_it_does(line[0])) for line in (*figures, *((name, "–", UNKNOWN) for name in rest))]
+        return [("algorithm", "error", "what the error is", "what the algorithm does"), *told]
+
+    ending: ClassVar[str] = "The error is how far off one answer typically is, in rows."
+
+
+def promised(errors: Mapping[str, ExpectedError | None]) -> tuple[str, ExpectedError] | None:
+    """The algorithm of least error among those whose error is the same on all data; if there is none, the least of
+    those that improve on such an error by an amount that depends on the data; None if there is neither."""
+    known = [(name, error) for name, error in errors.items() if error is not None]
+    for kinds in ({"exact", "estimate"}, {"upper mark"}):
+        fitting = [pair for pair in known if pair[1].kind in kinds]
+        if fitting:
+            return min(fitting, key=lambda pair: pair[1].total)
+    return None
+
+
+def program_type(task: Any) -> type[Program]:
+    """What answers tasks like this one."""
+    found: type[Program] = _standing(task.answered_by)
+    return found
+
+
+def program_of(request: Request, schema: Schema) -> Program:
+    """The program for a request on a table with this schema; refused where it cannot be answered."""
+    return program_type(request.task).of(request, schema)
+
+
+def result_type(program: type[Program], kind: str) -> type[Result] | None:
+    """The results of a kind that a program can have; None where it has none such."""
+    found: type[Result] | None = _standing(program.results[kind]) if kind in program.results else None
+    return found
+
+
+def _standing(place: str | type) -> Any:
+    if not isinstance(place, str):
+        return place
+    module, name = place.split(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,97 @@
+"""A classifier: a learner on the rows of a table, and the model that comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from adyton.errors import BadInput
+from adyton.kernel.sources import TableSource
+from adyton.learning.classifier import Classifier
+from adyton.learning.decisions import collected
+from adyton.learning.fitted_classifier import FittedClassifier
+from adyton.learning.learner import Learner
+from adyton.learning.public_randomness import repeated
+from adyton.programs.base import Answer, Outlook, Program
+from adyton.result.misfits import NO_SHARE, MisfitShare
+from adyton.result.result import Result
+from adyton.schema import Schema
+from adyton.tasks.request import Request
+
+
+@dataclass(frozen=True, eq=False)
+class Learning(Program):
+    """A learner, and what it learns to predict."""
+
+    noun = "a model"
+    may_need_less = True
+    results: ClassVar[Mapping[str, type[Result]]] = {"classifier": FittedClassifier}
+    result = FittedClassifier
+    request: Request
+    schema: Schema
+    """Of the whole table: the model says what it is about."""
+    learner: Learner
+
+    @classmethod
+    def of(cls, request: Request, schema: Schema) -> Learning:
+        """By the classifier's own method."""
+        if request.options or request.algorithm != "auto" or request.misfits:
+            raise BadInput('a classifier names its method and options itself: ad.Classifier("ill", method=…).')
+        task = request.task
+        assert isinstance(task, Classifier)
+        task.target(schema)
+        return cls(request, schema, task.learner())
+
+    @property
+    def looks_at(self) -> tuple[str, ...] | None:
+        """None: a value that does not fit tells a model nothing."""
+        return None
+
+    def source(self, table: TableSource) -> TableSource:
+        """The label, and what predicts it."""
+        task = self.request.task
+        assert isinstance(task, Classifier)
+        return table if task.attributes is None else table.select(*task.attributes, task.label)
+
+    def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
+        """By the learner."""
+        task, keys = self.request.task, list[int]()
+        assert isinstance(task, Classifier)
+        self.learner.admit(source, task.label, epsilon)
+
+        def run() -> Answer:
+            with collected() as decisions, repeated(keys):
+                model = self.learner.learn(source, task.label, epsilon)
+            return Answer(self.learner.name, {"model": model, "decisions": tuple(decisions)})
+
+        return run
+
+    def outlook(self, misfits: MisfitShare = NO_SHARE) -> LearningOutlook:
+        """How models of the method did on public tables."""
+        return LearningOutlook(self.learner.name, self.schema)
+
+
+@dataclass(frozen=True, eq=False)
+class LearningOutlook(Outlook):
+    """What can be known of a model beforehand: which method would run. How well it predicts depends on the data."""
+
+    method: str
+    schema: Schema
+    misfits: MisfitShare = field(default=NO_SHARE)
+    chooses = False
+    ending = "How well a model predicts depends on the data; the report says how the method did on public tables."
+
+    @property
+    def size(self) -> str:
+        """By its attributes."""
+        return f"{len(self.schema.names)} attributes"
+
+    def errors(self, epsilon: Fraction) -> Mapping[str, Any]:
+        """Unknown."""
+        return {self.method: None}
+
+    def error_at(self, epsilon: Fraction) -> float:
+        """Refused."""
+        raise BadInput("the error of a classifier depends on the data and has no closed form. Name a budget.")

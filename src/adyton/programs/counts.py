@@ -1,0 +1,192 @@
+"""Counts of a task: of rows by their cells, or of units by their rows, estimated by one plan over the whole domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar
+
+from adyton.errors import BadInput
+from adyton.kernel.sources import TableSource, VectorSource
+from adyton.marginals.registry import NAMED
+from adyton.messages import listing
+from adyton.plans.base import Plan
+from adyton.plans.expected_error import ExpectedError
+from adyton.plans.limits import MOST_PLAIN_CELLS
+from adyton.plans.registry import plan_named, plan_type
+from adyton.programs.base import Answer, Outlook, Program, promised
+from adyton.queries import Queries
+from adyton.result.misfits import NO_SHARE, MisfitShare
+from adyton.result.release import Release
+from adyton.result.result import Result
+from adyton.schema import Schema
+from adyton.schema.coarsening import changes
+from adyton.tasks import Task
+from adyton.tasks.request import AUTO, Request
+
+_CHOOSER = "pythia"
+_KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(Program):
+    """A plan over the cells of all attributes that the task is about."""
+
+    results: ClassVar[Mapping[str, type[Result]]] = {"counts": Release}
+    result = Release
+
+    request: Request
+    schema: Schema
+    workload: Queries
+    plan: Plan
+    kept: Mapping[str, Any]
+    """Those of the options that the algorithm which runs in the end has."""
+
+    @classmethod
+    def of(cls, request: Request, schema: Schema) -> Counts:
+        """For a table with this schema."""
+        task, algorithm = request.task, request.algorithm
+        if algorithm in NAMED:
+            raise BadInput(f"{algorithm} is for tables: --marginals 2 (ad.Marginals(way=2)). This is {task}.")
+        if task.per_unit and request.misfits:
+            raise BadInput("rows that do not fit are not looked at where units are counted. Leave misfits out.")
+        selected = task.select(schema)
+        check_held(task, selected)
+        workload = task.workload(selected)
+        plan, kept = plan_of(task, selected, algorithm, request.options)
+        return cls(request, selected, workload, plan, kept)
+
+    @property
+    def looks_at(self) -> tuple[str, ...] | None:
+        """The attributes; nothing for units, all of whose rows are counted whatever they say."""
+        return None if self.request.task.per_unit else self.schema.names
+
+    def source(self, table: TableSource) -> VectorSource:
+        """The counts of all cells."""
+        if self.request.task.per_unit:
+            (name,) = self.schema.names
+            return table.units(name, most=self.schema.cells).vectorize()
+        return table.select(list(self.schema.names)).coarsen(self.schema).vectorize()
+
+    def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:
+        """By the plan."""
+        self.plan.admit(source, self.workload, epsilon)
+        return partial(self._run, source, epsilon)
+
+    def _run(self, source: VectorSource, epsilon: Fraction) -> Answer:
+        outcome = self.plan.carry_out(source, self.workload, epsilon)
+        own = {"schema": self.schema, "estimate": outcome.estimate, "choice": outcome.choice}
+        return Answer(outcome.algorithm, own, options=self.kept)
+
+    def outlook(self, misfits: MisfitShare = NO_SHARE) -> CountsOutlook:
+        """By the closed forms of the plans that could run."""
+        self.plan.check(self.workload)
+        plans, share = self.plan.candidates(self.workload), self.plan.choice_share(self.workload)
+        task = self.request.task
+        return CountsOutlook(task, self.schema, self.workload, plans, self.plan.chooses, share, misfits)
+
+
+def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
+    """The plan to run for a task, and those of its options that the algorithm which runs in the end will have.
+
+    The schema is that of the attributes that the task is about: whether one of them has an order is public.
+    """
+    name = _CHOOSER if algorithm == AUTO else algorithm
+    if not plan_type(name).chooses:
+        if "rows" in options:
+            raise BadInput("rows is for plans that run inside other plans. Leave it out, or give a public total.")
+        return plan_named(name, **options), dict(options)
+    allowed = ("selector", "share", *_KEPT_WHEN_CHOSEN)
+    for one in options:
+        if one not in allowed:
+            raise BadInput(f"a choice has the options {listing(allowed)}, not {one!r}. Name an algorithm to set its.")
+    options = {"reduce": True, **options} if task.merges else options
+    ordered = any(attribute.ordered for attribute in schema.attributes.values())
+    kept = {one: options[one] for one in _KEPT_WHEN_CHOSEN if one in options}
+    return plan_named(name, **options, ordered=ordered), kept
+
+
+def check_held(task: Task, schema: Schema) -> None:
+    """Refuse a domain that cannot be held, before anything of its size is made; say which way would work."""
+    if schema.cells > MOST_PLAIN_CELLS:
+        some = ", ".join(f'"{name}"' for name in schema.names[:2])
+        raise BadInput(
+            f"{task}: {in_words(schema.cells)} cells, allowed are {MOST_PLAIN_CELLS:,} where every one is counted. "
+            "Name fewer attributes, or ask for tables of two of them each, measured one by one: --marginals 2 "
+            f"(in Python ad.Marginals(way=2, attrs=[{some}, …])). Rows made from those have all attributes."
+        )
+
+
+def in_words(cells: int) -> str:
+    """A number of cells, short if it is huge."""
+    return f"{cells:,}" if cells < 10**15 else f"{float(min(cells, 10**300)):.1e}"
+
+
+@dataclass(frozen=True, eq=False)
+class CountsOutlook(Outlook):
+    """What can be known of counts beforehand."""
+
+    task: Task
+    schema: Schema
+    """Of the attributes that the task is about."""
+    workload: Queries
+    plans: Mapping[str, Plan]
+    """The algorithms that could run, as they would be run."""
+    chooses: bool = False
+    choosing: Fraction = Fraction(0)
+    """The part of the budget that choosing among them may cost."""
+    misfits: MisfitShare = NO_SHARE
+
+    @property
+    def cells(self) -> int:
+        """How many cells are estimated."""
+        return self.schema.cells
+
+    @property
+    def queries(self) -> int:
+        """How many queries the task asks."""
+        return self.workload.count
+
+    @property
+    def size(self) -> str:
+        """By its cells."""
+        return f"{self.cells:,} cells"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the algorithms are called."""
+        return tuple(self.plans)
+
+    def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
+        """What is made coarser."""
+        words = [] if self.task.per_unit else changes(schema.select(self.schema.names), self.schema)
+        return (f"{'; '.join(words)}.",) if words else ()
+
+    def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
+        """The error to expect of each algorithm where it has a closed form that can be computed soon; else None.
+
+        Where a choice comes first, it is the error with what the choice leaves of the budget at least.
+        """
+        found: dict[str, ExpectedError | None] = {}
+        row_epsilon = self.share(epsilon) / self.schema.rows_per_unit * (1 - self.choosing)
+        for name, plan in self.plans.items():
+            found[name] = None
+            if len(self.plans) == 1 or plan.predicts_soon(plan.merging(self.workload).workload):
+                try:
+                    error = plan.expected_error(self.workload, row_epsilon)
+                except BadInput:
+                    continue  # it depends on the data
+                found[name] = replace(error, kind="estimate") if self.choosing and error.kind == "exact" else error
+        return found
+
+    def error_at(self, epsilon: Fraction) -> float:
+        """The root mean square error of an answer."""
+        found = promised(self.errors(epsilon))
+        if found is None:
+            raise BadInput(
+                f"the error of {', '.join(self.names)} depends on the data and has no closed form. Name an algorithm "
+                "that has one, such as identity, or compare algorithms on public data."
+            )
+        return found[1].per_query

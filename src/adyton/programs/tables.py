@@ -1,0 +1,182 @@
+"""Many tables, measured one by one, where the whole domain is too large or need not be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import ClassVar
+
+from adyton.errors import BadInput
+from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.sources import TableSource
+from adyton.marginals.all_pairs import AllPairs
+from adyton.marginals.all_tables import AllTables, direct_shares
+from adyton.marginals.deciding import LEAST_REST
+from adyton.marginals.program import TablesProgram
+from adyton.marginals.registry import AUTO, NAMED, PROGRAMS, program_named
+from adyton.marginals.table_errors import least_squares_error
+from adyton.marginals.tables_release import TablesRelease
+from adyton.marginals.wanted import Wanted
+from adyton.plans.expected_error import ExpectedError
+from adyton.plans.limits import MOST_CELLS, MOST_PLAIN_CELLS
+from adyton.programs.base import Answer, Outlook, Program, promised
+from adyton.programs.counts import Counts, in_words
+from adyton.result.misfits import NO_SHARE, MisfitShare
+from adyton.result.release import Release
+from adyton.result.result import Result
+from adyton.schema import Schema
+from adyton.schema.coarsening import changes
+from adyton.solving.residuals import part_variances
+from adyton.tasks import Marginals
+from adyton.tasks.request import Request
+
+MANY_ATTRIBUTES = 5
+"""From so many on, ``auto`` measures tables of two attributes one by one."""
+_LINEAR = {AllPairs.name, AllTables.name}
+"""Programs whose error is known beforehand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tables(Program):
+    """Tables that are measured one by one; or a plan over all cells, where that serves as well."""
+
+    results: ClassVar[Mapping[str, type[Result]]] = {"counts": Release, "tables": TablesRelease}
+    result = TablesRelease
+
+    request: Request
+    schema: Schema
+    wanted: Wanted
+    way: TablesProgram
+    coarser: tuple[str, ...]
+    """What is read in fewer cells than the table's schema has, in words."""
+
+    @classmethod
+    def of(cls, request: Request, schema: Schema) -> Program:
+        """For a table with this schema, by whichever way suits it."""
+        if not measures_tables(request, schema):
+            return Counts.of(request, schema)
+        wanted = wanted_of(_marginals(request), schema)
+        way = program_named(request.algorithm, **request.options)
+        coarser = tuple(changes(schema.select(wanted.schema.names), wanted.schema))
+        return cls(request, wanted.schema, wanted, way, coarser)
+
+    def source(self, table: TableSource) -> TableSource:
+        """The rows, in the cells of the task."""
+        return table.select(list(self.schema.names)).coarsen(self.schema)
+
+    def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
+        """By the program."""
+        self.way.admit(source, self.wanted, epsilon)
+        return partial(self._run, source, epsilon)
+
+    def _run(self, source: TableSource, epsilon: Fraction) -> Answer:
+        """All that is measured; should that end early, between two measurements, the tables that are there."""
+        outcome = self.way.carry_out(source, self.wanted, epsilon)
+        known = PROGRAMS[outcome.algorithm].option_names()
+        own = {
+            "schema": self.schema,
+            "measured": outcome.measured,
+            "why": "; ".join((outcome.why, *self.coarser)),
+            "bought": outcome.bought,
+        }
+        options = {name: value for name, value in self.request.options.items() if name in known}
+        return Answer(outcome.algorithm, own, outcome.ended, options)
+
+    def outlook(self, misfits: MisfitShare = NO_SHARE) -> TablesOutlook:
+        """Without a look at the domain."""
+        algorithm = self.request.algorithm
+        self.way.check(self.wanted, Fraction(1))
+        names = ("all-pairs", "select-pairs") if algorithm == AUTO and self.wanted.pairs else (algorithm,)
+        names = ("all-pairs",) if names == (AUTO,) else names
+        return TablesOutlook(_marginals(self.request), self.wanted, names, len(names) > 1, misfits)
+
+
+def measures_tables(request: Request, schema: Schema) -> bool:
+    """Whether a release is made of tables that are measured one by one: by public facts alone."""
+    task, algorithm = _marginals(request), request.algorithm
+    selected = task.select(schema)
+    if algorithm in NAMED:
+        return True
+    if algorithm == AUTO:
+        many = len(selected.names) >= MANY_ATTRIBUTES and task.widest(schema) <= 2
+        return many or task.weights is not None or selected.cells > MOST_CELLS
+    if selected.cells > MOST_PLAIN_CELLS:
+        raise BadInput(
+            f"these attributes have {in_words(selected.cells)} cells together, allowed are {MOST_PLAIN_CELLS:,} where "
+            f"an algorithm works on all of them. Name {' or '.join(NAMED)}, or auto: these measure tables one by one."
+        )
+    return False
+
+
+def wanted_of(task: Marginals, schema: Schema) -> Wanted:
+    """The tables of a task, out of a table with this schema; an error if they cannot be worked with."""
+    wanted = Wanted.fitting(task, task.select(schema))
+    wanted.check()
+    return wanted
+
+
+def _marginals(request: Request) -> Marginals:
+    assert isinstance(request.task, Marginals)
+    return request.task
+
+
+@dataclass(frozen=True, eq=False)
+class TablesOutlook(Outlook):
+    """What can be known of many tables beforehand."""
+
+    task: Marginals
+    wanted: Wanted
+    names: tuple[str, ...]
+    """The programs that could run."""
+    chooses: bool
+    misfits: MisfitShare = NO_SHARE
+
+    @property
+    def schema(self) -> Schema:
+        """Of the attributes that the task is about."""
+        return self.wanted.schema
+
+    @property
+    def cells(self) -> int:
+        """How many cells all tables have: the whole domain is never looked at."""
+        return self.wanted.cells
+
+    @property
+    def queries(self) -> int:
+        """One for each of them, if nothing else is said."""
+        return self.wanted.queries
+
+    @property
+    def size(self) -> str:
+        """By the cells of the tables."""
+        return f"{self.cells:,} cells"
+
+    def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
+        """That tables are measured one by one, and what is made coarser."""
+        domain = in_words(self.schema.cells)
+        way = f"Tables are measured one by one, never the domain of {domain} cells: {len(self.wanted.groups):,} tables "
+        way += f"of {len(self.schema.names)} attributes, from at most {len(self.wanted.pairs):,} measured pairs."
+        words = changes(schema.select(self.schema.names), self.schema)
+        return (way, f"{'; '.join(words)}.") if words else (way,)
+
+    def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
+        """Of measuring all pairs, or all tables, in closed form; what choosing some does better depends on the data."""
+        found = dict[str, ExpectedError | None].fromkeys(self.names)
+        row_epsilon = self.share(epsilon) / self.schema.rows_per_unit * (LEAST_REST if self.chooses else 1)
+        for name in _LINEAR & found.keys():
+            shares = self.wanted.shares() if name == AllPairs.name else direct_shares(self.wanted)
+            variances = MeasureTables(tuple(range(len(shares))), tuple(shares.values())).variances(row_epsilon)
+            squares = part_variances(self.wanted.sides, zip(shares, variances.tolist(), strict=True))
+            found[name] = least_squares_error(squares, self.wanted)
+        return found
+
+    def error_at(self, epsilon: Fraction) -> float:
+        """The root mean square error of an answer, by least squares."""
+        found = promised(self.errors(epsilon))
+        if found is None:
+            name = " or ".join(self.names)
+            other = AllPairs.name if self.task.widest(self.schema) <= 2 else AllTables.name
+            raise BadInput(f"the error of {name} depends on the data and has no closed form. Name {other}.")
+        return found[1].per_query

@@ -1,0 +1,56 @@
+"""A tuned parameter: one private choice on instances that somebody holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from adyton.configuration.asked import Asked
+from adyton.configuration.result import Configuration
+from adyton.errors import BadInput
+from adyton.kernel.instances_source import InstancesSource
+from adyton.programs.base import Answer, Outlook, Program
+from adyton.result.misfits import NO_SHARE, MisfitShare
+from adyton.result.result import Result
+from adyton.schema import Schema
+from adyton.tasks.request import Request
+
+
+@dataclass(frozen=True, eq=False)
+class Tune(Program):
+    """The choice of a parameter. A file or a shell cannot bring instances: :func:`adyton.configure` makes it."""
+
+    noun = "a configuration"
+    results: ClassVar[Mapping[str, type[Result]]] = {"tuning": Configuration}
+    result = Configuration
+
+    request: Request
+    asked: Asked
+    curve: tuple[tuple[float, float], ...] | None = None
+    """Of public instances."""
+
+    @classmethod
+    def of(cls, request: Request, schema: Schema) -> Tune:
+        """Refused: a table has no instances."""
+        raise BadInput("a parameter is tuned on instances, not on a table. Use ad.configure, or adyton configure.")
+
+    @property
+    def looks_at(self) -> tuple[str, ...] | None:
+        """None: instances have no attributes."""
+        return None
+
+    def check(self, source: InstancesSource, epsilon: Fraction) -> Callable[[], Answer]:
+        """By what is left."""
+        source.kernel.afford(source, epsilon)
+
+        def run() -> Answer:
+            own = {"parameter": self.asked.chosen(source, epsilon), "curve": self.curve}
+            return Answer(self.asked.name, own)
+
+        return run
+
+    def outlook(self, misfits: MisfitShare = NO_SHARE) -> Outlook:
+        """Refused: what is promised depends on the number of instances."""
+        raise BadInput("what is promised of a parameter depends on the number of instances: adyton configure plan.")

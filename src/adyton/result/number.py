@@ -1,0 +1,220 @@
+"""Single noisy numbers: of rows, of units, and of what the limit on the rows of a unit leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.errors import BadInput
+from adyton.exact import as_number, share
+from adyton.messages import shorten
+from adyton.noise.probabilities import discrete_laplace_radius, discrete_laplace_variance
+from adyton.plans.expected_error import ExpectedError
+from adyton.result.cut_off import CutOff
+from adyton.result.figure import Figure
+from adyton.result.misfits import Misfits
+from adyton.result.presentation import AS_IT_IS, Look
+from adyton.result.receipt import Receipt
+from adyton.result.result import CONFIDENCE, Result
+from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.schema import Schema
+from adyton.schema.plain_values import as_amount, as_real, of_kind, part_of
+from adyton.tasks import Task
+from adyton.whole import SAFE, whole
+
+if TYPE_CHECKING:
+    from adyton.report.drawing import Drawing
+
+FILE = "number.csv"
+_UNCHECKED = (
+    "Nothing has checked whether rows fit the schema: those whose value cannot be read satisfy no comparison and are "
+    "not counted. A histogram of the attribute with --misfits tells how many there are."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Number(Result):
+    """A noisy number of rows, or of units that have rows, with its interval.
+
+    Made by :meth:`adyton.Session.count`, :meth:`adyton.Session.count_units`, and by :meth:`adyton.Session.release` for
+    :class:`adyton.Count` and :class:`adyton.Units`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
+
+    >>> import pandas, adyton as ad
+    >>> session = ad.Session(pandas.DataFrame({"age": [34, 51] * 500}), schema=ad.Schema({"age": ad.Integer(0, 119)}),
+    ...                      epsilon=1)
+    >>> found = session.release(ad.Count(), epsilon=1)
+    >>> abs(found.value - 1000) < 30, found.interval().lower < found.value
+    (True, True)
+    """
+
+    kind = "number"
+    noun = "count"
+    holds = "a count"
+    at_once = True
+    checks_values = False
+
+    schema: Schema
+    task: Task
+    where: str | None
+    algorithm: str
+    options: Mapping[str, Any]
+    epsilon: Fraction
+    value: int
+    """The number with its noise."""
+    row_epsilon: Fraction
+    """What one row pays: the noise has the scale 1/ε of this."""
+    receipt: Receipt
+    misfits: Misfits | None = None
+    unfinished: str | None = None
+
+    @property
+    def answers(self) -> np.ndarray:
+        """The number as an array of one."""
+        return np.array([self.value])
+
+    @property
+    def variances(self) -> Reals:
+        """The variance of its noise, as an array of one."""
+        return discrete_laplace_variance([1 / self.row_epsilon])
+
+    @property
+    def standard_deviations(self) -> Reals:
+        """The root of it."""
+        return np.sqrt(self.variances)
+
+    @property
+    def private(self) -> bool:
+        """Whether the noise is real."""
+        return self.receipt.private
+
+    @property
+    def expected_error(self) -> ExpectedError:
+        """The standard deviation of the noise."""
+        return ExpectedError(float(self.standard_deviations[0]), 1, "exact")
+
+    def radius(self, confidence: float = CONFIDENCE) -> int:
+        """How far the true number is from it at most, in so many of all cases."""
+        return discrete_laplace_radius(1 / self.row_epsilon, float(share(confidence, "confidence")))
+
+    def interval(self, confidence: float = CONFIDENCE) -> Figure:
+        """The number with its interval, which is exact."""
+        far, rate = self.radius(confidence), float(share(confidence, "confidence"))
+        lower, upper = self.value - far, self.value + far
+        what = f"number of {'units' if self.task.per_unit else 'rows'}"
+        return Figure(self.value, lower, upper, what=what, confidence=rate, kind="exact", counted=self.counted_rows)
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def own_paragraphs(self) -> tuple[str, ...]:
+        """The number, how far off it is, and that nobody has checked the values of a predicate."""
+        of = "units" if self.task.per_unit else "rows"
+        far = self.radius()
+        apart = f"at most {far:,} apart" if far else "equal"
+        what = self.counted.what() if self.counted else of
+        told = f"About {self.value:,} {what}. It is the true number plus noise; in 95 of 100 cases the two are {apart}."
+        return (told, _UNCHECKED) if self.where else (told,)
+
+    def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
+        """One line."""
+        rate = CONFIDENCE if confidence is None else confidence
+        found, what = self.interval(rate), "units" if self.task.per_unit else "rows"
+        bounds = np.array([int(found.lower)]), np.array([int(found.upper)])
+        column = Column("count", self.answers, *bounds, self.standard_deviations)
+        return Sheets(FILE, (Sheet({"of": [what]}, (column,), counted=self.counted_rows),), rate)
+
+    def drawings(self, most: int | None = None) -> list[Drawing]:
+        """A dot with its interval."""
+        from adyton.report.numbers import drawing_of_number
+
+        return [drawing_of_number(self)]
+
+    def own_dict(self, *, complete: bool) -> dict[str, Any]:
+        """The number, its noise and its interval."""
+        return {
+            "count": self.value,
+            "of": "units" if self.task.per_unit else "rows",
+            "row_epsilon": as_number(self.row_epsilon),
+            "variance": float(self.variances[0]),
+            "within": {"confidence": CONFIDENCE, "radius": self.radius()},
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Number:
+        """With a whole number, and the noise that its budget has."""
+        if common["task"].select(common["schema"]) != common["schema"]:
+            raise BadInput("the task is about another table than the schema.")
+        value = part_of(plain, "count")
+        if abs(whole(value, "the count", -SAFE)) > SAFE:
+            raise BadInput(f"the count must not be beyond ±2^62, given {shorten(value)}.")
+        own = as_amount(part_of(plain, "row_epsilon"), "what a row pays", most=common["epsilon"])
+        return cls(**common, value=value, row_epsilon=own)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowsCut(Result):
+    """What the limit on the rows of a unit leaves out: see :class:`~adyton.result.cut_off.CutOff`."""
+
+    kind = "rows cut"
+    noun = "count"
+    holds = "a count of what is left out"
+    at_once = True
+    checks_values = False
+
+    schema: Schema
+    task: Task
+    where: str | None
+    algorithm: str
+    options: Mapping[str, Any]
+    epsilon: Fraction
+    found: CutOff
+    receipt: Receipt
+    misfits: Misfits | None = None
+    unfinished: str | None = None
+
+    def own_paragraphs(self) -> tuple[str, ...]:
+        """In words."""
+        return (f"{self.found}.",)
+
+    def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
+        """Units that are cut, and at least how many rows."""
+        found = self.found
+        pairs = (found.units_between, found.rows_between)
+        lower, upper = (np.array([pair[end] for pair in pairs]) for end in (0, 1))
+        column = Column("count", np.array([found.units, found.rows]), lower, upper)
+        labels = {"of": ["units with more rows than the limit", "rows left out, at least"]}
+        return Sheets(FILE, (Sheet(labels, (column,)),), CONFIDENCE)
+
+    def drawings(self, most: int | None = None) -> list[Drawing]:
+        """None: two numbers of different things."""
+        return []
+
+    def own_dict(self, *, complete: bool) -> dict[str, Any]:
+        """The numbers, under names that say what is "at least"."""
+        return {"of": self.receipt.unit, **self.found.to_plain()}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> RowsCut:
+        """With finite numbers."""
+
+        def pair(name: str) -> tuple[float, float]:
+            low, high = (as_real(one, name) for one in of_kind(list, part_of(plain, name), name))
+            return low, high
+
+        found = CutOff(
+            whole(part_of(plain, "rows_per_unit"), "rows_per_unit", 1),
+            whole(part_of(plain, "rows_of_a_unit_up_to"), "most", 1),
+            as_real(part_of(plain, "units_cut"), "units_cut"),
+            as_real(part_of(plain, "rows_left_out_at_least"), "rows_left_out_at_least"),
+            pair("rows_left_out_at_least_between"),
+            pair("units_cut_between"),
+        )
+        return cls(**common, found=found)

@@ -1,0 +1,218 @@
+"""A result: what a request returned. Whatever its kind, it is explained, drawn, saved and loaded in one way."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from adyton.exact import display
+from adyton.result import frames
+from adyton.result.explanation import Explanation, budget_in_words, misfits_in_words
+from adyton.result.misfits import Misfits
+from adyton.result.presentation import AS_IT_IS, Look
+from adyton.result.receipt import Receipt, RowsCounted
+from adyton.result.sheets import Sheets
+from adyton.schema import Schema
+from adyton.tasks import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+    from adyton.report.drawing import Drawing
+
+CONFIDENCE = 0.95
+
+
+class Result(ABC):
+    """What a request returned: what was asked, what came out, what it cost. Subclasses are frozen dataclasses.
+
+    A kind of result says what it is by :meth:`paragraphs` (in words), :meth:`sheets` (in numbers), :meth:`drawings` (in
+    pictures) and :meth:`own_dict` (in JSON); everything else is made of these.
+    """
+
+    kind: ClassVar[str]
+    """What a file says that it is."""
+    noun: ClassVar[str] = "release"
+    """What people call it."""
+    holds: ClassVar[str] = "a release"
+    """The same in a sentence about files."""
+    at_once: ClassVar[bool] = False
+    """Whether the sheets without bounds are there in no time, so that they are written with what was paid for."""
+    looks: ClassVar[bool] = False
+    """Whether its numbers are counts that can be shown whole, or without negative ones."""
+
+    checks_values: ClassVar[bool] = True
+    """Whether it matters to it that values fit the schema."""
+    bulky: ClassVar[tuple[str, ...]] = ()
+    """Parts of its file that are as long as what was measured."""
+
+    schema: Schema
+    """What is public about the attributes that were released."""
+    task: Task
+    where: str | None
+    algorithm: str
+    """What ran, named or chosen."""
+    epsilon: Fraction
+    """What was charged: a person's whole part in the table is protected by this much."""
+    receipt: Receipt
+    """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
+    misfits: Misfits | None = None
+    """The noisy numbers of rows that do not fit the schema, if they were counted."""
+    unfinished: str | None = None
+    """What ended the program before it had measured all that it was going to, if something did."""
+    options: Mapping[str, Any]
+    """Those of the algorithm that were given."""
+
+    @classmethod
+    def of(cls, parts: Mapping[str, Any], asked: Fraction) -> Self:
+        """From all of its parts; *asked* is the budget that was asked for, of which less may have been needed."""
+        return cls(**parts)
+
+    # ---- what a kind says of itself ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def own_paragraphs(self) -> tuple[str, ...]:
+        """What ran and why, and how far off it is, in words."""
+
+    @abstractmethod
+    def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
+        """What was asked for, in numbers, with bounds at a confidence."""
+
+    def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
+        """What else goes into files."""
+        return ()
+
+    @abstractmethod
+    def drawings(self, most: int | None = None) -> list[Drawing]:
+        """The pictures, at most so many."""
+
+    @abstractmethod
+    def own_dict(self, *, complete: bool) -> dict[str, Any]:
+        """What it has beside the parts of every result, as plain values; what takes time only if *complete*."""
+
+    @classmethod
+    @abstractmethod
+    def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Self:
+        """From the plain values of a file that a stranger may have written, and the parts that were read already."""
+
+    def asked_in_words(self) -> str:
+        """What was asked for, in a sentence."""
+        where = f", of rows where {self.where}" if self.where else ""
+        return f"Released: {self.task}{where}{self.extent}."
+
+    @property
+    def extent(self) -> str:
+        """How much that is, behind a semicolon; empty where there is nothing to say."""
+        return ""
+
+    # ---- in words ---------------------------------------------------------------------------------------------------
+
+    def paragraphs(self) -> tuple[str, ...]:
+        """What was asked, what ran and why, how far off it is, which rows did not fit, what it cost."""
+        said = f"WARNING: {self.unfinished} What was measured until then is here."
+        loud, quiet = misfits_in_words(self)
+        return (
+            self.counted.after(self.asked_in_words()),
+            *((said,) if self.unfinished is not None else ()),
+            *loud,
+            *self.own_paragraphs(),
+            *quiet,
+            budget_in_words(self.receipt, self.epsilon, self.noun),
+        )
+
+    def explain(self) -> Explanation:
+        """What was asked, what ran and why, how far off it is, and what was spent, in words."""
+        return Explanation(self.paragraphs())
+
+    # ---- in numbers -------------------------------------------------------------------------------------------------
+
+    def to_arrow(self, *, confidence: float | None = CONFIDENCE) -> pa.Table:
+        """What was asked for, as an Arrow table: labels, then numbers with their bounds."""
+        return self.sheets(confidence=confidence).to_arrow()
+
+    def to_frame(self, *arguments: Any, **options: Any) -> Any:
+        """The same as :meth:`to_arrow`, with the same options, as a pandas DataFrame."""
+        return frames.to_pandas(self.to_arrow(*arguments, **options))
+
+    def to_polars(self, *arguments: Any, **options: Any) -> Any:
+        """The same, with the same options, as a polars DataFrame."""
+        return frames.to_polars(self.to_arrow(*arguments, **options))
+
+    # ---- in pictures ------------------------------------------------------------------------------------------------
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """The pictures of the report; written to a file if a path is given."""
+        from adyton.report.plot import plot
+
+        return plot(self, path)
+
+    def _repr_html_(self) -> str:
+        from adyton.report.page import to_html
+
+        return to_html(self)
+
+    # ---- in files ---------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False, **look: bool) -> None:
+        """Write ``release.json`` (complete), a CSV file and ``report.html`` into a new folder.
+
+        What was paid for is put in place at once; bounds, errors and the report are added to it. If one of these fails,
+        a warning says so, and what was paid for is there. With *overwrite* the folder may hold another result, which is
+        replaced. Where the numbers are counts, ``integer=True`` and ``nonnegative=True`` are about the CSV files. A
+        name that ends in ``.json`` is that of a file, which gets all of it and nothing else.
+        """
+        from adyton.result.folder import save
+
+        for problem in save(self, folder, Look.of(look, self), overwrite=overwrite):
+            warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The result in a folder that :meth:`save` wrote, or in its JSON file; the data are not needed.
+
+        The file is checked as a stranger's would be, and nothing in it is run. :func:`adyton.load` opens any kind.
+        """
+        from adyton.result.folder import read
+
+        found = read(path, lambda task, kind: cls if kind == cls.kind else None, cls.holds)
+        assert isinstance(found, cls)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values for JSON."""
+        from adyton.result.folder import to_dict
+
+        return to_dict(self, complete=True)
+
+    # ---- the receipt ------------------------------------------------------------------------------------------------
+
+    @property
+    def counted(self) -> RowsCounted:
+        """Which rows of each unit were counted; nothing is said where no column names a unit."""
+        return self.receipt.counted(self.task)
+
+    @property
+    def counted_rows(self) -> str:
+        """Which rows of the table were counted, in a few words; nothing if it is all of them."""
+        return self.counted.rows(self.where)
+
+    @property
+    def rows_per_unit(self) -> int:
+        """How many rows one person may have in the table."""
+        return self.receipt.rows_per_unit
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The receipt as plain values, as the JSON file has it."""
+        return self.receipt.to_plain()
+
+    def __repr__(self) -> str:
+        where = f" where {self.where}" if self.where else ""
+        mark = "" if self.receipt.private else "; simulated, NOT private"
+        told = f"{self.task}{where}{self.counted.aside}"
+        return f"<{self.noun}: {told}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
