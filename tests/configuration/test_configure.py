@@ -241,11 +241,11 @@ CHANGES = {
 
 @pytest.mark.parametrize("part", CHANGES)
 def test_a_stranger_s_file_is_refused(found, part):
-    from adyton.choice.checked_file import digest_of
+    from saved_results import signed
 
     plain = {**found.to_dict(), part: CHANGES[part]}
     plain.pop("digest")
-    plain = {"digest": digest_of(plain), **plain}
+    plain = signed(plain)
     with pytest.raises(BadInput):
         ad.Configuration.from_dict(plain)
     with pytest.raises(BadInput, match="digest does not fit|is not a configuration|version"):

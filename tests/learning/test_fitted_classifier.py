@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 import adyton as ad
-from adyton.choice.checked_file import digest_of
 from adyton.choice.decision import Decision
 from adyton.errors import BadInput, BudgetExceeded, SchemaError
 from adyton.learning import decisions
 from adyton.learning.look_alikes import FORMAT, PublicResult, look_alikes, public_results, results_of
 from adyton.learning.naive_bayes import NaiveBayes
 from adyton.noise import SimulatedNoise
+from saved_results import signed
 
 SCHEMA = ad.Schema(
     {
@@ -81,11 +81,11 @@ def test_a_method_that_needs_less_than_was_asked_for_says_so(tmp_path):
     assert said in str(model.explain())
     model.save(tmp_path / "m")
     assert "of 0.1 that was asked for" in (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
-    plain = json.loads((tmp_path / "m" / "classifier.json").read_text(encoding="utf-8"))
+    plain = json.loads((tmp_path / "m" / "release.json").read_text(encoding="utf-8"))
     assert ad.FittedClassifier.load(tmp_path / "m").asked == F(1, 10)
     older = {name: value for name, value in plain.items() if name not in ("asked", "digest")}
     file = tmp_path / "older.json"
-    file.write_text(json.dumps({"digest": digest_of(older), **older}), encoding="utf-8")
+    file.write_text(json.dumps(signed(older)), encoding="utf-8")
     assert ad.FittedClassifier.load(file).asked is None
     assert session().fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=1).asked is None
 
@@ -203,7 +203,6 @@ def _changed(plain, path, value):
     ],
 )
 def test_a_stranger_s_file_is_checked(fitted, path, value, tmp_path):
-    from adyton.choice.checked_file import digest_of
 
     plain = json.loads(json.dumps(fitted.to_dict()))
     _changed(plain, path, value)
@@ -213,7 +212,7 @@ def test_a_stranger_s_file_is_checked(fitted, path, value, tmp_path):
         with pytest.raises(BadInput, match="was changed after it was written"):
             ad.FittedClassifier.load(file)
     plain.pop("digest")
-    file.write_text(json.dumps({"digest": digest_of(plain), **plain}))
+    file.write_text(json.dumps(signed(plain)))
     with pytest.raises(BadInput, match="classifier") as error:
         ad.FittedClassifier.load(tmp_path)
     assert "\n" not in str(error.value)

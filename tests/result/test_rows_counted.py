@@ -19,6 +19,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.noise import SimulatedNoise
 from adyton.result.cut_off import measured_cut_off
 from adyton.result.receipt import RowsCounted
+from saved_results import signed
 
 SENTENCE = "At most 2 rows of each person are counted."
 SHORT = "at most 2 rows of each person"
@@ -219,10 +220,10 @@ def test_older_files_follow_their_schema_and_others_are_refused(sessions, tmp_pa
     file = tmp_path / "new" / "release.json"
     plain = json.loads(file.read_text(encoding="utf-8"))
     del plain["digest"], plain["counted"], plain["record"]["enforced"]
-    file.write_text(json.dumps(plain), encoding="utf-8")
+    file.write_text(json.dumps(signed(plain)), encoding="utf-8")
     assert SENTENCE in ad.Release.load(file).explain().paragraphs[0]
     plain["record"]["enforced"] = False
-    file.write_text(json.dumps(plain), encoding="utf-8")
+    file.write_text(json.dumps(signed(plain)), encoding="utf-8")
     with pytest.raises(BadInput, match="enforced"):
         ad.Release.load(file)
 

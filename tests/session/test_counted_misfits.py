@@ -13,6 +13,7 @@ from adyton.plans.registry import plan_type
 from adyton.result import Misfits
 from adyton.result.misfits import SURE, Counted
 from adyton.schema.misfits import Misfit
+from saved_results import signed
 
 SCHEMA = ad.Schema({"age": ad.Integer(0, 15), "sex": ad.Categorical(["F", "M"])}, rows_per_unit=2, rows=40_000)
 TASK = ad.Histogram("age")
@@ -134,9 +135,7 @@ def test_files_read_back_and_older_ones_still_load(csv, tmp_path):
     assert again.expected_error.total == release.expected_error.total
     plain = session(csv).release(TASK, 1, algorithm="identity", misfits=False).to_dict()
     assert plain.pop("misfits") is None
-    from adyton.result.reading import from_dict
-
-    assert from_dict(plain).misfits is None
+    assert ad.Release.from_dict(signed(plain)).misfits is None
 
 
 @pytest.mark.parametrize("change", [
@@ -144,11 +143,9 @@ def test_files_read_back_and_older_ones_still_load(csv, tmp_path):
     {"misfits": [{"attribute": "age", "reason": "odd", "fate": "left out", "count": 1}]}, {"misfits": {}},
 ])  # fmt: skip
 def test_forged_files_are_refused(csv, change):
-    from adyton.result.reading import from_dict
-
     plain = session(csv).release(TASK, 1, algorithm="identity").to_dict()
     with pytest.raises(BadInput):
-        from_dict({**plain, "misfits": {**plain["misfits"], **change}})
+        ad.Release.from_dict(signed({**plain, "misfits": {**plain["misfits"], **change}}))
 
 
 def counted(count, fate="left out", *, rows=10_000, deviation=100.0):

@@ -13,7 +13,7 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded, LedgerError, SchemaError
 from adyton.noise import SimulatedNoise
-from adyton.session import Outlook
+from adyton.programs import program_of
 
 SCHEMA = ad.Schema({"age": ad.Integer(0, 63), "sex": ad.Categorical(["F", "M"]), "name": ad.Identifier()})
 RANDOM = np.random.default_rng(5)
@@ -235,5 +235,5 @@ def test_many_short_axes(tmp_path):
 def test_marginals_of_a_large_table_are_optimised():
     sides = {"a": 24, "b": 16, "c": 12, "d": 8}
     schema = ad.Schema({name: ad.Integer(1, side) for name, side in sides.items()})
-    errors = Outlook.of(ad.Marginals(way=2), schema).errors(1)
+    errors = program_of(ad.Request.of(ad.Marginals(way=2), 1), schema).outlook().errors(F(1))
     assert errors["hdmm"].per_query < errors["identity"].per_query / 1.5

@@ -79,7 +79,7 @@ def test_intervals_of_tables_hold_the_truth(session, frame):
         lines = release.to_frame(["sex", "age"], confidence=0.9)
         held += int(((lines.lower <= truth.ravel()) & (truth.ravel() <= lines.upper)).sum())
     assert held > 437
-    assert set(release.to_frame(confidence=0.9).columns) == {"table", "cell", "count", "lower", "upper"}
+    assert set(release.to_frame(confidence=0.9).columns) == {"table", *frame, "count", "lower", "upper"}
     asked = release.interval([{"age": (3, 9), "sex": "F"}, {}])
     assert asked.kind == "exact"
     assert (asked.lower <= asked.estimate).all()

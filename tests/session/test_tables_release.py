@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import adyton as ad
-from adyton.choice.checked_file import digest_of
 from adyton.errors import BadInput
 from adyton.noise import SimulatedNoise
 from adyton.result import Release
+from saved_results import signed
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 
@@ -146,7 +146,7 @@ def test_files_of_strangers_are_checked(released, tmp_path, what, change):
     change(plain)
     plain.pop("digest")
     file = tmp_path / "tables.json"
-    file.write_text(json.dumps({"digest": digest_of(plain), **plain}))
+    file.write_text(json.dumps(signed(plain)))
     with pytest.raises(BadInput, match=what):
         ad.TablesRelease.load(file)
     file.write_text(json.dumps({"digest": "0", **plain}))

@@ -16,7 +16,6 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.kernel.instances.utility import Utility
 from adyton.odds import often
-from adyton.result.folder import read_plain
 from adyton.result.presentation import AS_IT_IS, Look
 from adyton.result.receipt import Receipt
 from adyton.result.result import CONFIDENCE, Result
@@ -148,13 +147,6 @@ class Configuration(Result):
         parameter = _parameter(part_of(plain, "parameter"), task.intervals)
         own = {"parameter": parameter, "curve": None if curve is None else _curve(curve)}
         return cls.of({**common, **own}, common["epsilon"])
-
-    @classmethod
-    def from_dict(cls, plain: Any) -> Configuration:
-        """The configuration that :meth:`to_dict` described; checked as a stranger's would be."""
-        found = read_plain(plain, lambda task, kind: cls if kind == cls.kind else None, cls.holds)
-        assert isinstance(found, cls)
-        return found
 
     def _chosen(self) -> str:
         where = " × ".join(f"[{low:g}, {high:g}]" for low, high in self.intervals)

@@ -94,6 +94,10 @@ class Outlook(ABC):
     misfits: MisfitShare
     chooses: bool
     """Whether one of several is chosen privately."""
+    cells: int | None = None
+    """How many cells are estimated, where they are."""
+    queries: int | None = None
+    """How many queries the task asks about them."""
 
     @property
     @abstractmethod

@@ -124,7 +124,7 @@ def _written(part: Any) -> str:
 
 
 def _checksum(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

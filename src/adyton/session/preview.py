@@ -42,6 +42,16 @@ class Preview:
         return self.outlook.chooses
 
     @property
+    def cells(self) -> int | None:
+        """How many cells would be estimated; None where there are none."""
+        return self.outlook.cells
+
+    @property
+    def queries(self) -> int | None:
+        """How many queries the task asks; None where it asks for something else."""
+        return self.outlook.queries
+
+    @property
     def misfits(self) -> Fraction:
         """The part of the budget that will count the rows which do not fit the schema."""
         return self.outlook.misfits.of(self.epsilon)
