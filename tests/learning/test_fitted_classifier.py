@@ -192,14 +192,14 @@ def _changed(plain, path, value):
         (["model", "learnt", "prior"], ["a", "b", "c"]),
         (["model", "learnt", "profiles"], []),
         (["model", "schema", "attributes", "kind", "levels"], ["x", "y"]),
-        (["classifier", "label"], "size"),
-        (["classifier", "method"], "os.system"),
-        (["classifier", "options"], {"label": "kind"}),
+        (["task", "label"], "size"),
+        (["task", "method"], "os.system"),
+        (["task", "options"], {"label": "kind"}),
         (["record", "spent"], None),
         (["epsilon"], {"exact": "9"}),
         (["decisions"], [{"chosen": 3}]),
         (["version"], 7),
-        (["format"], "adyton release"),
+        (["format"], "adyton picture"),
     ],
 )
 def test_a_stranger_s_file_is_checked(fitted, path, value, tmp_path):
@@ -231,7 +231,7 @@ def test_files_that_are_none(tmp_path):
             ad.FittedClassifier.load(tmp_path / name)
 
 
-def test_folders_are_replaced_only_if_they_hold_a_classifier(fitted, tmp_path):
+def test_folders_are_replaced_only_if_they_hold_a_result(fitted, tmp_path):
     fitted.save(tmp_path / "m")
     with pytest.raises(BadInput, match="holds files already"):
         fitted.save(tmp_path / "m")
@@ -240,13 +240,14 @@ def test_folders_are_replaced_only_if_they_hold_a_classifier(fitted, tmp_path):
     with pytest.raises(BadInput, match="notes.txt"):
         fitted.save(tmp_path / "m", overwrite=True)
     session().release(ad.Histogram("kind"), 1, algorithm="identity").save(tmp_path / "r")
-    with pytest.raises(BadInput, match="would be lost"):
-        fitted.save(tmp_path / "r", overwrite=True)
+    fitted.save(tmp_path / "r", overwrite=True)
+    assert isinstance(ad.load(tmp_path / "r"), ad.FittedClassifier)
+    assert not (tmp_path / "r" / "estimate.csv").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "r"]
 
 
 def test_a_report_that_fails_leaves_the_model(fitted, tmp_path, monkeypatch):
-    monkeypatch.setattr("adyton.report.classifier_page.render", lambda fitted: 1 / 0)
+    monkeypatch.setattr("adyton.report.page.render", lambda fitted: 1 / 0)
     with pytest.warns(UserWarning, match="The report could not be made"):
         fitted.save(tmp_path / "m")
     assert ad.FittedClassifier.load(tmp_path / "m").to_dict() == fitted.to_dict()

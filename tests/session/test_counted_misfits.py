@@ -98,7 +98,7 @@ def test_only_files_of_text_by_default(csv):
     assert [(one.misfit.reason, one.misfit.fate) for one in forced.counts] == [
         ("unreadable", "left out"), ("missing", "left out"), ("out of bounds", "left out"),
     ]  # fmt: skip
-    assert session(csv).count(1).queries.count == 1
+    assert session(csv).count(1).misfits is None
 
 
 @pytest.mark.parametrize("given", [0, 1, "0.0001", "0.6", -1, "much", float("nan")])

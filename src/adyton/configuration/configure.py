@@ -13,6 +13,7 @@ from adyton.configuration.grid import Grid
 from adyton.configuration.result import Configuration
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget
+from adyton.interrupts import deferred
 from adyton.kernel.instances.private_instances import ADD_REMOVE, spread
 from adyton.kernel.instances.survey import Progress, owned_by, survey
 from adyton.kernel.instances.utility import Utility
@@ -25,7 +26,7 @@ from adyton.programs.tuning import Tune
 from adyton.session.run import run
 from adyton.tasks.request import Request
 
-Keep: TypeAlias = Callable[[Any], None]
+Keep: TypeAlias = Callable[[Configuration], None]
 
 
 def configure(
@@ -128,7 +129,13 @@ def _tuned(
     points = asked.parameters if isinstance(asked.parameters, int) else None
     neighbours = kernel.root.neighbours
     request = Request(Tuning(asked.name, asked.intervals, neighbours, utility, asked.default, points), amount)
-    found = run(kernel, request, keep or (lambda paid: None), Tune(request, asked, curve))
+
+    def kept(paid: Any) -> None:
+        if keep is not None and isinstance(paid, Configuration):
+            keep(paid)
+
+    with deferred():  # the choice itself takes no time: what was paid for is kept before an interrupt takes effect
+        found = run(kernel, request, kept, Tune(request, asked, curve))
     assert isinstance(found, Configuration)
     return found
 

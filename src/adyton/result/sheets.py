@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -70,17 +70,24 @@ class Sheet:
         """What the lines are by."""
         return " × ".join(self.labels)
 
-    def to_arrow(self) -> pa.Table:
-        """As an Arrow table. A note is in its first line, in a column of its own."""
-        import pyarrow as pa
-
-        columns: dict[str, Any] = dict(self.labels)
+    def numbers(self, taken: Collection[str]) -> dict[str, Any]:
+        """All columns but the labels, under names that are not *taken*. A note is in the first line of its own."""
+        columns: dict[str, Any] = {}
         for column in self.columns:
             for name, values in column.written(prefixed=self.prefixed).items():
-                columns[frames.free(name, columns)] = values
+                columns[frames.free(name, {*columns, *taken})] = values
         if self.note:
-            columns[frames.free("note", columns)] = [self.note, *itertools.repeat(None, self.lines - 1)]
-        columns = frames.with_counted(columns, self.counted, self.lines)
+            note = [self.note, *itertools.repeat(None, self.lines - 1)]
+            columns[frames.free("note", {*columns, *taken})] = note
+        if self.counted:
+            columns[frames.free("counted", {*columns, *taken})] = [self.counted] * self.lines
+        return columns
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table."""
+        import pyarrow as pa
+
+        columns = {**self.labels, **self.numbers(self.labels)}
         return pa.table({name: arrow_column(value) for name, value in columns.items()})
 
     def to_plain(self) -> dict[str, Any]:
@@ -131,19 +138,18 @@ class Sheets:
             return self.sheets[0].to_arrow()
         names = list(dict.fromkeys(name for sheet in self.sheets for name in sheet.labels))
         which = frames.free("table", names)
-        own = [sheet.to_arrow() for sheet in self.sheets]
-        widest = max(own, key=lambda table: table.num_columns - len(names)).column_names
-        numbers = [name for name in widest if name not in names]
+        numbers = [sheet.numbers({which, *names}) for sheet in self.sheets]
+        columns = list(max(numbers, key=len))
         parts = []
-        for sheet, table in zip(self.sheets, own, strict=True):
-            columns: dict[str, Any] = {which: arrow_column([sheet.title] * sheet.lines)}
+        for sheet, own in zip(self.sheets, numbers, strict=True):
+            part: dict[str, Any] = {which: arrow_column([sheet.title] * sheet.lines)}
             for name in names:
+                labels = sheet.labels.get(name)
                 blank = pa.nulls(sheet.lines, pa.string())
-                columns[name] = table.column(name).cast(pa.string()) if name in sheet.labels else blank
-            for name in numbers:
-                there = name in table.column_names
-                columns[name] = table.column(name) if there else pa.nulls(sheet.lines)
-            parts.append(pa.table(columns))
+                part[name] = blank if labels is None else arrow_column(labels).cast(pa.string())
+            for name in columns:
+                part[name] = arrow_column(own[name]) if name in own else pa.nulls(sheet.lines)
+            parts.append(pa.table(part))
         return pa.concat_tables(parts, promote_options="default")
 
     def to_plain(self) -> dict[str, Any]:
