@@ -38,11 +38,12 @@ def test_rooms_stand_on_rooms():
 
 
 CALLS = {
-    ("adyton.result.reading", "adyton.result.release"),
+    ("adyton.result.files", "adyton.result.release"),
+    ("adyton.result.result", "adyton.result.folder"),
     ("adyton.selection.selector_file", "adyton.selection.kinds"),
     ("adyton.selection.selector_file", "adyton.selection.selector"),
 }
-"""A release and a selector have a ``load``, which makes what it belongs to."""
+"""A result and a selector have a ``load``, which makes what it belongs to."""
 
 
 def test_no_circle_among_files():

@@ -60,12 +60,14 @@ class _ResultFile(FileKind):
             if not whole(plain):
                 raise BadInput(f"{path} was changed after it was written: its digest does not fit. {self.cure}")
             return made(plain)
+        except BadInput:
+            raise
         except WRONG:
             raise BadInput(f"{path} is not {self.holds} that can be read: parts of it are missing or wrong.") from None
 
     def digest(self, body: dict[str, Any]) -> str:
         """A checksum of the whole."""
-        return digest_of({name: _checksum(_written(part)) for name, part in body.items()})
+        return digest_of({name: _checksum(part, _written(part)) for name, part in body.items()})
 
 
 KIND = _ResultFile(
@@ -110,7 +112,7 @@ def write_json(result: Result, file: Path, *, complete: bool) -> None:
     """Each part on a line of its own: a million cells are written in a second."""
     body = body_of(result, complete=complete)
     texts = {name: _written(part) for name, part in body.items()}
-    digest = digest_of({name: _checksum(text) for name, text in texts.items()})
+    digest = digest_of({name: _checksum(body[name], text) for name, text in texts.items()})
     with file.open("w", encoding="utf-8") as out:
         out.write(f'{{"digest": "{digest}"')
         for name, text in texts.items():
@@ -123,8 +125,10 @@ def _written(part: Any) -> str:
     return json.dumps(part, ensure_ascii=False, allow_nan=False)
 
 
-def _checksum(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def _checksum(part: Any, text: str) -> str:
+    """Of a part and its text; the order of keys makes no difference. Lists of numbers, which are long, have none."""
+    sorted_text = json.dumps(part, ensure_ascii=False, allow_nan=False, sort_keys=True) if "{" in text else text
+    return hashlib.sha256(sorted_text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
