@@ -159,14 +159,16 @@ def test_an_empty_table_is_a_table_like_any_other():
 
 def test_what_is_paid_for_survives_an_interrupt(monkeypatch):
     opened = session()
-    learn = NaiveBayes.learn
+    run, pressed = NaiveBayes.run, []
 
     def interrupted(*arguments):
-        monkeypatch.undo()
-        learn(*arguments)
-        signal.raise_signal(signal.SIGINT)
+        model = run(*arguments)
+        if not pressed:
+            pressed.append(1)
+            signal.raise_signal(signal.SIGINT)
+        return model
 
-    monkeypatch.setattr(NaiveBayes, "learn", interrupted)
+    monkeypatch.setattr(NaiveBayes, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         opened.fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=2)
     assert isinstance(opened.last, ad.FittedClassifier)
@@ -254,13 +256,13 @@ def test_a_report_that_fails_leaves_the_model(fitted, tmp_path, monkeypatch):
 
 
 def test_decisions_are_told_and_kept(monkeypatch, tmp_path):
-    learn = NaiveBayes.learn
+    run = NaiveBayes.run
 
     def deciding(self, *arguments):
         decisions.note(Decision("naive-bayes", F(2), (), {"naive-bayes": 0.1, "chosen": float("inf")}, ("so it is.",)))
-        return learn(self, *arguments)
+        return run(self, *arguments)
 
-    monkeypatch.setattr(NaiveBayes, "learn", deciding)
+    monkeypatch.setattr(NaiveBayes, "run", deciding)
     model = session().fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=2)
     assert "naive-bayes, chosen from public facts alone" in str(model.explain())
     model.save(tmp_path / "m")

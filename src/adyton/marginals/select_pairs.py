@@ -1,4 +1,5 @@
-"""The program that measures single attributes, then the pairs which these guess badly."""
+"""The programs that look at single attributes first: one that measures the pairs which these guess badly, and the one
+behind ``auto``, which decides whether to measure those or all."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from adyton.kernel.mechanisms import PairChoice
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables_source import TablesSource
-from adyton.marginals.all_pairs import AllPairs
+from adyton.marginals.all_tables import AllPairs
 from adyton.marginals.deciding import Decision, decide, single_shares
 from adyton.marginals.forest import Pair
 from adyton.marginals.looking import LARGEST_GUESS, Looked, guessed, looked
@@ -61,6 +62,34 @@ class SelectPairs(TablesProgram):
         told = looked(source, wanted, epsilon)
         decision = decide(told.seen, told.spent.rest, every=False, pairs=self.pairs)
         return Outcome(self.name, selected(told, wanted, decision, epsilon, self.label), decision.why)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenWay(TablesProgram):
+    """Single attributes, then all pairs or some: whichever a cheap look says will be closer to the truth.
+
+    The look is at β, how far independence is from the truth, on average over all pairs: one noisy number.
+    """
+
+    name = "auto"
+    label: str | None = None
+    """An attribute that rows are to predict: where not all pairs are measured, its pairs are measured first."""
+
+    def check(self, wanted: Wanted, epsilon: Fraction) -> None:
+        """Both ways can be gone to their end."""
+        SelectPairs(label=self.label).check(wanted, epsilon)
+
+    def run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
+        """The look, the decision, and what was decided."""
+        if not wanted.pairs:
+            return AllPairs().run(source, wanted, epsilon)
+        told = looked(source, wanted, epsilon)
+        decision = decide(told.seen, told.spent.rest)
+        if decision.every_pair:
+            every = (*told.found, *measured(told.tables, told.shares, decision.rest * epsilon))
+            return Outcome(AllPairs.name, every, decision.why, told.bought)
+        found = selected(told, wanted, decision, epsilon, self.label)
+        return Outcome(SelectPairs.name, found, decision.why, told.bought)
 
 
 def selected(

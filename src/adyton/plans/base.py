@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,24 +14,15 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.exact import Rational, positive
-from adyton.kernel.limits import check_depth
+from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.partitions import workload_partition
+from adyton.plans.algorithm import Algorithm
 from adyton.plans.expected_error import ExpectedError
-from adyton.plans.limits import (
-    MOST_CELLS,
-    STEPS_INSIDE,
-    Effort,
-    check_cells,
-    check_coefficients,
-    check_reach,
-    check_reading,
-    soon,
-)
+from adyton.plans.limits import MOST_CELLS, Effort, check_cells, check_coefficients, check_reading, soon
 from adyton.plans.merging import Merging
-from adyton.plans.options import Within, read_options, whole_number
+from adyton.plans.options import Within, whole_number
 from adyton.queries import Measurement, Partition, Queries, Total
 from adyton.solving.noise_moments import Moments
 from adyton.solving.projections import project_to_simplex, project_to_total
@@ -86,10 +77,9 @@ def _noisy_total(given: object, name: str) -> Measurement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(ABC):
-    """An algorithm. Subclasses are frozen values: their fields are the options, :meth:`run` is the program."""
+class Plan(Algorithm[VectorSource, Queries]):
+    """An algorithm that estimates the counts of all cells: :meth:`run` is its text, a short program of operators."""
 
-    name: ClassVar[str]
     serves: ClassVar[Tasks]
     simulates_many: ClassVar[bool] = True
     """Whether :meth:`run` works on many simulated trials at once; if not, they run one after the other."""
@@ -115,26 +105,22 @@ class Plan(ABC):
     reduce: bool = False
     """Merge the cells that the workload cannot tell apart, and answer on the groups."""
 
-    def __post_init__(self) -> None:
-        read_options(self)  # a subclass that checks more does so after this
-
     def estimate(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Estimate:
         """Run on a source, spending *epsilon*, and return the estimate in the shape of the domain."""
-        amount = positive(epsilon, "epsilon", computed=True)
-        self.admit(x, workload, amount)
-        return self.carry_out(x, workload, amount).estimate
+        return self.carry_out(x, workload, self.admitted(x, workload, epsilon)).estimate
 
-    def admit(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> None:
-        """Make sure that the plan can be run to its end with this budget: else nothing is spent."""
-        check_reach(epsilon)
+    def check_asked(self, x: VectorSource, workload: Queries) -> None:
+        """A workload that the plan serves, about the cells of this vector."""
         self.check(workload)
         if workload.domain != x.shape:
             raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
         if self.rows is not None and self.rows.queries.domain != x.shape:
             raise BadInput(f"rows counts a domain of shape {self.rows.queries.domain}, the vector has {x.shape}.")
-        x.kernel.afford(x, epsilon)
-        check_depth(x.lineage, STEPS_INSIDE)
+
+    def check_run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Callable[[], Outcome]:
+        """No more to do on the merged cells than can be done."""
         self.check_size(self.merging(workload).workload, epsilon)
+        return partial(self.carry_out, x, workload, epsilon)
 
     def carry_out(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Outcome:
         """Run what was admitted."""
