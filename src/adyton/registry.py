@@ -114,7 +114,8 @@ class Registry(Generic[Kind]):
             isinstance(found, type) and issubclass(found, self._base) and getattr(found, self._key, None) == entry.name
         ):
             raise BadInput(f"{entry.value} is declared as the {self._noun} {entry.name!r}, and is none of that name.")
-        return self.register(found)
+        self.register(found)
+        return self.added[entry.name]
 
 
 def standing(place: str) -> Any:

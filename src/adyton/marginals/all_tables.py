@@ -13,7 +13,7 @@ from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.marginals.program import Outcome, TablesProgram, measured
 from adyton.marginals.wanted import MOST_CELLS, Wanted
-from adyton.solving.residuals import Group
+from adyton.queries.measurement import Group
 from adyton.strategies.table_shares import table_shares
 
 

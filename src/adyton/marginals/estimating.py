@@ -16,7 +16,8 @@ from adyton.marginals.forest import Pair
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.singles import denoised_single
 from adyton.messages import listing
-from adyton.solving.residuals import Group, MeasuredTable, Residuals, in_order, residual, residuals
+from adyton.queries.measurement import Group, MeasuredTable
+from adyton.solving.residuals import Residuals, in_order, residual, residuals
 from adyton.strategies.table_shares import mean_absolute
 
 PASSES = 2

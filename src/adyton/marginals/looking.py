@@ -5,7 +5,7 @@ That number is β, how far independence is from the truth, on average over all p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,7 +20,7 @@ from adyton.marginals.estimating import estimated
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.program import ROWS, measured, note
 from adyton.marginals.wanted import Wanted
-from adyton.solving.residuals import Group, MeasuredTable
+from adyton.queries.measurement import Group, MeasuredTable
 
 LARGEST_GUESS = 2.0**50
 """No cell is guessed to hold more rows."""
@@ -44,9 +44,7 @@ def looked(source: TableSource, wanted: Wanted, epsilon: Fraction) -> Looked:
     """Look at a table. What is not spent yet is ``.spent.rest`` of *epsilon*."""
     tables = source.tables(wanted.counted)  # how they are counted is planned before anything is paid for
     rows = source.count(COUNT * epsilon)
-    counted = note(
-        Bought(ROWS, "the number of rows", float(rows.value), float(rows.standard_deviations[0]), COUNT * epsilon)
-    )
+    counted = note(Bought.of(ROWS, "the number of rows", rows, COUNT * epsilon))
     spent = look(wanted.sides, float(rows.value), float(epsilon))
     found = measured(tables, single_shares(wanted.sides), spent.first * epsilon)
     model = guessed(wanted, found)
@@ -54,13 +52,13 @@ def looked(source: TableSource, wanted: Wanted, epsilon: Fraction) -> Looked:
     price = spent.distance * epsilon
     beta = tables.mean_distance(MeanDistance.of(guesses), price)
     words = "how far independence is from a pair, in rows"
-    bought = (counted, note(Bought("dependence", words, beta.value, beta.deviation, price)))
+    bought = (counted, note(Bought.of("dependence", words, beta, price)))
     rest, known = float(spent.rest * epsilon), [(one.group, one.variance) for one in found]
     shares = wanted.shares(occupied(model, wanted.shares(), wanted.pairs, rest))
     seen = outlook(model, known, beta.value, float(epsilon), rest, shares, wanted.pairs)
     return Looked(tables, tuple(found), seen, spent, shares, bought)
 
 
-def guessed(wanted: Wanted, found: Sequence[MeasuredTable]) -> PairModel:
+def guessed(wanted: Wanted, found: Iterable[MeasuredTable]) -> PairModel:
     """What is thought of all pairs after some measurements."""
     return estimated(wanted.sides, found, ordered=wanted.ordered, passes=1).model

@@ -9,7 +9,8 @@ from adyton.marginals.estimating import Estimated, estimated
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.refining import refined
 from adyton.marginals.wanted import Wanted
-from adyton.solving.residuals import MeasuredTable, residuals
+from adyton.queries.measurement import MeasuredTable
+from adyton.solving.residuals import residuals
 
 
 def modelled(wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:

@@ -24,7 +24,7 @@ from adyton.marginals.modelling import modelled
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.wanted import Wanted
 from adyton.plans.algorithm import Algorithm
-from adyton.solving.residuals import Group, MeasuredTable
+from adyton.queries.measurement import Group, MeasuredTable
 
 ROWS = "rows"
 """The name of a noisy number of rows that was bought."""

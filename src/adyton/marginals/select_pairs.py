@@ -25,7 +25,7 @@ from adyton.marginals.stages import Stage, label_stages, pair_shares, stages
 from adyton.marginals.wanted import Wanted
 from adyton.messages import no_such
 from adyton.plans.options import Whole
-from adyton.solving.residuals import Group, MeasuredTable
+from adyton.queries.measurement import Group, MeasuredTable
 
 _PAIRS_EACH = 4
 """So many pairs an attribute are chosen at most, if nobody says how many."""
