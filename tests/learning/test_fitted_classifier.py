@@ -13,6 +13,7 @@ from adyton.choice.checked_file import digest_of
 from adyton.choice.decision import Decision
 from adyton.errors import BadInput, BudgetExceeded, SchemaError
 from adyton.learning import decisions
+from adyton.learning.chosen_method import ChosenMethod
 from adyton.learning.look_alikes import FORMAT, PublicResult, look_alikes, public_results, results_of
 from adyton.learning.naive_bayes import NaiveBayes
 from adyton.noise import SimulatedNoise
@@ -157,9 +158,11 @@ def test_an_empty_table_is_a_table_like_any_other():
     assert model.predict_proba(TABLE[:3]).sum(axis=1) == pytest.approx(1)
 
 
-def test_what_is_paid_for_survives_an_interrupt(monkeypatch):
-    opened = session()
-    run, pressed = NaiveBayes.run, []
+@pytest.mark.parametrize(("method", "learner"), [("naive-bayes", NaiveBayes), ("auto", ChosenMethod)])
+def test_what_is_paid_for_survives_an_interrupt(monkeypatch, method, learner):
+    """The whole budget is spent when the text runs again: what it asks of the budget meanwhile is no reason to end."""
+    opened = session(epsilon=2)
+    run, pressed = learner.run, []
 
     def interrupted(*arguments):
         model = run(*arguments)
@@ -168,9 +171,9 @@ def test_what_is_paid_for_survives_an_interrupt(monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return model
 
-    monkeypatch.setattr(NaiveBayes, "run", interrupted)
+    monkeypatch.setattr(learner, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        opened.fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=2)
+        opened.fit(ad.Classifier("kind", FROM, method=method), epsilon=2)
     assert isinstance(opened.last, ad.FittedClassifier)
     assert opened.last.epsilon == opened.spent == 2
 

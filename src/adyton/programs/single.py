@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from adyton.errors import BadInput
-from adyton.kernel.limits import check_depth
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.plans.algorithm import check_source
 from adyton.plans.expected_error import ExpectedError
-from adyton.plans.limits import check_reach
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.cut_off import measured_cut_off, unit_sizes
 from adyton.result.misfits import NO_SHARE, MisfitShare
@@ -58,8 +57,7 @@ class Single(Program):
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
         """Every table has a count."""
-        check_reach(epsilon)
-        check_depth(source.lineage, 1)
+        check_source(source, epsilon, 1)
 
         def run() -> Answer:
             return Answer(
@@ -117,8 +115,7 @@ class LeftOut(Single):
 
     def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:  # type: ignore[override]
         """One measurement of two numbers."""
-        check_reach(epsilon)
-        source.kernel.afford(source, epsilon)
+        check_source(source, epsilon, 1)
 
         def run() -> Answer:
             found = measured_cut_off(source, self.rows_per_unit, epsilon)
