@@ -9,10 +9,9 @@ import adyton as ad
 from adyton.errors import BadInput
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import weigh
-from adyton.statistics.laplace_sums import radius, tail
-from adyton.statistics.parts import Part
+from adyton.statistics.figures import radius, tail
+from adyton.statistics.parts import Part, told
 from adyton.statistics.programs import PROGRAMS
-from adyton.statistics.told import told
 
 TRIALS = 4000
 SCHEMA = ad.Schema({"g": ad.Integer(0, TRIALS - 1), "x": ad.Integer(0, 1000)})

@@ -7,7 +7,7 @@ from typing import Any
 
 from adyton.configuration.family import Family
 from adyton.errors import BadInput
-from adyton.registry import Registry
+from adyton.plans.registry import Registry
 
 FAMILIES = Registry[Family[Any]](
     "family",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
 from adyton.messages import no_such
-from adyton.registry import Registry
+from adyton.plans.registry import Registry
 
 if TYPE_CHECKING:
     from adyton.learning.learner import Learner

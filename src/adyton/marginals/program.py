@@ -23,7 +23,7 @@ from adyton.marginals.estimating import Estimated
 from adyton.marginals.modelling import modelled
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.wanted import Wanted
-from adyton.plans.algorithm import Algorithm
+from adyton.plans.base import Algorithm
 from adyton.queries.measurement import Group, MeasuredTable
 
 ROWS = "rows"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adyton.marginals.program import TablesProgram
-from adyton.plans.registry import ALGORITHMS
-from adyton.registry import Registry
+from adyton.plans.registry import ALGORITHMS, Registry
 
 AUTO = "auto"
 PROGRAMS = Registry[TablesProgram](

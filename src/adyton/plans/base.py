@@ -1,28 +1,42 @@
-"""A plan: one algorithm, as a short program of operators, with what it serves and what error to expect."""
+"""An algorithm: whatever can be run on a source. A plan: one that estimates the counts of all cells, as a short program
+of operators, with what it serves and what error to expect.
+
+Plans, programs for many tables, programs for numbers and learners differ in what they are asked for and in what comes
+out, not in how they are admitted.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.exact import Rational
-from adyton.kernel.sources import VectorSource
+from adyton.exact import Rational, positive
+from adyton.kernel.limits import check_depth
+from adyton.kernel.sources import Source, VectorSource
 from adyton.messages import shorten
 from adyton.partitions import workload_partition
-from adyton.plans.algorithm import Algorithm
 from adyton.plans.expected_error import ExpectedError
-from adyton.plans.limits import MOST_CELLS, Effort, check_cells, check_coefficients, check_reading, soon
+from adyton.plans.limits import (
+    MOST_CELLS,
+    STEPS_INSIDE,
+    Effort,
+    check_cells,
+    check_coefficients,
+    check_reach,
+    check_reading,
+    soon,
+)
 from adyton.plans.merging import Merging
-from adyton.plans.options import Within, whole_number
+from adyton.plans.options import Within, read_options, whole_number
 from adyton.queries import Measurement, Partition, Queries, Total
 from adyton.solving.noise_moments import Moments
 from adyton.solving.projections import project_to_simplex, project_to_total
@@ -33,6 +47,66 @@ if TYPE_CHECKING:
 
 Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
+
+
+Input = TypeVar("Input", bound=Source)
+Question = TypeVar("Question")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(ABC, Generic[Input, Question]):
+    """A frozen value: its fields are the options. What it does, :meth:`check_run` returns.
+
+    It cannot tell whether a source is private, with exact noise, or public, with simulated noise: one text serves for
+    both. *epsilon* is for one row, as everywhere below a session; a source of stability s is charged s times as much.
+    """
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        read_options(self)  # a subclass that checks more does so after this
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """What can be said of it: of what a choice was told, the algorithm that it decides for may know only a part."""
+        return tuple(option.name for option in fields(cls))
+
+    def prepared(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
+        """Make sure that it can be run to its end with this budget: else nothing is spent.
+
+        Returns what runs then, and again in a replay: it does not look at what is left of a budget.
+        """
+        self.check_asked(source, asked)
+        check_source(source, epsilon)
+        return self.check_run(source, asked, epsilon)
+
+    def admit(self, source: Input, asked: Question, epsilon: Fraction, /) -> None:
+        """Make sure that it can be run to its end with this budget: else nothing is spent."""
+        self.prepared(source, asked, epsilon)
+
+    def admitted(self, source: Input, asked: Question, epsilon: Rational, /) -> Fraction:
+        """The budget as an exact number, once it was admitted."""
+        amount = positive(epsilon, "epsilon", computed=True)
+        self.admit(source, asked, amount)
+        return amount
+
+    @abstractmethod
+    def check_asked(self, source: Input, asked: Question, /) -> None:
+        """Refuse what does not fit the source, or is not served, whatever the budget."""
+
+    @abstractmethod
+    def check_run(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
+        """Refuse what could not be carried out to its end. Sources may be derived for it, and nothing is measured.
+
+        Returns what runs then.
+        """
+
+
+def check_source(source: Source, epsilon: Fraction, steps: int = STEPS_INSIDE) -> None:
+    """Refuse a budget that is too small or not left, and a source from which so many steps are too many."""
+    check_reach(epsilon)
+    source.kernel.afford(source, epsilon)
+    check_depth(source.lineage, steps)
 
 
 @dataclass(frozen=True, kw_only=True)

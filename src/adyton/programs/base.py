@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 from adyton.exact import Rational, positive
 from adyton.marginals.registry import what_it_does
 from adyton.plans.expected_error import MEANINGS, ExpectedError
+from adyton.plans.registry import standing
 from adyton.programs.least_epsilon import least_epsilon
-from adyton.registry import standing
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result
 from adyton.schema import Schema

@@ -10,7 +10,7 @@ from typing import ClassVar
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.noise.probabilities import discrete_laplace_variance
-from adyton.plans.algorithm import check_source
+from adyton.plans.base import check_source
 from adyton.plans.expected_error import ExpectedError
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.cut_off import measured_cut_off, unit_sizes

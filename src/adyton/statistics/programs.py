@@ -21,17 +21,25 @@ from adyton.kernel.mechanisms import Mechanism, NestedQuantiles, VectorLaplace
 from adyton.kernel.recorder import Ended
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.kernel.tables.private_table import LARGEST_DOMAIN
-from adyton.plans.algorithm import Algorithm
+from adyton.plans.base import Algorithm
 from adyton.plans.limits import MOST_STRIPES
-from adyton.plans.registry import plan_named
+from adyton.plans.registry import Registry, plan_named
 from adyton.queries import Identity, Measurement, Partition, Prefix
-from adyton.registry import Registry
 from adyton.statistics.asked import Asked
-from adyton.statistics.looking import LOOKED, borders, coarse_parts, even_borders, even_places, places, places_in_all
-from adyton.statistics.moment_errors import moment_errors, points
-from adyton.statistics.nested_ranks import rank_error, rank_scales
+from adyton.statistics.moments import moment_errors, points
 from adyton.statistics.parts import Part
-from adyton.statistics.quantile_figures import names_of
+from adyton.statistics.quantiles import (
+    LOOKED,
+    borders,
+    coarse_parts,
+    even_borders,
+    even_places,
+    names_of,
+    places,
+    places_in_all,
+    rank_error,
+    rank_scales,
+)
 from adyton.whole import IntegerArray
 
 MOST_CELLS = 1 << 22
