@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -19,12 +19,13 @@ from adyton.kernel.recorder import Ended
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables_source import TablesSource
-from adyton.marginals.estimating import Estimated
-from adyton.marginals.modelling import modelled
+from adyton.marginals.estimating import Estimated, estimated
 from adyton.marginals.pair_model import PairModel
+from adyton.marginals.refining import refined
 from adyton.marginals.wanted import Wanted
 from adyton.plans.base import Algorithm
 from adyton.queries.measurement import Group, MeasuredTable
+from adyton.solving.residuals import residuals
 
 ROWS = "rows"
 """The name of a noisy number of rows that was bought."""
@@ -131,3 +132,12 @@ def note(look: Bought) -> Bought:
     if notes is not None:
         notes.bought.append(look)
     return look
+
+
+def modelled(wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
+    """Least squares, the denoised pairs, and all pairs fitted together, or a model that was *kept*. It costs no
+    privacy."""
+    if kept is not None:
+        return Estimated(residuals(wanted.sides, measured), kept)
+    found = estimated(wanted.sides, measured, ordered=wanted.ordered)
+    return replace(found, model=refined(found.model))
