@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adyton.errors import BadInput
-from adyton.messages import no_such
 from adyton.plans.registry import Registry
 
 if TYPE_CHECKING:
@@ -16,7 +14,7 @@ AUTO = "auto"
 """The method that nobody named."""
 
 LEARNERS: Registry[Learner] = Registry(
-    "learner",
+    "method",
     {
         "auto": "learning.chosen_method:ChosenMethod",
         "chosen": "learning.chosen_tree:ChosenTree",
@@ -57,18 +55,6 @@ def learners() -> list[str]:
     return LEARNERS.names()
 
 
-def learner_named(name: str, **options: Any) -> Learner:
-    """The learner of this name, with these options."""
+def learner_named(name: object, **options: Any) -> Learner:
+    """The learner of this name, with these options; ``auto`` is one that chooses."""
     return LEARNERS.named(name, **options)
-
-
-def learner_for(method: object, **options: Any) -> Learner:
-    """The learner of a method; ``auto`` is one that chooses."""
-    if method not in LEARNERS:
-        raise BadInput(no_such("method", method, LEARNERS))
-    return LEARNERS.named(method, **options)
-
-
-def model_type(kind: str) -> type[Model]:
-    """The class of the models of this kind."""
-    return MODELS[kind]
