@@ -19,7 +19,7 @@ from adyton.strategies.table_shares import table_shares
 
 @dataclass(frozen=True, kw_only=True)
 class AllPairs(TablesProgram):
-    """Every pair of attributes, with the shares of a budget that make the sum of errors least.
+    """Every pair of attributes, in shares of a budget that make the sum of errors least.
 
     Least squares on the parts of tables makes them consistent (Xiao et al., "An optimal and scalable matrix mechanism
     for noisy marginals under convex loss functions", NeurIPS 2023); the least squares are free of bias.
@@ -36,7 +36,7 @@ class AllPairs(TablesProgram):
 
 @dataclass(frozen=True, kw_only=True)
 class AllTables(TablesProgram):
-    """Every table asked for, with the shares of a budget that make the sum of errors least.
+    """Every table asked for, in shares of a budget that make the sum of errors least.
 
     As all-pairs, for tables of one, two, three or more attributes: each of them is free of bias, and has an exact
     standard error (Xiao et al., "An optimal and scalable matrix mechanism for noisy marginals under convex loss

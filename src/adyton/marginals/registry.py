@@ -27,7 +27,7 @@ def what_it_does(name: str) -> str:
     """A program in a few words, or else an algorithm of another kind.
 
     >>> what_it_does("all-pairs")
-    'Every pair of attributes, with the shares of a budget that make the sum of errors least'
+    'Every pair of attributes, in shares of a budget that make the sum of errors least'
     >>> what_it_does("hb")
     'A tree of counts whose branching suits the size of the domain, made consistent by …'
     """
