@@ -76,8 +76,10 @@ class Algorithm(ABC, Generic[Input, Question]):
 
         Returns what runs then, and again in a replay: it does not look at what is left of a budget.
         """
+        check_reach(epsilon)
         self.check_asked(source, asked)
-        check_source(source, epsilon)
+        source.kernel.afford(source, epsilon)
+        check_depth(source.lineage, STEPS_INSIDE)
         return self.check_run(source, asked, epsilon)
 
     def admit(self, source: Input, asked: Question, epsilon: Fraction, /) -> None:
@@ -100,13 +102,6 @@ class Algorithm(ABC, Generic[Input, Question]):
 
         Returns what runs then.
         """
-
-
-def check_source(source: Source, epsilon: Fraction, steps: int = STEPS_INSIDE) -> None:
-    """Refuse a budget that is too small or not left, and a source from which so many steps are too many."""
-    check_reach(epsilon)
-    source.kernel.afford(source, epsilon)
-    check_depth(source.lineage, steps)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from adyton.errors import BadInput
+from adyton.kernel.limits import check_depth
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.noise.probabilities import discrete_laplace_variance
-from adyton.plans.base import check_source
 from adyton.plans.expected_error import ExpectedError
+from adyton.plans.limits import check_reach
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.cut_off import measured_cut_off, unit_sizes
 from adyton.result.misfits import NO_SHARE, MisfitShare
@@ -57,7 +58,8 @@ class Single(Program):
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
         """Every table has a count."""
-        check_source(source, epsilon, 1)
+        check_reach(epsilon)
+        check_depth(source.lineage, 1)
 
         def run() -> Answer:
             return Answer(
@@ -115,7 +117,8 @@ class LeftOut(Single):
 
     def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:  # type: ignore[override]
         """One measurement of two numbers."""
-        check_source(source, epsilon, 1)
+        check_reach(epsilon)
+        source.kernel.afford(source, epsilon)
 
         def run() -> Answer:
             found = measured_cut_off(source, self.rows_per_unit, epsilon)
