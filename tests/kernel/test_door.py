@@ -129,7 +129,7 @@ def test_many_tables_behind_a_door():
         guesses = {place: np.full((3, 3), 11.3) for place in range(3)}
         found.append(
             (
-                [(group, table.tolist(), variance) for group, table, variance in noisy.each()],
+                [(one.group, one.counts.tolist(), one.variance) for one in noisy],
                 tables.choose_pairs(PairChoice.of(guesses, 2, 2, forest=True), 1),
                 tables.mean_distance(MeanDistance.of(guesses), 1),
                 tables.choose_parents(ParentChoice((0, 1, 2), ("c",)), 1),

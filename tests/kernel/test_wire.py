@@ -68,6 +68,7 @@ from adyton.queries import (
     Identity,
     Kronecker,
     Marginals,
+    Measurement,
     OnGroups,
     Partition,
     Prefix,
@@ -260,7 +261,7 @@ RESULTS = {
 
 def parts(result):
     """All that a result says, in values that can be compared."""
-    if not hasattr(result, "answers"):
+    if not isinstance(result, Measurement):
         return (result.labels.tolist(), result.groups) if isinstance(result, Partition) else result
     asked = result.on_first_vector()
     facts = (asked @ np.arange(asked.cells)).tolist(), result.epsilon, result.private

@@ -12,6 +12,7 @@ import adyton as ad
 from adyton.choice.decision import Decision
 from adyton.errors import BadInput, BudgetExceeded, SchemaError
 from adyton.learning import decisions
+from adyton.learning.chosen_method import ChosenMethod
 from adyton.learning.look_alikes import FORMAT, PublicResult, look_alikes, public_results, results_of
 from adyton.learning.naive_bayes import NaiveBayes
 from adyton.noise import SimulatedNoise
@@ -157,18 +158,22 @@ def test_an_empty_table_is_a_table_like_any_other():
     assert model.predict_proba(TABLE[:3]).sum(axis=1) == pytest.approx(1)
 
 
-def test_what_is_paid_for_survives_an_interrupt(monkeypatch):
-    opened = session()
-    learn = NaiveBayes.learn
+@pytest.mark.parametrize(("method", "learner"), [("naive-bayes", NaiveBayes), ("auto", ChosenMethod)])
+def test_what_is_paid_for_survives_an_interrupt(monkeypatch, method, learner):
+    """The whole budget is spent when the text runs again: what it asks of the budget meanwhile is no reason to end."""
+    opened = session(epsilon=2)
+    run, pressed = learner.run, []
 
     def interrupted(*arguments):
-        monkeypatch.undo()
-        learn(*arguments)
-        signal.raise_signal(signal.SIGINT)
+        model = run(*arguments)
+        if not pressed:
+            pressed.append(1)
+            signal.raise_signal(signal.SIGINT)
+        return model
 
-    monkeypatch.setattr(NaiveBayes, "learn", interrupted)
+    monkeypatch.setattr(learner, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        opened.fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=2)
+        opened.fit(ad.Classifier("kind", FROM, method=method), epsilon=2)
     assert isinstance(opened.last, ad.FittedClassifier)
     assert opened.last.epsilon == opened.spent == 2
 
@@ -254,13 +259,13 @@ def test_a_report_that_fails_leaves_the_model(fitted, tmp_path, monkeypatch):
 
 
 def test_decisions_are_told_and_kept(monkeypatch, tmp_path):
-    learn = NaiveBayes.learn
+    run = NaiveBayes.run
 
     def deciding(self, *arguments):
         decisions.note(Decision("naive-bayes", F(2), (), {"naive-bayes": 0.1, "chosen": float("inf")}, ("so it is.",)))
-        return learn(self, *arguments)
+        return run(self, *arguments)
 
-    monkeypatch.setattr(NaiveBayes, "learn", deciding)
+    monkeypatch.setattr(NaiveBayes, "run", deciding)
     model = session().fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=2)
     assert "naive-bayes, chosen from public facts alone" in str(model.explain())
     model.save(tmp_path / "m")

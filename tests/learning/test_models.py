@@ -46,7 +46,7 @@ STRANGERS = [
     ({"format": "adyton selector"}, "is not a model"),
     (_changed(["version"], 2), "of version 2"),
     (_changed(["kind"], "os.system"), "no kind of model 'os.system'"),
-    (_changed(["kind"], ["x"]), "missing or wrong"),
+    (_changed(["kind"], ["x"]), r"no kind of model \['x'\]"),
     (_changed(["more"], 1), "has the keys"),
     (_changed(["label"], "age"), "a classifier predicts classes"),
     (_changed(["label"], 7), "label is the name"),

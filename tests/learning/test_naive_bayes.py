@@ -10,7 +10,7 @@ import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded, SchemaError
 from adyton.kernel.kernel import Kernel
 from adyton.learning.class_tables import class_totals, consistent, prior_of
-from adyton.learning.registry import learner_named, learners, model_type
+from adyton.learning.registry import MODELS, learner_named, learners
 from adyton.learning.target import Target
 
 ROWS = rows()
@@ -159,10 +159,10 @@ def test_bad_input_spends_nothing(schema, label, options, error, words):
 
 def test_names_and_targets():
     assert set(learners()) >= {name for name, _ in LEARNERS}
-    with pytest.raises(BadInput, match="no learner 'naive'"):
+    with pytest.raises(BadInput, match="no method 'naive'"):
         learner_named("naive")
     with pytest.raises(BadInput, match="no kind of model"):
-        model_type("tree of life")
+        MODELS["tree of life"]
     target = Target.of(ad.Schema({**SCHEMA.attributes, "name": ad.Identifier()}), "smoker")
     assert target.schema.names == ("age", "town", "ill")
     assert Target.of(target.whole, "smoker") == target

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from adyton.solving.residuals import MeasuredTable
+from adyton.queries.measurement import MeasuredTable
 
 SIDES = {"a": 4, "b": 6, "c": 3, "d": 8, "e": 2, "f": 5}
 PAIRS = tuple(itertools.combinations(SIDES, 2))

@@ -5,9 +5,8 @@ import pytest
 from rough_tables import PAIRS, SIDES, distance, measured, rows, table
 
 from adyton.errors import BadInput
-from adyton.marginals.estimating import estimated
+from adyton.marginals.estimating import denoised_single, estimated
 from adyton.marginals.refining import refined
-from adyton.marginals.singles import denoised_single
 
 DATA = rows()
 

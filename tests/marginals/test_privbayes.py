@@ -14,7 +14,7 @@ from adyton.marginals import bayes_network
 from adyton.marginals.bayes_network import BayesNetwork
 from adyton.marginals.registry import program_named
 from adyton.marginals.wanted import Wanted
-from adyton.solving.residuals import MeasuredTable
+from adyton.queries.measurement import MeasuredTable
 
 SIDES = {"a": 2, "b": 3, "c": 2, "d": 4, "e": 2}
 SCHEMA = ad.Schema({name: ad.Integer(0, side - 1) for name, side in SIDES.items()})

@@ -10,7 +10,7 @@ from rough_tables import SIDES, distance, rows, table
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
-from adyton.marginals.modelling import modelled
+from adyton.marginals.program import modelled
 from adyton.marginals.registry import PROGRAMS, program_named
 from adyton.marginals.wanted import MOST_CELLS, Wanted
 

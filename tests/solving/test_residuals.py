@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.solving.residuals import MeasuredTable, part_variances, residual, residuals
+from adyton.queries.measurement import MeasuredTable
+from adyton.solving.residuals import part_variances, residual, residuals
 
 SIDES = {"a": 3, "b": 4, "c": 2, "d": 3}
 GROUPS = [(), ("a",), ("c",), ("a", "b"), ("c", "b"), ("c", "d"), ("a", "d"), ("a", "b", "d"), ("a", "b")]

@@ -9,10 +9,9 @@ import adyton as ad
 from adyton.errors import BadInput
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import weigh
-from adyton.statistics.laplace_sums import radius, tail
-from adyton.statistics.parts import Part
+from adyton.statistics.figures import radius, tail
+from adyton.statistics.parts import Part, told
 from adyton.statistics.programs import PROGRAMS
-from adyton.statistics.told import told
 
 TRIALS = 4000
 SCHEMA = ad.Schema({"g": ad.Integer(0, TRIALS - 1), "x": ad.Integer(0, 1000)})
@@ -48,7 +47,7 @@ def test_bounds_of_means_hold_at_their_rate(rows, epsilon):
             off = np.sqrt(np.mean((one.estimate - truth[one.name]) ** 2))
             if rows * epsilon > 100:
                 assert off == pytest.approx(np.sqrt(np.mean(one.error**2)), rel=0.1)
-                expected = PROGRAMS["shares"].errors(asked, F(str(epsilon)))[one.name]
+                expected = PROGRAMS.named("shares").errors(asked, F(str(epsilon)))[one.name]
                 assert one.name in ("variance", "deviation") or off == pytest.approx(
                     expected / (1 if one.name == "count" else rows), rel=0.2
                 )
@@ -63,13 +62,13 @@ def test_quantiles_by_choice_hold_theirs_mostly():
     kernel = ad.Kernel.simulated_table(codes, schema, epsilon=1, seed=5)
     asked = Asked.of(ad.Quantiles("x", "median", by="g"), schema)
     assert weigh(asked, epsilon).chosen == "choice"
-    parts = [step() for step in PROGRAMS["choice"].steps(kernel.root, asked, epsilon)]
+    parts = [step() for step in PROGRAMS.named("choice").steps(kernel.root, asked, epsilon)]
     assert kernel.spent == epsilon
     (one,) = told(asked, parts, 0.95)
     truth = np.quantile(values, 0.5, method="inverted_cdf")
     assert np.mean((one.lower <= truth) & (truth <= one.upper)) > 0.9
     ranks = np.searchsorted(np.sort(values), one.estimate) - rows / 2
-    assert np.sqrt(np.mean(ranks**2)) == pytest.approx(PROGRAMS["choice"].errors(asked, epsilon)["50%"], rel=0.3)
+    assert np.sqrt(np.mean(ranks**2)) == pytest.approx(PROGRAMS.named("choice").errors(asked, epsilon)["50%"], rel=0.3)
 
 
 def test_what_is_chosen():
@@ -101,7 +100,7 @@ def test_every_way_to_quantiles(algorithm):
     codes = np.column_stack([np.arange(6400) % 2, np.arange(6400) // 2 % 65])
     kernel = ad.Kernel.simulated_table(codes, schema, epsilon=50, seed=1)
     asked = Asked.of(ad.Quantiles("x", [0, "0.25", 0.5, 1], by="g"), schema)
-    parts = [step() for step in PROGRAMS[algorithm].steps(kernel.root, asked, F(50))]
+    parts = [step() for step in PROGRAMS.named(algorithm).steps(kernel.root, asked, F(50))]
     for one, truth in zip(told(asked, parts, 0.95), (0, 16, 32, 63), strict=True):
         assert np.abs(one.estimate - truth).max() <= 1.5
         assert (one.lower <= one.estimate).all()
@@ -114,7 +113,7 @@ def test_bounds_of_a_quantile_that_all_rows_share():
     schema = ad.Schema({"x": ad.Integer(0, 999)})
     kernel = ad.Kernel.simulated_table(np.full((5000, 1), 700), schema, epsilon=1, seed=5)
     asked = Asked.of(ad.Quantiles("x"), schema)
-    parts = [step() for step in PROGRAMS["choice"].steps(kernel.root, asked, F(1))]
+    parts = [step() for step in PROGRAMS.named("choice").steps(kernel.root, asked, F(1))]
     for one in told(asked, parts, 0.95):
         assert (one.lower[0], one.estimate[0], one.upper[0]) == (700, 700, 700)
 
@@ -124,7 +123,7 @@ def test_what_is_told_of_small_groups():
 
     def off(rows):
         asked = Asked.of(ad.Mean("x", rows=rows), SCHEMA)
-        return PROGRAMS["shares"].errors(asked, F(1))["mean"] / rows
+        return PROGRAMS.named("shares").errors(asked, F(1))["mean"] / rows
 
     assert off(1) < 500
     assert off(10**6) == pytest.approx(1000 * 1.189 / 10**6, rel=0.01)

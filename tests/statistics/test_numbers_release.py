@@ -9,7 +9,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded, KernelFailure, SchemaError, UnfinishedRelease
-from adyton.statistics.choice import Choice
+from adyton.statistics.programs import Choice
 from adyton.tasks import task_from_dict
 
 SCHEMA = ad.Schema(

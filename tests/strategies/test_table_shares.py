@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.solving.residuals import MeasuredTable, part_variances, residuals
+from adyton.queries.measurement import MeasuredTable
+from adyton.solving.residuals import part_variances, residuals
 from adyton.strategies import table_shares as module
 from adyton.strategies.table_shares import mean_absolute, on_grid, table_shares
 

@@ -51,6 +51,7 @@ from adyton.noise.arguments import read_size
 from adyton.noise.coins import Bounds, Refine
 from adyton.noise.scales import Scales, read_scales
 from adyton.noise.source import NoiseSource, Scale, Size
+from adyton.queries import Noisy
 from adyton.whole import IntegerArray
 
 TOLERANCE = Fraction(1, 10**12)
@@ -354,8 +355,8 @@ def published(result: Any) -> str:
     """All that a result says, as text, but for the day."""
     if hasattr(result, "to_dict"):
         plain = result.to_dict()
-    elif hasattr(result, "answers"):
-        plain = [result.answers, result.variances]
+    elif isinstance(result, Noisy):
+        plain = [result.answers, result.standard_deviations]
     else:
         plain = result
     return json.dumps(_undated(plain), default=repr, sort_keys=True)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.exact import as_number
-from adyton.queries import Measurement
+from adyton.queries import Measurement, Noisy
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,11 @@ class Bought:
     spent: Fraction
     total: Measurement | None = None
     """The noisy number of rows, if that is what was bought."""
+
+    @classmethod
+    def of(cls, name: str, words: str, noisy: Noisy, spent: Fraction) -> Bought:
+        """A single answer of the kernel."""
+        return cls(name, words, float(noisy.value), noisy.deviation, spent)
 
     def __str__(self) -> str:
         around = f" ± {self.deviation:.3g}" if math.isfinite(self.deviation) else ""

@@ -20,10 +20,10 @@ from adyton.choice.bought import Bought
 from adyton.choice.values import seen
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-from adyton.kernel.mechanisms import Declared, DeclaredFunction, NoisyValue
+from adyton.kernel.mechanisms import Declared, DeclaredFunction
 from adyton.kernel.sources import Source, VectorSource
 from adyton.messages import shorten
-from adyton.queries import Measurement
+from adyton.queries import Noisy
 
 
 class Metafeature(ABC):
@@ -43,11 +43,7 @@ class Metafeature(ABC):
         value = seen(self.name, found)
         if isinstance(value, str):
             raise BadInput(f"the metafeature {self.name!r} gave a text, and a metafeature is a number.")
-        deviation = float("nan")  # of what was computed from measurements
-        if isinstance(found, NoisyValue):
-            deviation = found.deviation
-        elif isinstance(found, Measurement):
-            deviation = float(found.standard_deviations[0])
+        deviation = found.deviation if isinstance(found, Noisy) else float("nan")  # computed from measurements
         return Bought(self.name, self.words, value, deviation, epsilon)
 
     @property

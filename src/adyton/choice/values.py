@@ -10,9 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms import NoisyValue
 from adyton.kernel.sealed import Sealed
-from adyton.queries import Measurement
+from adyton.queries import Noisy
 
 Seen: TypeAlias = float | str
 
@@ -28,9 +27,7 @@ def seen(name: str, given: Any) -> Seen:
             f"{name} leads to private data, and a choice sees only public numbers and what was measured already. "
             "Measure it first, and give the answer."
         )
-    if isinstance(given, NoisyValue):
-        return float(given.value)
-    if isinstance(given, Measurement):
+    if isinstance(given, Noisy):
         if given.answers.size == 1:
             return _number(given.value)
         what = f"a measurement of {given.answers.size} answers"

@@ -12,12 +12,13 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import display
+from adyton.queries import MeasuredTable
 from adyton.whole import IntegerArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyTables:
-    """Tables of counts with noise, and the variance of the noise in the cells of each.
+    """Measured tables, one after the other: what least squares takes.
 
     ``private`` is False when the noise was simulated: such counts protect nobody.
 
@@ -34,16 +35,19 @@ class NoisyTables:
     epsilon: Fraction
     private: bool
 
-    def each(self) -> Iterator[tuple[tuple[str, ...], IntegerArray, float]]:
-        """For each group its table, an axis for each attribute, and the variance of the noise in each cell."""
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[MeasuredTable]:
         end = 0
         for group, shape, variance in zip(self.groups, self.shapes, self.variances.tolist(), strict=True):
             start, end = end, end + math.prod(shape)
-            yield group, self.counts[..., start:end].reshape((*self.counts.shape[:-1], *shape)), variance
+            cells = self.counts[..., start:end].reshape((*self.counts.shape[:-1], *shape))
+            yield MeasuredTable(group, cells, variance)
 
     def tables(self) -> dict[tuple[str, ...], IntegerArray]:
-        """The table of each group."""
-        return {group: table for group, table, _ in self.each()}
+        """The counts of each group."""
+        return {table.group: np.asarray(table.counts) for table in self}
 
     def check(self) -> NoisyTables:
         """Itself, or an error if its parts do not fit together."""

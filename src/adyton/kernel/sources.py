@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
-from adyton.kernel.mechanisms import NoisyCount, NoisyValue, Selection, SplitChoice, Statistic, VectorLaplace
+from adyton.kernel.mechanisms import NoisyCount, Selection, SplitChoice, Statistic, VectorLaplace
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import Facts, TableShape, VectorShape
 from adyton.kernel.transforms import (
@@ -31,7 +31,7 @@ from adyton.kernel.transforms import (
     Where,
 )
 from adyton.messages import shorten
-from adyton.queries import Measurement, Partition, Queries
+from adyton.queries import Measurement, NoisyValue, Partition, Queries
 from adyton.schema import RowTree, Schema
 
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ from typing import cast
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
-from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyValue, PairChoice, ParentChoice
+from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, ParentChoice
 from adyton.kernel.noisy_tables import NoisyTables
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import Source, VectorSource
 from adyton.kernel.transforms import SingleTables
 from adyton.messages import listing
+from adyton.queries import NoisyValue
 from adyton.schema import Schema
 
 

@@ -20,12 +20,12 @@ import numpy as np
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.kernel.fields import MOST_BITS, PARTS, check_fields, is_one_of
-from adyton.kernel.mechanisms import MECHANISMS, Mechanism, NoisyValue
+from adyton.kernel.mechanisms import MECHANISMS, Mechanism
 from adyton.kernel.noisy_tables import NoisyTables
 from adyton.kernel.shapes import Facts
 from adyton.kernel.transforms import TRANSFORMS, Transform
 from adyton.messages import shorten
-from adyton.queries import Measurement, Partition, Queries
+from adyton.queries import Measurement, NoisyValue, Partition, Queries
 from adyton.queries.size import Size
 from adyton.schema import Schema
 from adyton.whole import IntegerArray, whole, whole_array

@@ -23,9 +23,9 @@ from adyton.marginals.pair_model import PairModel
 from adyton.marginals.refining import refined
 from adyton.marginals.stages import Stage
 from adyton.marginals.wanted import Wanted
+from adyton.queries.measurement import Group, MeasuredTable
 from adyton.remembered import cached_property
 from adyton.schema import Integer, Schema
-from adyton.solving.residuals import Group, MeasuredTable
 
 ROWS = 1 << 14
 """So many rows are fitted in a trial: fewer than in a release, to save time."""

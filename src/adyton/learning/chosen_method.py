@@ -37,7 +37,7 @@ class ChosenMethod(Learner):
         else:
             _default(maker).check(table, target, epsilon)
 
-    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> Model:
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> Model:
         """Choose, then learn with what is left."""
         target = Target.of(source.schema, label)
         table, maker = in_order(source, label), shipped_maker()
@@ -50,7 +50,7 @@ class ChosenMethod(Learner):
         learner = learner_named(decision.chosen)
         if SUPPORT in decision.measured:
             learner = told(learner, rows_seen(decision.measured[SUPPORT], table, epsilon))
-        return learner.learn(table, label, decision.left)
+        return learner.run(table, label, decision.left)
 
     def _all_able(self, maker: ChoiceMaker, table: TableSource, target: Target, epsilon: Fraction) -> bool:
         """Whether every option can be carried out here, by public facts alone."""

@@ -121,7 +121,7 @@ class ChosenTree(Learner):
         check_share(epsilon * min(parts), 1)
         shipped_choices()  # read before anything is spent
 
-    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
         """The number of rows, the splits, the leaves."""
         target = Target.of(source.schema, label)
         counting = Fraction(0) if self.rows is not None else self.rows_share * epsilon

@@ -8,7 +8,7 @@ from typing import Any
 
 from adyton.errors import BadInput, SchemaError
 from adyton.learning.learner import Learner
-from adyton.learning.registry import AUTO, learner_for
+from adyton.learning.registry import AUTO, learner_named
 from adyton.learning.target import Target
 from adyton.messages import listing, shorten
 from adyton.queries import Queries
@@ -59,7 +59,7 @@ class Classifier(Task):
 
     def learner(self) -> Learner:
         """The method, with its options."""
-        return learner_for(self.method, **self.options)
+        return learner_named(self.method, **self.options)
 
     def target(self, schema: Schema) -> Target:
         """What is predicted from what, in a table with this schema; or an error."""

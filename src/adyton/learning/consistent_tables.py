@@ -47,7 +47,7 @@ class Workload(Learner):
         """Not too large."""
         check_tables(target)
 
-    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
         """k + 1 shares: a table for each attribute, and the classes."""
         target = Target.of(source.schema, label)
         each = epsilon / (len(target.schema.names) + 1)
@@ -87,7 +87,7 @@ class SelectLs(Learner):
                 vector = _line(table)
                 _dawa().admit(vector, Identity(vector.shape), epsilon / len(target.schema.names))
 
-    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
         """k shares."""
         target = Target.of(source.schema, label)
         each = epsilon / len(target.schema.names)
@@ -116,7 +116,7 @@ class Contingency(Learner):
         vector = _whole(source, target)
         plan_named("identity").admit(vector, Identity(vector.shape), epsilon)
 
-    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
         """One measurement."""
         target = Target.of(source.schema, label)
         vector = _whole(source, target)

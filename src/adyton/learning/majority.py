@@ -25,7 +25,7 @@ class Majority(Learner):
         """A single count for each class."""
         check_share(epsilon, 1)
 
-    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
         """A tree that is a single leaf."""
         target = Target.of(source.schema, label)
         tree = Frontier.start(target, None).tree

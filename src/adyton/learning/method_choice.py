@@ -94,7 +94,7 @@ def method_maker(**options: Any) -> ChoiceMaker:
 
 def _run(name: str) -> Any:
     def run(source: TableSource, label: str, *, epsilon: Fraction) -> Any:
-        return learner_named(name).learn(source, label, epsilon)
+        return learner_named(name).run(source, label, epsilon)
 
     return run
 

@@ -41,7 +41,7 @@ def read(path: str | os.PathLike[str]) -> Model:
 
 def model_of(plain: Any, name: str) -> Model:
     """The model that plain values describe; *name* says in messages where they come from."""
-    from adyton.learning.registry import model_type
+    from adyton.learning.registry import MODELS
 
     if not isinstance(plain, dict) or plain.get("format") != KIND.format:
         raise BadInput(f"{name} is not a model. {KIND.writer}")
@@ -52,7 +52,7 @@ def model_of(plain: Any, name: str) -> Model:
         raise BadInput(f"{name} is not a model: it has the keys {listing(plain)}, wanted are {listing(sorted(_KEYS))}.")
     try:
         target = Target.of(Schema.from_dict(plain["schema"]), plain["label"])
-        return model_type(plain["kind"]).from_learnt(target, plain["learnt"])
+        return MODELS[plain["kind"]].from_learnt(target, plain["learnt"])
     except BadInput as problem:
         raise BadInput(f"{name} is not a model that can be read: {problem}") from None
     except WRONG:

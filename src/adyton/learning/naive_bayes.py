@@ -89,7 +89,7 @@ class NaiveBayes(Learner):
                 for workload in self._workloads(attribute, vector):
                     self._plan(attribute).admit(vector, workload, each)
 
-    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
         """Tables that are measured cell by cell first: they say how many rows there are in each class."""
         target = Target.of(source.schema, label)
         chosen, each = self._chosen(target), self._each(target, epsilon)

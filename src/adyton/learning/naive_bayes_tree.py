@@ -52,7 +52,7 @@ class NaiveBayesTree(Learner):
         parts = [self.split_share / self.depth, (1 - self.split_share) / len(target.schema.names)]
         check_share(epsilon * min(parts), 1)
 
-    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> LeafProfiles:
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> LeafProfiles:
         """The splits, then the tables."""
         target = Target.of(source.schema, label)
         recipe = Recipe(

@@ -66,7 +66,7 @@ class ProfiledTree(Learner):
         parts = [self.rows_share * epsilon, self.split_share * tree / self.depth, (1 - self.split_share) * tree]
         check_share(min([*parts, self.choice_share * profiles, (1 - self.choice_share) * profiles]), 1)
 
-    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> ProfiledTreeModel:
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> ProfiledTreeModel:
         """The number of rows, the splits, the leaves; then the profiles."""
         target = Target.of(source.schema, label)
         counting = Fraction(0) if self.rows is not None else self.rows_share * epsilon

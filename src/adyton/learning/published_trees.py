@@ -75,7 +75,7 @@ class PublishedTrees(Learner):
         if depth is not None:
             check_depth_of(target, depth, scored=self.way() != "random")
 
-    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel | ForestModel:
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel | ForestModel:
         """One tree after the other: every tree has an equal part of the budget for all that it does.
 
         Trees on rows that are divided have all of it each: the kernel charges them as one.

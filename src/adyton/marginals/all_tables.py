@@ -1,4 +1,4 @@
-"""The program that measures every table that is asked for, of whatever order."""
+"""The programs that measure everything at once: every pair of attributes, or every table that is asked for."""
 
 from __future__ import annotations
 
@@ -13,13 +13,30 @@ from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.marginals.program import Outcome, TablesProgram, measured
 from adyton.marginals.wanted import MOST_CELLS, Wanted
-from adyton.solving.residuals import Group
+from adyton.queries.measurement import Group
 from adyton.strategies.table_shares import table_shares
 
 
 @dataclass(frozen=True, kw_only=True)
+class AllPairs(TablesProgram):
+    """Every pair of attributes, in shares of a budget that make the sum of errors least.
+
+    Least squares on the parts of tables makes them consistent (Xiao et al., "An optimal and scalable matrix mechanism
+    for noisy marginals under convex loss functions", NeurIPS 2023); the least squares are free of bias.
+    """
+
+    name = "all-pairs"
+
+    def run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
+        """One measurement of everything."""
+        shares = wanted.shares()
+        tables = source.tables(tuple(shares))
+        return Outcome(self.name, tuple(measured(tables, shares, epsilon)), f"all {len(wanted.pairs):,} pairs")
+
+
+@dataclass(frozen=True, kw_only=True)
 class AllTables(TablesProgram):
-    """Every table that is asked for, with the shares of the budget that make the sum of all errors least.
+    """Every table asked for, in shares of a budget that make the sum of errors least.
 
     As all-pairs, for tables of one, two, three or more attributes: each of them is free of bias, and has an exact
     standard error (Xiao et al., "An optimal and scalable matrix mechanism for noisy marginals under convex loss

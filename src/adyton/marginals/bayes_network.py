@@ -12,9 +12,10 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.marginals.gradual_updates import Codes, deal
 from adyton.messages import listing
+from adyton.queries.measurement import Group, MeasuredTable
 from adyton.remembered import cached_property
 from adyton.solving.projections import project_to_simplex
-from adyton.solving.residuals import Group, MeasuredTable, in_order
+from adyton.solving.residuals import in_order
 
 MOST_STEP = 1 << 16
 """The largest product of tables while attributes are summed out; what needs larger ones is counted in rows."""

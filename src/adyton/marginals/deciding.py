@@ -20,7 +20,8 @@ import numpy as np
 
 from adyton.marginals.forest import Pair
 from adyton.marginals.pair_model import PairModel
-from adyton.solving.residuals import Group, part_variances
+from adyton.queries.measurement import Group
+from adyton.solving.residuals import part_variances
 from adyton.strategies.table_shares import mean_absolute, on_grid
 
 COUNT = Fraction(2, 1000)

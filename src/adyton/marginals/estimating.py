@@ -10,15 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.denoising.change_points import change_points
+from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.pairs import denoised_tables, raked
 from adyton.errors import BadInput
 from adyton.marginals.forest import Pair
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.singles import denoised_single
 from adyton.messages import listing
-from adyton.solving.residuals import Group, MeasuredTable, Residuals, in_order, residual, residuals
+from adyton.queries.measurement import Group, MeasuredTable
+from adyton.solving.residuals import Residuals, in_order, residual, residuals
 from adyton.strategies.table_shares import mean_absolute
 
+FEW_CELLS = 3
+"""A table of at most so many cells shows nothing about cells in general."""
+_LEAST = 1e-6
 PASSES = 2
 """Once around independence, then, for pairs off the forest, around what the forest says."""
 
@@ -127,3 +132,18 @@ def _between(one: Reals, other: Reals, part: Reals) -> Reals:
         return one
     way = float((step * (part - residual(one))).sum()) / length
     return np.asarray(one + min(1.0, max(0.0, way)) * (other - one))
+
+
+def denoised_single(noisy: Reals, variance: float, *, ordered: bool = False) -> Reals:
+    """The likely counts of one attribute: above 0, and not yet scaled to any total.
+
+    *variance* is that of each noisy count; where the attribute is *ordered*, neighbouring cells are alike.
+
+    >>> denoised_single(np.array([50.0, -3.0, 20.0]), 8.0).tolist()
+    [50.0, 0.4, 20.0]
+    """
+    scale = math.sqrt(variance / 2)
+    if noisy.size <= FEW_CELLS:
+        return np.asarray(np.maximum(noisy, 0.2 * scale))
+    shrunk = change_points(noisy, 1 / scale) if ordered else empirical_bayes(noisy, 1 / scale)
+    return np.maximum(_LEAST, shrunk)

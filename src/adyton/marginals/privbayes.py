@@ -24,8 +24,9 @@ from adyton.marginals.pair_model import PairModel
 from adyton.marginals.program import ROWS, Outcome, TablesProgram, measured, note
 from adyton.marginals.wanted import MOST_CELLS, Wanted
 from adyton.plans.options import Positive, Share, Within, whole_number
+from adyton.queries.measurement import Group, MeasuredTable
 from adyton.solving.projections import project_to_simplex
-from adyton.solving.residuals import Group, MeasuredTable, Residuals, in_order, residuals
+from adyton.solving.residuals import Residuals, in_order, residuals
 from adyton.strategies.table_shares import mean_absolute
 from adyton.whole import SAFE
 
@@ -69,9 +70,8 @@ class PrivBayes(TablesProgram):
         rows, left, attributes = self.rows, epsilon, len(wanted.sides)
         if rows is None and attributes > 1:
             count = source.count(COUNTING * epsilon)
-            noisy, off = float(count.answers[0]), float(count.standard_deviations[0])
-            bought = (note(Bought(ROWS, "the number of rows", noisy, off, COUNTING * epsilon)),)
-            rows, left = max(0, round(noisy)), left - COUNTING * epsilon
+            bought = (note(Bought.of(ROWS, "the number of rows", count, COUNTING * epsilon)),)
+            rows, left = max(0, round(bought[0].value)), left - COUNTING * epsilon
         groups = self.candidates(wanted.sides, (rows or 0) * float((1 - self.choosing) * left) / attributes)
         tables, chosen = source.tables(groups), list(groups)
         if len(groups) > attributes:

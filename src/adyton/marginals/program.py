@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import ClassVar
-
-import numpy as np
+from functools import partial
 
 from adyton.choice.bought import Bought
-from adyton.exact import Rational, positive
-from adyton.kernel.limits import check_depth, check_request
+from adyton.exact import Rational
+from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.noisy_tables import NoisyTables
 from adyton.kernel.recorder import Ended
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables_source import TablesSource
-from adyton.marginals.estimating import Estimated
-from adyton.marginals.modelling import modelled
+from adyton.marginals.estimating import Estimated, estimated
 from adyton.marginals.pair_model import PairModel
+from adyton.marginals.refining import refined
 from adyton.marginals.wanted import Wanted
-from adyton.plans.limits import STEPS_INSIDE, check_reach
-from adyton.plans.options import read_options
-from adyton.solving.residuals import Group, MeasuredTable
+from adyton.plans.base import Algorithm
+from adyton.queries.measurement import Group, MeasuredTable
+from adyton.solving.residuals import residuals
 
 ROWS = "rows"
 """The name of a noisy number of rows that was bought."""
@@ -68,28 +67,12 @@ def noted() -> Iterator[Notes]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TablesProgram(ABC):
-    """A way to measure many tables. Subclasses are frozen values: fields are the options, :meth:`run` is the text.
-
-    It cannot tell whether the table is private, with exact noise, or public, with simulated noise. *epsilon* is for one
-    row; a source of stability s is charged s times as much.
-    """
-
-    name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        read_options(self)
-
-    @classmethod
-    def option_names(cls) -> tuple[str, ...]:
-        """What can be said of it: of what ``auto`` was told, the program that it decides for may know only a part."""
-        return tuple(one.name for one in fields(cls))
+class TablesProgram(Algorithm[TableSource, Wanted]):
+    """A way to measure many tables: :meth:`run` is its text, a short program of operators."""
 
     def measure(self, source: TableSource, wanted: Wanted, epsilon: Rational) -> Outcome:
         """Measure what the wanted tables follow from, spending exactly *epsilon*."""
-        amount = positive(epsilon, "epsilon", computed=True)
-        self.admit(source, wanted, amount)
-        return self.run(source, wanted, amount)
+        return self.run(source, wanted, self.admitted(source, wanted, epsilon))
 
     def carry_out(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
         """Run what was admitted.
@@ -112,13 +95,14 @@ class TablesProgram(ABC):
         """From what was measured to all tables, or to a model that was *kept*; it costs no privacy."""
         return modelled(wanted, measured, kept)
 
-    def admit(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> None:
-        """Make sure that :meth:`run` can be carried out to its end with this budget: else nothing is spent."""
-        check_reach(epsilon)
+    def check_asked(self, source: TableSource, wanted: Wanted) -> None:
+        """Tables that can be worked with."""
         wanted.check()
-        source.kernel.afford(source, epsilon)
-        check_depth(source.lineage, STEPS_INSIDE)
+
+    def check_run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Callable[[], Outcome]:
+        """All that may be measured."""
         self.check(wanted, epsilon)
+        return partial(self.carry_out, source, wanted, epsilon)
 
     def check(self, wanted: Wanted, epsilon: Fraction) -> None:
         """Refuse what the program itself cannot do; by default, measuring every table that could be measured."""
@@ -132,15 +116,14 @@ class TablesProgram(ABC):
         """The text, once it was admitted: spends exactly *epsilon*."""
 
 
-def measured(tables: TablesSource, shares: Mapping[Group, Fraction], epsilon: Fraction) -> list[MeasuredTable]:
+def measured(tables: TablesSource, shares: Mapping[Group, Fraction], epsilon: Fraction) -> NoisyTables:
     """Noisy tables of some groups, each with its share of *epsilon*, for one debit."""
     places = {tables.place(*group): share for group, share in shares.items() if share}
     noisy = tables.measure(MeasureTables(tuple(places), tuple(places.values())), epsilon)
-    found = [MeasuredTable(group, np.asarray(counts), variance) for group, counts, variance in noisy.each()]
     notes = _NOTES.get()
     if notes is not None:
-        notes.tables.extend(found)
-    return found
+        notes.tables.extend(noisy)
+    return noisy
 
 
 def note(look: Bought) -> Bought:
@@ -149,3 +132,12 @@ def note(look: Bought) -> Bought:
     if notes is not None:
         notes.bought.append(look)
     return look
+
+
+def modelled(wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
+    """Least squares, the denoised pairs, and all pairs fitted together, or a model that was *kept*. It costs no
+    privacy."""
+    if kept is not None:
+        return Estimated(residuals(wanted.sides, measured), kept)
+    found = estimated(wanted.sides, measured, ordered=wanted.ordered)
+    return replace(found, model=refined(found.model))

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from adyton.errors import BadInput
-from adyton.marginals.all_pairs import AllPairs
-from adyton.marginals.all_tables import AllTables
-from adyton.marginals.chosen_way import ChosenWay
-from adyton.marginals.privbayes import PrivBayes, PrivBayesLs
 from adyton.marginals.program import TablesProgram
-from adyton.marginals.select_pairs import SelectPairs
-from adyton.messages import no_such
-from adyton.plans import registry
-from adyton.plans.options import with_options
+from adyton.plans.registry import ALGORITHMS, Registry
 
-AUTO = ChosenWay.name
-PROGRAMS: dict[str, type[TablesProgram]] = {
-    one.name: one for one in (AllPairs, AllTables, SelectPairs, PrivBayes, PrivBayesLs, ChosenWay)
-}
+AUTO = "auto"
+PROGRAMS = Registry[TablesProgram](
+    "program for many tables",
+    {
+        "all-pairs": "marginals.all_tables:AllPairs",
+        "all-tables": "marginals.all_tables:AllTables",
+        "select-pairs": "marginals.select_pairs:SelectPairs",
+        "privbayes": "marginals.privbayes:PrivBayes",
+        "privbayes-ls": "marginals.privbayes:PrivBayesLs",
+        AUTO: "marginals.select_pairs:ChosenWay",
+    },
+)
 NAMED = tuple(name for name in PROGRAMS if name != AUTO)
 """Those that somebody can name."""
 
@@ -27,11 +27,11 @@ def what_it_does(name: str) -> str:
     """A program in a few words, or else an algorithm of another kind.
 
     >>> what_it_does("all-pairs")
-    'Every pair of attributes, with the shares of the budget that make the sum of all errors least'
+    'Every pair of attributes, in shares of a budget that make the sum of errors least'
+    >>> what_it_does("hb")
+    'A tree of counts whose branching suits the size of the domain, made consistent by …'
     """
-    if name not in PROGRAMS:
-        return registry.what_it_does(name)
-    return " ".join((PROGRAMS[name].__doc__ or "").split("\n\n")[0].split()).split(". ")[0].rstrip(".")
+    return (PROGRAMS if name in PROGRAMS else ALGORITHMS).what_it_does(name)
 
 
 def program_named(name: str, **options: Any) -> TablesProgram:
@@ -40,6 +40,4 @@ def program_named(name: str, **options: Any) -> TablesProgram:
     >>> program_named("select-pairs", pairs=12)
     SelectPairs(pairs=12, label=None)
     """
-    if name not in PROGRAMS:
-        raise BadInput(no_such("program for many tables", name, PROGRAMS))
-    return with_options(PROGRAMS[name], name, options)
+    return PROGRAMS.named(name, **options)

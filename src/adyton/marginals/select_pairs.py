@@ -1,31 +1,36 @@
-"""The program that measures single attributes, then the pairs which these guess badly."""
+"""The programs that look at single attributes first: one that measures the pairs which these guess badly, and the one
+behind ``auto``, which decides whether to measure those or all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.bought import Bought
 from adyton.errors import BadInput
 from adyton.kernel.limits import check_request
-from adyton.kernel.mechanisms import PairChoice
+from adyton.kernel.mechanisms import MeanDistance, PairChoice
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables_source import TablesSource
-from adyton.marginals.all_pairs import AllPairs
-from adyton.marginals.deciding import Decision, decide, single_shares
+from adyton.marginals.all_tables import AllPairs
+from adyton.marginals.deciding import COUNT, Decision, Look, Outlook, decide, look, occupied, outlook, single_shares
+from adyton.marginals.estimating import estimated
 from adyton.marginals.forest import Pair
-from adyton.marginals.looking import LARGEST_GUESS, Looked, guessed, looked
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.program import Outcome, TablesProgram, measured
+from adyton.marginals.program import ROWS, Outcome, TablesProgram, measured, note
 from adyton.marginals.stages import Stage, label_stages, pair_shares, stages
 from adyton.marginals.wanted import Wanted
 from adyton.messages import no_such
 from adyton.plans.options import Whole
-from adyton.solving.residuals import Group, MeasuredTable
+from adyton.queries.measurement import Group, MeasuredTable
 
+LARGEST_GUESS = 2.0**50
+"""No cell is guessed to hold more rows."""
 _PAIRS_EACH = 4
 """So many pairs an attribute are chosen at most, if nobody says how many."""
 
@@ -61,6 +66,34 @@ class SelectPairs(TablesProgram):
         told = looked(source, wanted, epsilon)
         decision = decide(told.seen, told.spent.rest, every=False, pairs=self.pairs)
         return Outcome(self.name, selected(told, wanted, decision, epsilon, self.label), decision.why)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenWay(TablesProgram):
+    """Single attributes, then all pairs or some: whichever a cheap look says will be closer to the truth.
+
+    The look is at β, how far independence is from the truth, on average over all pairs: one noisy number.
+    """
+
+    name = "auto"
+    label: str | None = None
+    """An attribute that rows are to predict: where not all pairs are measured, its pairs are measured first."""
+
+    def check(self, wanted: Wanted, epsilon: Fraction) -> None:
+        """Both ways can be gone to their end."""
+        SelectPairs(label=self.label).check(wanted, epsilon)
+
+    def run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
+        """The look, the decision, and what was decided."""
+        if not wanted.pairs:
+            return AllPairs().run(source, wanted, epsilon)
+        told = looked(source, wanted, epsilon)
+        decision = decide(told.seen, told.spent.rest)
+        if decision.every_pair:
+            every = (*told.found, *measured(told.tables, told.shares, decision.rest * epsilon))
+            return Outcome(AllPairs.name, every, decision.why, told.bought)
+        found = selected(told, wanted, decision, epsilon, self.label)
+        return Outcome(SelectPairs.name, found, decision.why, told.bought)
 
 
 def selected(
@@ -100,3 +133,41 @@ def check_label(label: str | None, wanted: Wanted) -> None:
 
 def _guesses(wanted: Wanted, model: PairModel, taken: set[Pair]) -> dict[Pair, Reals]:
     return {pair: np.minimum(model.pair(pair)[0], LARGEST_GUESS) for pair in wanted.pairs if pair not in taken}
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What a look told, and what it cost."""
+
+    tables: TablesSource
+    found: tuple[MeasuredTable, ...]
+    """The single attributes."""
+    seen: Outlook
+    spent: Look
+    shares: Mapping[Group, Fraction]
+    """How all pairs would be measured."""
+    bought: tuple[Bought, ...]
+
+
+def looked(source: TableSource, wanted: Wanted, epsilon: Fraction) -> Looked:
+    """Look at a table. What is not spent yet is ``.spent.rest`` of *epsilon*."""
+    tables = source.tables(wanted.counted)  # how they are counted is planned before anything is paid for
+    rows = source.count(COUNT * epsilon)
+    counted = note(Bought.of(ROWS, "the number of rows", rows, COUNT * epsilon))
+    spent = look(wanted.sides, float(rows.value), float(epsilon))
+    found = measured(tables, single_shares(wanted.sides), spent.first * epsilon)
+    model = guessed(wanted, found)
+    guesses = {tables.place(*pair): np.minimum(model.predicted(pair), LARGEST_GUESS) for pair in wanted.pairs}
+    price = spent.distance * epsilon
+    beta = tables.mean_distance(MeanDistance.of(guesses), price)
+    words = "how far independence is from a pair, in rows"
+    bought = (counted, note(Bought.of("dependence", words, beta, price)))
+    rest, known = float(spent.rest * epsilon), [(one.group, one.variance) for one in found]
+    shares = wanted.shares(occupied(model, wanted.shares(), wanted.pairs, rest))
+    seen = outlook(model, known, beta.value, float(epsilon), rest, shares, wanted.pairs)
+    return Looked(tables, tuple(found), seen, spent, shares, bought)
+
+
+def guessed(wanted: Wanted, found: Iterable[MeasuredTable]) -> PairModel:
+    """What is thought of all pairs after some measurements."""
+    return estimated(wanted.sides, found, ordered=wanted.ordered, passes=1).model

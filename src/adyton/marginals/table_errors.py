@@ -11,8 +11,9 @@ import numpy as np
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.wanted import Wanted
 from adyton.plans.expected_error import ErrorKind, ExpectedError
+from adyton.queries.measurement import Group
 from adyton.result import frames
-from adyton.solving.residuals import Group, Residuals, in_order
+from adyton.solving.residuals import Residuals, in_order
 
 if TYPE_CHECKING:
     import pyarrow as pa

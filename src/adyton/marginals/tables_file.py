@@ -15,9 +15,10 @@ from adyton.marginals.pair_model import PairModel
 from adyton.marginals.registry import program_named
 from adyton.marginals.wanted import Wanted
 from adyton.messages import shorten
+from adyton.queries.measurement import MeasuredTable
 from adyton.result.receipt_reading import read_bought
 from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
-from adyton.solving.residuals import MeasuredTable, in_order
+from adyton.solving.residuals import in_order
 from adyton.tasks import Marginals
 from adyton.whole import SAFE
 

@@ -29,6 +29,7 @@ from adyton.marginals.wanted import Wanted
 from adyton.marginals.wider_tables import wider_table
 from adyton.plans.expected_error import ExpectedError
 from adyton.queries import Queries
+from adyton.queries.measurement import MeasuredTable
 from adyton.remembered import cached_property
 from adyton.result import frames
 from adyton.result.interval import Interval
@@ -42,7 +43,6 @@ from adyton.result.result import CONFIDENCE
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.result.tables import TABLES
 from adyton.schema import Schema
-from adyton.solving.residuals import MeasuredTable
 from adyton.solving.table_moments import TableMoments
 from adyton.tasks import Marginals
 

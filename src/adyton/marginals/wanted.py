@@ -11,10 +11,11 @@ from fractions import Fraction
 from adyton.errors import BadInput
 from adyton.marginals.forest import Pair, Parts
 from adyton.messages import listing, shorten
+from adyton.queries.measurement import Group
 from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.schema.coarsening import coarsened
-from adyton.solving.residuals import Group, in_order
+from adyton.solving.residuals import in_order
 from adyton.strategies.table_covers import covering
 from adyton.strategies.table_shares import table_shares
 from adyton.tasks import Marginals

@@ -7,7 +7,8 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.denoising.pairs import denoised_tables
 from adyton.marginals.estimating import Estimated
-from adyton.solving.residuals import Group, in_order
+from adyton.queries.measurement import Group
+from adyton.solving.residuals import in_order
 
 
 def wider_table(estimated: Estimated, group: Group) -> Reals | None:

@@ -1,13 +1,18 @@
-"""A plan: one algorithm, as a short program of operators, with what it serves and what error to expect."""
+"""An algorithm: whatever can be run on a source. A plan: one that estimates the counts of all cells, as a short program
+of operators, with what it serves and what error to expect.
+
+Plans, programs for many tables, programs for numbers and learners differ in what they are asked for and in what comes
+out, not in how they are admitted.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, TypeAlias
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +21,7 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.limits import check_depth
-from adyton.kernel.sources import VectorSource
+from adyton.kernel.sources import Source, VectorSource
 from adyton.messages import shorten
 from adyton.partitions import workload_partition
 from adyton.plans.expected_error import ExpectedError
@@ -42,6 +47,61 @@ if TYPE_CHECKING:
 
 Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
+
+
+Input = TypeVar("Input", bound=Source)
+Question = TypeVar("Question")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(ABC, Generic[Input, Question]):
+    """A frozen value: its fields are the options. What it does, :meth:`check_run` returns.
+
+    It cannot tell whether a source is private, with exact noise, or public, with simulated noise: one text serves for
+    both. *epsilon* is for one row, as everywhere below a session; a source of stability s is charged s times as much.
+    """
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        read_options(self)  # a subclass that checks more does so after this
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """What can be said of it: of what a choice was told, the algorithm that it decides for may know only a part."""
+        return tuple(option.name for option in fields(cls))
+
+    def prepared(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
+        """Make sure that it can be run to its end with this budget: else nothing is spent.
+
+        Returns what runs then, and again in a replay: it does not look at what is left of a budget.
+        """
+        check_reach(epsilon)
+        self.check_asked(source, asked)
+        source.kernel.afford(source, epsilon)
+        check_depth(source.lineage, STEPS_INSIDE)
+        return self.check_run(source, asked, epsilon)
+
+    def admit(self, source: Input, asked: Question, epsilon: Fraction, /) -> None:
+        """Make sure that it can be run to its end with this budget: else nothing is spent."""
+        self.prepared(source, asked, epsilon)
+
+    def admitted(self, source: Input, asked: Question, epsilon: Rational, /) -> Fraction:
+        """The budget as an exact number, once it was admitted."""
+        amount = positive(epsilon, "epsilon", computed=True)
+        self.admit(source, asked, amount)
+        return amount
+
+    @abstractmethod
+    def check_asked(self, source: Input, asked: Question, /) -> None:
+        """Refuse what does not fit the source, or is not served, whatever the budget."""
+
+    @abstractmethod
+    def check_run(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
+        """Refuse what could not be carried out to its end. Sources may be derived for it, and nothing is measured.
+
+        Returns what runs then.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,10 +146,9 @@ def _noisy_total(given: object, name: str) -> Measurement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(ABC):
-    """An algorithm. Subclasses are frozen values: their fields are the options, :meth:`run` is the program."""
+class Plan(Algorithm[VectorSource, Queries]):
+    """An algorithm that estimates the counts of all cells: :meth:`run` is its text, a short program of operators."""
 
-    name: ClassVar[str]
     serves: ClassVar[Tasks]
     simulates_many: ClassVar[bool] = True
     """Whether :meth:`run` works on many simulated trials at once; if not, they run one after the other."""
@@ -115,26 +174,22 @@ class Plan(ABC):
     reduce: bool = False
     """Merge the cells that the workload cannot tell apart, and answer on the groups."""
 
-    def __post_init__(self) -> None:
-        read_options(self)  # a subclass that checks more does so after this
-
     def estimate(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Estimate:
         """Run on a source, spending *epsilon*, and return the estimate in the shape of the domain."""
-        amount = positive(epsilon, "epsilon", computed=True)
-        self.admit(x, workload, amount)
-        return self.carry_out(x, workload, amount).estimate
+        return self.carry_out(x, workload, self.admitted(x, workload, epsilon)).estimate
 
-    def admit(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> None:
-        """Make sure that the plan can be run to its end with this budget: else nothing is spent."""
-        check_reach(epsilon)
+    def check_asked(self, x: VectorSource, workload: Queries) -> None:
+        """A workload that the plan serves, about the cells of this vector."""
         self.check(workload)
         if workload.domain != x.shape:
             raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
         if self.rows is not None and self.rows.queries.domain != x.shape:
             raise BadInput(f"rows counts a domain of shape {self.rows.queries.domain}, the vector has {x.shape}.")
-        x.kernel.afford(x, epsilon)
-        check_depth(x.lineage, STEPS_INSIDE)
+
+    def check_run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Callable[[], Outcome]:
+        """No more to do on the merged cells than can be done."""
         self.check_size(self.merging(workload).workload, epsilon)
+        return partial(self.carry_out, x, workload, epsilon)
 
     def carry_out(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Outcome:
         """Run what was admitted."""

@@ -6,24 +6,23 @@ on; ``longest: Whole | None = None`` may be left out. What is no such number is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache, partial
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import positive, share
-from adyton.messages import listing, shorten, suggestion
+from adyton.messages import shorten
 from adyton.whole import whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Value = TypeVar("Value")
 Reader: TypeAlias = Callable[[object, str], Any]
 """From what was given, and the name of the option, to its value; or an error."""
 
@@ -56,17 +55,6 @@ Positive: TypeAlias = Annotated[Fraction, positive]
 """A number greater than 0."""
 Whole: TypeAlias = Annotated[int, Within(whole_number, 1)]
 """A whole number of at least 1."""
-
-
-def with_options(kind: Callable[..., Value], name: str, options: Mapping[str, Any]) -> Value:
-    """What is made with these options, once it is sure that it has them; *name* is how it is called in messages."""
-    allowed = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    for option in options:
-        if option not in allowed:
-            raise BadInput(
-                f"{name} has no option {option!r}. Its options are {listing(allowed)}.{suggestion(option, allowed)}"
-            )
-    return kind(**options)
 
 
 def read_options(plan: DataclassInstance) -> None:

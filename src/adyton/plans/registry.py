@@ -1,7 +1,8 @@
-"""The registry: every plan by its name. A plan is imported when it is asked for, and no other is.
+"""Things by their names: the one shape of every registry, and that of the plans.
 
-The plans of this package stand in a table. Another package declares its own as entry points of the group
-``adyton.plans``, by name and place; a script registers them. From then on they are like any other.
+What a name stands for is imported when it is asked for, and nothing else is. The plans of this package stand in a
+table. Another package declares its own as entry points of the group ``adyton.plans``, by name and place; a script
+registers them. From then on they are like any other.
 """
 
 from __future__ import annotations
@@ -11,84 +12,196 @@ import re
 import sys
 import textwrap
 import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from adyton.errors import BadInput
-from adyton.messages import no_such, shorten
+from adyton.messages import listing, no_such, shorten, suggestion
 from adyton.plans.base import Plan
-from adyton.plans.options import with_options
 from adyton.whole import whole
+
+Kind = TypeVar("Kind")
+Added = TypeVar("Added", bound=type[Any])
+_LONGEST = 85
+
+
+class Registry(Generic[Kind]):
+    """The classes of one kind of thing, by the name that each has as an attribute.
+
+    Those of this package stand in a table of places. Others are registered, or declared by other packages as entry
+    points of a group. From then on they are like any other; none takes the name of another.
+
+    >>> found = Registry("family", {"knapsack": "configuration.knapsack:Knapsack"})
+    >>> found.names(), "knapsack" in found, found["knapsack"].__name__
+    (['knapsack'], True, 'Knapsack')
+    >>> found["sack"]
+    Traceback (most recent call last):
+    adyton.errors.BadInput: there is no family 'sack'. There are 'knapsack'. Did you mean 'knapsack'?
+    """
+
+    def __init__(
+        self,
+        what: str,
+        places: Mapping[str, str],
+        *,
+        noun: str = "",
+        key: str = "name",
+        group: str = "",
+        base: type = object,
+    ) -> None:
+        self._what, self._noun, self._key, self._group, self._base = what, noun or what, key, group, base
+        self.places = places
+        """Where those of this package stand: ``module:class``, the module below ``adyton``."""
+        self.added: dict[str, type[Kind]] = {}
+        """Those that were registered, or loaded from other packages."""
+
+    def names(self) -> list[str]:
+        """The names of all, whether they were imported yet or not: those of this package first."""
+        return list(dict.fromkeys([*self.places, *self.added, *self.declared()]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __len__(self) -> int:
+        return len(self.names())
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self.places or name in self.added or name in self.declared())
+
+    def __getitem__(self, name: object) -> type[Kind]:
+        """The class of this name."""
+        if not isinstance(name, str) or name not in self:
+            raise BadInput(no_such(self._what, name, self))
+        if name in self.places:
+            found: type[Kind] = standing(f"adyton.{self.places[name]}")
+            return found
+        return self.added[name] if name in self.added else self._loaded(self.declared()[name])
+
+    def named(self, name: object, /, **options: Any) -> Kind:
+        """What has this name, with these options, once it is sure that it has them."""
+        kind = self[name]
+        allowed = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
+        for option in options:
+            if option not in allowed:
+                these = f"Its options are {listing(allowed)}." if allowed else "It has none."
+                raise BadInput(f"{name} has no option {option!r}. {these}{suggestion(option, allowed)}")
+        return kind(**options)
+
+    def what_it_does(self, name: str) -> str:
+        """In a few words: the beginning of its own description; nothing of one that is not known."""
+        words = " ".join((inspect.getdoc(self[name]) or "").split("\n\n")[0].split()) if name in self else ""
+        return textwrap.shorten(re.split(r"[.:;](?:\s|$)", words)[0], _LONGEST, placeholder=" …")
+
+    def register(self, kind: Added) -> Added:
+        """Enter a class under its name."""
+        name = getattr(kind, self._key)
+        if name in self.places or (name in self.added and self.added[name].__qualname__ != kind.__qualname__):
+            raise BadInput(f"there is a {self._noun} named {name!r} already. Choose another name.")
+        self.added[name] = kind
+        return kind
+
+    def declared(self) -> dict[str, EntryPoint]:
+        """Those that other packages declare; none that has a name of this package."""
+        if not self._group:
+            return {}
+        return {
+            name: entry for name, entry in _entries(self._group, tuple(sys.path)).items() if name not in self.places
+        }
+
+    def _loaded(self, entry: EntryPoint) -> type[Kind]:
+        """Import what another package declares, and register it if it did not do so itself."""
+        try:
+            found = entry.load()
+        except Exception as problem:
+            raise BadInput(f"the {self._noun} {entry.name!r} ({entry.value}) cannot be loaded: {problem}.") from problem
+        if not (
+            isinstance(found, type) and issubclass(found, self._base) and getattr(found, self._key, None) == entry.name
+        ):
+            raise BadInput(f"{entry.value} is declared as the {self._noun} {entry.name!r}, and is none of that name.")
+        self.register(found)
+        return self.added[entry.name]
+
+
+def standing(place: str) -> Any:
+    """What stands at ``package.module:name``."""
+    module, name = place.split(":")
+    return getattr(import_module(module), name)
+
+
+@lru_cache(maxsize=4)
+def _entries(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """What other packages declare, as long as packages are looked for in the same folders."""
+    return {entry.name: entry for entry in entry_points(group=group)}
+
 
 GROUP = "adyton.plans"
 """The group of entry points by which other packages add plans: ``my-plan = "my_package.my_module:MyPlan"``."""
 
-PLANS: dict[str, type[Plan]] = {}
-"""The plans that were registered by :func:`register`, by name."""
-
 _LINE, _PLANE, _BOTH, _ANY = (1,), (2,), (1, 2), None
 SEVERAL = tuple(range(2, 65))
 """Two dimensions or more."""
-_PLACES: dict[str, tuple[str, str, tuple[int, ...] | None]] = {
-    "adaptive-grid": ("plans.grids", "AdaptiveGrid", _PLANE),
-    "adaptive-hierarchy": ("plans.adaptive_hierarchy", "AdaptiveHierarchy", _LINE),
-    "adaptive-hierarchy-striped": ("plans.striped", "AdaptiveHierarchyStriped", SEVERAL),
-    "ahp": ("plans.ahp", "Ahp", _BOTH),
-    "ahp*": ("plans.ahp", "AhpStar", _BOTH),
-    "cdf": ("plans.cdf", "Cdf", _LINE),
-    "change-points": ("plans.denoised", "ChangePoints", _BOTH),
-    "change-points-striped": ("plans.striped", "ChangePointsStriped", SEVERAL),
-    "dawa": ("plans.dawa", "Dawa", _BOTH),
-    "dawa-striped": ("plans.striped", "DawaStriped", SEVERAL),
-    "denoised-cells": ("plans.denoised", "DenoisedCells", _ANY),
-    "denoised-neighbours": ("plans.denoised", "DenoisedNeighbours", _ANY),
-    "denoised-tree": ("plans.denoised_tree", "DenoisedTree", _BOTH),
-    "dpcube": ("plans.dpcube", "DPCube", _BOTH),
-    "dyadic": ("plans.dyadic", "Dyadic", _BOTH),
-    "efpa": ("plans.efpa", "Efpa", _LINE),
-    "greedy-h": ("plans.workload_strategies", "GreedyH", _BOTH),
-    "h2": ("plans.fixed_strategies", "H2", _LINE),
-    "hb": ("plans.fixed_strategies", "HB", _ANY),
-    "hb-striped": ("plans.striped", "HBStriped", SEVERAL),
-    "hdmm": ("plans.workload_strategies", "HDMM", _ANY),
-    "hybrid-tree": ("plans.hybrid_tree", "HybridTree", _PLANE),
-    "identity": ("plans.fixed_strategies", "IdentityPlan", _ANY),
-    "monotone-hierarchy": ("plans.optimal_hierarchy", "MonotoneHierarchy", _LINE),
-    "mwem": ("plans.mwem", "Mwem", _ANY),
-    "mwem*": ("plans.mwem", "MwemStar", _ANY),
-    "mwem-b": ("plans.mwem", "MwemB", _ANY),
-    "mwem-c": ("plans.mwem", "MwemC", _ANY),
-    "mwem-d": ("plans.mwem", "MwemD", _ANY),
-    "optimal-hierarchy": ("plans.optimal_hierarchy", "OptimalHierarchy", _LINE),
-    "optimal-quadtree": ("plans.denoised_tree", "OptimalQuadtree", _PLANE),
-    "php": ("plans.php", "Php", _LINE),
-    "private-resolution": ("plans.private_resolution", "PrivateResolution", _LINE),
-    "privelet": ("plans.fixed_strategies", "Privelet", _ANY),
-    "pythia": ("selection.pythia", "Pythia", _ANY),
-    "quadtree": ("plans.fixed_strategies", "Quadtree", _PLANE),
-    "staged-hierarchy": ("plans.adaptive_hierarchy", "StagedHierarchy", _LINE),
-    "staged-hierarchy-striped": ("plans.striped", "StagedHierarchyStriped", SEVERAL),
-    "staged-quadtree": ("plans.staged_quadtree", "StagedQuadtree", _PLANE),
-    "striped": ("plans.striped", "Striped", SEVERAL),
-    "structure-first": ("plans.structure_first", "StructureFirst", _LINE),
-    "uniform": ("plans.fixed_strategies", "Uniform", _ANY),
-    "uniform-grid": ("plans.grids", "UniformGrid", _PLANE),
-    "workload": ("plans.workload_strategies", "Workload", _ANY),
+_PLACES: dict[str, tuple[str, tuple[int, ...] | None]] = {
+    "adaptive-grid": ("plans.grids:AdaptiveGrid", _PLANE),
+    "adaptive-hierarchy": ("plans.adaptive_hierarchy:AdaptiveHierarchy", _LINE),
+    "adaptive-hierarchy-striped": ("plans.striped:AdaptiveHierarchyStriped", SEVERAL),
+    "ahp": ("plans.ahp:Ahp", _BOTH),
+    "ahp*": ("plans.ahp:AhpStar", _BOTH),
+    "cdf": ("plans.cdf:Cdf", _LINE),
+    "change-points": ("plans.denoised:ChangePoints", _BOTH),
+    "change-points-striped": ("plans.striped:ChangePointsStriped", SEVERAL),
+    "dawa": ("plans.dawa:Dawa", _BOTH),
+    "dawa-striped": ("plans.striped:DawaStriped", SEVERAL),
+    "denoised-cells": ("plans.denoised:DenoisedCells", _ANY),
+    "denoised-neighbours": ("plans.denoised:DenoisedNeighbours", _ANY),
+    "denoised-tree": ("plans.denoised_tree:DenoisedTree", _BOTH),
+    "dpcube": ("plans.dpcube:DPCube", _BOTH),
+    "dyadic": ("plans.dyadic:Dyadic", _BOTH),
+    "efpa": ("plans.efpa:Efpa", _LINE),
+    "greedy-h": ("plans.workload_strategies:GreedyH", _BOTH),
+    "h2": ("plans.fixed_strategies:H2", _LINE),
+    "hb": ("plans.fixed_strategies:HB", _ANY),
+    "hb-striped": ("plans.striped:HBStriped", SEVERAL),
+    "hdmm": ("plans.workload_strategies:HDMM", _ANY),
+    "hybrid-tree": ("plans.hybrid_tree:HybridTree", _PLANE),
+    "identity": ("plans.fixed_strategies:IdentityPlan", _ANY),
+    "monotone-hierarchy": ("plans.optimal_hierarchy:MonotoneHierarchy", _LINE),
+    "mwem": ("plans.mwem:Mwem", _ANY),
+    "mwem*": ("plans.mwem:MwemStar", _ANY),
+    "mwem-b": ("plans.mwem:MwemB", _ANY),
+    "mwem-c": ("plans.mwem:MwemC", _ANY),
+    "mwem-d": ("plans.mwem:MwemD", _ANY),
+    "optimal-hierarchy": ("plans.optimal_hierarchy:OptimalHierarchy", _LINE),
+    "optimal-quadtree": ("plans.denoised_tree:OptimalQuadtree", _PLANE),
+    "php": ("plans.php:Php", _LINE),
+    "private-resolution": ("plans.private_resolution:PrivateResolution", _LINE),
+    "privelet": ("plans.fixed_strategies:Privelet", _ANY),
+    "pythia": ("selection.pythia:Pythia", _ANY),
+    "quadtree": ("plans.fixed_strategies:Quadtree", _PLANE),
+    "staged-hierarchy": ("plans.adaptive_hierarchy:StagedHierarchy", _LINE),
+    "staged-hierarchy-striped": ("plans.striped:StagedHierarchyStriped", SEVERAL),
+    "staged-quadtree": ("plans.staged_quadtree:StagedQuadtree", _PLANE),
+    "striped": ("plans.striped:Striped", SEVERAL),
+    "structure-first": ("plans.structure_first:StructureFirst", _LINE),
+    "uniform": ("plans.fixed_strategies:Uniform", _ANY),
+    "uniform-grid": ("plans.grids:UniformGrid", _PLANE),
+    "workload": ("plans.workload_strategies:Workload", _ANY),
 }
 """Where each plan of this package stands, and the numbers of dimensions that it serves."""
 
-_LONGEST = 85
-_Kind = TypeVar("_Kind", bound=type[Plan])
+ALGORITHMS = Registry[Plan](
+    "algorithm", {name: place for name, (place, _) in _PLACES.items()}, noun="plan", group=GROUP, base=Plan
+)
+PLANS = ALGORITHMS.added
+"""The plans that are not of this package, as far as they were registered or loaded, by name."""
 
 
-def register(plan: _Kind) -> _Kind:
+def register(plan: Added) -> Added:
     """Enter a plan under its name; from then on it is listed, simulated, tested and chosen like any other."""
-    if plan.name in _PLACES or (plan.name in PLANS and PLANS[plan.name].__qualname__ != plan.__qualname__):
-        raise BadInput(f"there is a plan named {plan.name!r} already. Choose another name.")
-    PLANS[plan.name] = plan
-    return plan
+    return ALGORITHMS.register(plan)
 
 
 def algorithms(ndim: int | None = None) -> list[str]:
@@ -97,7 +210,7 @@ def algorithms(ndim: int | None = None) -> list[str]:
     >>> "hb" in algorithms(ndim=2)
     True
     """
-    names = sorted({*_PLACES, *PLANS, *_elsewhere()})
+    names = sorted(ALGORITHMS)
     if ndim is None:
         return names
     dimensions = whole(ndim, "ndim", 1)
@@ -111,17 +224,9 @@ def check_name(algorithm: object) -> None:
 
 
 def plan_type(name: str) -> type[Plan]:
-    """The class of the plan of this name: what is known of it without options."""
+    """The class of the plan of this name."""
     check_name(name)
-    if name in _PLACES:
-        module, kind, _ = _PLACES[name]
-        found: type[Plan] = getattr(import_module(f"adyton.{module}"), kind)
-        return found
-    if name not in PLANS and name in _elsewhere():
-        _load(_elsewhere()[name])
-    if name not in PLANS:
-        raise BadInput(no_such("algorithm", name, algorithms()))
-    return PLANS[name]
+    return ALGORITHMS[name]
 
 
 def plan_named(name: str, **options: Any) -> Plan:
@@ -130,17 +235,8 @@ def plan_named(name: str, **options: Any) -> Plan:
     >>> plan_named("identity", nonnegative=True).nonnegative
     True
     """
-    return with_options(plan_type(name), name, options)
-
-
-def what_it_does(name: str) -> str:
-    """An algorithm in a few words: the beginning of its own description; nothing of one that is not known.
-
-    >>> what_it_does("hb")
-    'A tree of counts whose branching suits the size of the domain, made consistent by …'
-    """
-    words = " ".join((inspect.getdoc(plan_type(name)) or "").split("\n\n")[0].split()) if name in algorithms() else ""
-    return textwrap.shorten(re.split(r"[.:;](?:\s|$)", words)[0], _LONGEST, placeholder=" …")
+    check_name(name)
+    return ALGORITHMS.named(name, **options)
 
 
 def _serves(name: str, ndim: int) -> bool:
@@ -153,24 +249,3 @@ def _serves(name: str, ndim: int) -> bool:
     except BadInput as problem:
         warnings.warn(str(problem), stacklevel=3)
         return False
-
-
-def _elsewhere() -> dict[str, EntryPoint]:
-    """The plans that other packages declare."""
-    return _declared(tuple(sys.path))
-
-
-@lru_cache(maxsize=1)
-def _declared(path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in _PLACES}
-
-
-def _load(entry: EntryPoint) -> None:
-    """Import a plan of another package, and register it if it did not do so itself."""
-    try:
-        plan = entry.load()
-    except Exception as problem:
-        raise BadInput(f"the plan {entry.name!r} ({entry.value}) cannot be loaded: {problem}.") from problem
-    if not (isinstance(plan, type) and issubclass(plan, Plan) and plan.name == entry.name):
-        raise BadInput(f"{entry.value} is declared as the plan {entry.name!r}, and is none of that name.")
-    register(plan)

@@ -12,12 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from importlib import import_module
 from typing import Any, ClassVar
 
 from adyton.exact import Rational, positive
 from adyton.marginals.registry import what_it_does
 from adyton.plans.expected_error import MEANINGS, ExpectedError
+from adyton.plans.registry import standing
 from adyton.programs.least_epsilon import least_epsilon
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result
@@ -177,7 +177,4 @@ def result_type(program: type[Program], kind: str) -> type[Result] | None:
 
 
 def _standing(place: str | type) -> Any:
-    if not isinstance(place, str):
-        return place
-    module, name = place.split(":")
-    return getattr(import_module(module), name)
+    return standing(place) if isinstance(place, str) else place

@@ -59,11 +59,11 @@ class Learning(Program):
         """By the learner."""
         task, keys = self.request.task, list[int]()
         assert isinstance(task, Classifier)
-        self.learner.admit(source, task.label, epsilon)
+        learn = self.learner.prepared(source, task.label, epsilon)
 
         def run() -> Answer:
             with collected() as decisions, repeated(keys):
-                model = self.learner.learn(source, task.label, epsilon)
+                model = learn()
             return Answer(self.learner.name, {"model": model, "decisions": tuple(decisions)})
 
         return run

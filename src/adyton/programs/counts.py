@@ -12,7 +12,7 @@ from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.marginals.registry import NAMED
 from adyton.messages import listing
-from adyton.plans.base import Plan
+from adyton.plans.base import Outcome, Plan
 from adyton.plans.expected_error import ExpectedError
 from adyton.plans.limits import MOST_PLAIN_CELLS
 from adyton.plans.registry import plan_named, plan_type
@@ -72,11 +72,10 @@ class Counts(Program):
 
     def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:
         """By the plan."""
-        self.plan.admit(source, self.workload, epsilon)
-        return partial(self._run, source, epsilon)
+        return partial(self._answer, self.plan.prepared(source, self.workload, epsilon))
 
-    def _run(self, source: VectorSource, epsilon: Fraction) -> Answer:
-        outcome = self.plan.carry_out(source, self.workload, epsilon)
+    def _answer(self, run: Callable[[], Outcome]) -> Answer:
+        outcome = run()
         own = {"schema": self.schema, "estimate": outcome.estimate, "choice": outcome.choice}
         return Answer(outcome.algorithm, own, options=self.kept)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from adyton.errors import BadInput
-from adyton.kernel.recorder import Ended
 from adyton.kernel.sources import TableSource
 from adyton.messages import listing
 from adyton.programs.base import Answer, Outlook, Program
@@ -18,8 +17,6 @@ from adyton.schema import Schema
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import Weighed, in_words, rows_needed, weigh
 from adyton.statistics.numbers_release import NumbersRelease
-from adyton.statistics.parts import Part
-from adyton.statistics.program import Step
 from adyton.statistics.programs import PROGRAMS
 from adyton.tasks import NumbersTask
 from adyton.tasks.request import AUTO, Request
@@ -59,12 +56,12 @@ class Numbers(Program):
         return self.asked.schema
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """All measurements are found to be possible before the first."""
+        """By the program that is best with this budget."""
         weighed = weigh(self.asked, epsilon, self.request.algorithm)
-        steps = weighed.program.steps(source, self.asked, epsilon)
+        measure = weighed.program.prepared(source, self.asked, epsilon)
 
         def run() -> Answer:
-            parts, ended = _carried_out(steps)
+            parts, ended = measure()
             own = {"schema": self.schema, "task": self.asked.task, "parts": parts, "why": weighed.why()}
             return Answer(weighed.chosen, own, ended)
 
@@ -73,19 +70,6 @@ class Numbers(Program):
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> NumbersOutlook:
         """By the errors of the programs, which are public."""
         return NumbersOutlook(self.asked, self.request.algorithm, misfits)
-
-
-def _carried_out(steps: Sequence[Step]) -> tuple[tuple[Part, ...], BaseException | None]:
-    """The answers, and what ended them early if something did."""
-    parts: list[Part] = []
-    try:
-        for step in steps:
-            parts.append(step())
-    except (Ended, Exception) as end:
-        if not parts:
-            raise
-        return tuple(parts), end.cause if isinstance(end, Ended) else end
-    return tuple(parts), None
 
 
 @dataclass(frozen=True, eq=False)

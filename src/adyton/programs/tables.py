@@ -11,10 +11,9 @@ from typing import ClassVar
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.sources import TableSource
-from adyton.marginals.all_pairs import AllPairs
-from adyton.marginals.all_tables import AllTables, direct_shares
+from adyton.marginals.all_tables import AllPairs, AllTables, direct_shares
 from adyton.marginals.deciding import LEAST_REST
-from adyton.marginals.program import TablesProgram
+from adyton.marginals.program import Outcome, TablesProgram
 from adyton.marginals.registry import AUTO, NAMED, PROGRAMS, program_named
 from adyton.marginals.table_errors import least_squares_error
 from adyton.marginals.tables_release import TablesRelease
@@ -68,12 +67,11 @@ class Tables(Program):
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
         """By the program."""
-        self.way.admit(source, self.wanted, epsilon)
-        return partial(self._run, source, epsilon)
+        return partial(self._answer, self.way.prepared(source, self.wanted, epsilon))
 
-    def _run(self, source: TableSource, epsilon: Fraction) -> Answer:
+    def _answer(self, run: Callable[[], Outcome]) -> Answer:
         """All that is measured; should that end early, between two measurements, the tables that are there."""
-        outcome = self.way.carry_out(source, self.wanted, epsilon)
+        outcome = run()
         known = PROGRAMS[outcome.algorithm].option_names()
         own = {
             "schema": self.schema,

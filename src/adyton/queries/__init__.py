@@ -8,7 +8,7 @@ from adyton.queries.explicit import Explicit
 from adyton.queries.haar import Haar
 from adyton.queries.hierarchy import Hierarchy
 from adyton.queries.marginals import Grid, Marginals
-from adyton.queries.measurement import Measurement
+from adyton.queries.measurement import MeasuredTable, Measurement, Noisy, NoisyValue
 from adyton.queries.on_groups import OnGroups
 from adyton.queries.partition import Partition
 from adyton.queries.product import Cells, Product, Reduction
@@ -27,7 +27,10 @@ __all__ = [
     "Identity",
     "Kronecker",
     "Marginals",
+    "MeasuredTable",
     "Measurement",
+    "Noisy",
+    "NoisyValue",
     "OnGroups",
     "Partition",
     "Prefix",

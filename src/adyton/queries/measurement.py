@@ -1,12 +1,14 @@
-"""What comes out of the kernel: noisy answers, and how noisy they are."""
+"""What comes out of the kernel: noisy answers, a noisy number, noisy tables, and how noisy they are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
@@ -16,6 +18,8 @@ from adyton.queries.product import Product
 from adyton.remembered import cached_property
 from adyton.whole import IntegerArray
 
+Group: TypeAlias = tuple[str, ...]
+"""Names of attributes; its table counts the rows of every combination of their cells."""
 _SHOWN = 6
 
 
@@ -52,6 +56,11 @@ class Measurement:
             raise BadInput(f"there are {self.answers.size} answers, .value is for a single one. Read .answers.")
         return int(self.answers.reshape(-1)[0])
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, where there is just one answer, or it is the same in all."""
+        return float(self.standard_deviations[0])
+
     @cached_property
     def variances(self) -> Reals:
         """The variance of the noise in each answer."""
@@ -69,3 +78,37 @@ class Measurement:
         mark = "" if self.private else "; simulated, NOT private"
         counted = f" ({self.counted})" if self.counted else ""
         return f"<noisy {self.queries}: {listed}{more}{counted}; ε = {display(self.epsilon)}{mark}>"
+
+
+@dataclass(frozen=True)
+class NoisyValue:
+    """One noisy number that is no sum of counts, such as a distance, in its own unit: like a measurement of one answer,
+    but without queries that least squares could use."""
+
+    value: float
+    deviation: float
+    """The standard deviation of the noise."""
+    private: bool
+
+    @property
+    def answers(self) -> Reals:
+        """The number."""
+        return np.array([self.value])
+
+    @property
+    def standard_deviations(self) -> Reals:
+        """Of the number."""
+        return np.array([self.deviation])
+
+
+Noisy: TypeAlias = Measurement | NoisyValue
+"""Answers with the standard deviations of their noise; value and deviation of a single one."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredTable:
+    """A noisy table: the counts, an axis for each attribute of the group, and the variance of the noise of each."""
+
+    group: Group
+    counts: npt.ArrayLike
+    variance: float

@@ -20,10 +20,9 @@ import numpy as np
 from adyton.errors import AdytonError, Unfinished, UnfinishedRelease
 from adyton.exact import as_number, display
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import NoisyValue
 from adyton.kernel.noisy_tables import NoisyTables
 from adyton.kernel.recorder import Debit, Ended, Recorded, Recorder
-from adyton.queries import Measurement, Partition
+from adyton.queries import Noisy, Partition
 from adyton.result.staging import Place, staged
 
 Result = TypeVar("Result")
@@ -180,17 +179,19 @@ def charge_of(debits: Sequence[Debit]) -> str:
 
 def _plain(answer: Any) -> dict[str, Any]:
     """What a measurement answered, as plain values that a person can read."""
-    if isinstance(answer, Measurement):
+    if isinstance(answer, Noisy):
         return {"answers": answer.answers.tolist(), "standard_deviations": answer.standard_deviations.tolist()}
     if isinstance(answer, NoisyTables):
         return {
             "tables": [
-                {"attributes": list(group), "counts": counts.tolist(), "standard_deviation": float(np.sqrt(variance))}
-                for group, counts, variance in answer.each()
+                {
+                    "attributes": list(table.group),
+                    "counts": np.asarray(table.counts).tolist(),
+                    "standard_deviation": float(np.sqrt(table.variance)),
+                }
+                for table in answer
             ]
         }
-    if isinstance(answer, NoisyValue):
-        return {"answers": [answer.value], "standard_deviations": [answer.deviation]}
     if isinstance(answer, Partition):
         return {"groups": answer.labels.tolist()}
     return {"chosen": np.asarray(answer).tolist()}

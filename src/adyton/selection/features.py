@@ -75,8 +75,7 @@ class Feature:
         unit = float(self.unit(epsilon))
         if self.statistic is None:
             total = x.measure(Total(x.shape), spent)
-            deviation = float(total.standard_deviations[0])
-            return Bought(self.name, self.words, unit * float(total.value), unit * deviation, spent, total)
+            return Bought(self.name, self.words, unit * float(total.value), unit * total.deviation, spent, total)
         source = x.reduce(along_curve(x.shape)) if self.along and len(x.shape) > 1 else x
         found = source.statistic(self.statistic(epsilon), spent)
         return Bought(self.name, self.words, unit * found.value, unit * found.deviation, spent)

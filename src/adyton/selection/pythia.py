@@ -8,7 +8,7 @@ from typing import Annotated
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.exact import Rational, positive
+from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.plans.base import Estimate, Outcome, Plan, Tasks
@@ -75,9 +75,7 @@ class Pythia(Plan):
 
     def choose(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Choice:
         """Choose an algorithm, spending on features what the choice says; the rest is for the algorithm."""
-        amount = positive(epsilon, "epsilon", computed=True)
-        self.admit(x, workload, amount)
-        merging = self.merging(workload)
+        amount, merging = self.admitted(x, workload, epsilon), self.merging(workload)
         return self._choose(merging.source(x), merging.workload, amount)
 
     def follow(self, x: VectorSource, workload: Queries, choice: Choice) -> Estimate:

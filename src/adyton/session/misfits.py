@@ -76,4 +76,4 @@ class MisfitCount:
         answer = counts.measure(Identity(counts.shape), price / self.root.stability)
         fits, *others = (int(count) for count in answer.answers)
         found = [Counted(misfit, count) for misfit, count in zip(misfits, others, strict=True)]
-        return Misfits(price, share, fits, float(answer.standard_deviations[0]), found)
+        return Misfits(price, share, fits, answer.deviation, found)

@@ -16,8 +16,9 @@ import numpy as np
 from adyton.arrays import Array, Integers, Reals
 from adyton.queries import Marginals, Queries, Ranges
 from adyton.queries.energies_by_axes import energies_by_axes
+from adyton.queries.measurement import Group
 from adyton.remembered import cached_property
-from adyton.solving.residuals import Group, part_variances
+from adyton.solving.residuals import part_variances
 
 MOST_AXES = 16
 _NEARLY = 1e-9

@@ -20,7 +20,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,18 +27,7 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import listing, no_such, shorten
-
-Group: TypeAlias = tuple[str, ...]
-"""Names of attributes; its table counts the rows of every combination of their cells."""
-
-
-@dataclass(frozen=True, eq=False)
-class MeasuredTable:
-    """A noisy table: the counts, an axis for each attribute of the group, and the variance of the noise of each."""
-
-    group: Group
-    counts: npt.ArrayLike
-    variance: float
+from adyton.queries.measurement import Group, MeasuredTable
 
 
 @dataclass(frozen=True, eq=False)

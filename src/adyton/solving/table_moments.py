@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.solving.residuals import Group
+from adyton.queries.measurement import Group
 
 
 def laplace_excess(variance: npt.ArrayLike) -> Reals:

@@ -12,8 +12,7 @@ from adyton.exact import display
 from adyton.messages import no_such
 from adyton.plans.registry import check_name
 from adyton.statistics.asked import Asked
-from adyton.statistics.program import MOST_CELLS, Program
-from adyton.statistics.programs import PROGRAMS
+from adyton.statistics.programs import MOST_CELLS, PROGRAMS, NumbersProgram
 
 AUTO = "auto"
 
@@ -29,9 +28,9 @@ class Weighed:
     """Whether somebody named it."""
 
     @property
-    def program(self) -> Program:
+    def program(self) -> NumbersProgram:
         """The one to run."""
-        return PROGRAMS[self.chosen]
+        return PROGRAMS.named(self.chosen)
 
     def why(self) -> str:
         """In words, for people."""
@@ -55,11 +54,11 @@ def weigh(asked: Asked, epsilon: Fraction, algorithm: str = AUTO) -> Weighed:
     if algorithm != AUTO:
         if algorithm not in PROGRAMS:
             raise BadInput(no_such("algorithm for numbers", algorithm, [AUTO, *PROGRAMS]))
-        if not PROGRAMS[algorithm].serves(asked):
-            serving = [name for name, one in PROGRAMS.items() if one.serves(asked)] or ["another task"]
-            raise BadInput(f"{algorithm} does not tell the {asked.task}. Name {' or '.join(serving)}, or auto.")
-        return Weighed(asked, {algorithm: PROGRAMS[algorithm].errors(asked, epsilon)}, algorithm, named=True)
-    found = {name: one.errors(asked, epsilon) for name, one in PROGRAMS.items() if one.serves(asked)}
+        program = PROGRAMS.named(algorithm)
+        program.check(asked)
+        return Weighed(asked, {algorithm: program.errors(asked, epsilon)}, algorithm, named=True)
+    programs = {name: PROGRAMS.named(name) for name in PROGRAMS}
+    found = {name: program.errors(asked, epsilon) for name, program in programs.items() if program.serves(asked)}
     if not found:
         cells = asked.attribute.base_size
         raise BadInput(

@@ -22,9 +22,8 @@ from adyton.schema.plain_values import as_text, of_kind, part_of
 from adyton.statistics.asked import Asked
 from adyton.statistics.figures import Figures
 from adyton.statistics.numbers_words import own_words
-from adyton.statistics.parts import Part
+from adyton.statistics.parts import Part, told
 from adyton.statistics.programs import PROGRAMS
-from adyton.statistics.told import told
 from adyton.tasks import NumbersTask
 
 if TYPE_CHECKING:

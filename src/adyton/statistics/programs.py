@@ -7,26 +7,104 @@ Errors are told in units that do not depend on the data: of a sum in its own uni
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from adyton.kernel.sources import TableSource
+from adyton.errors import BadInput
+from adyton.kernel.limits import check_request
+from adyton.kernel.mechanisms import Mechanism, NestedQuantiles, VectorLaplace
+from adyton.kernel.recorder import Ended
+from adyton.kernel.sources import TableSource, VectorSource
 from adyton.kernel.tables.private_table import LARGEST_DOMAIN
+from adyton.plans.base import Algorithm
 from adyton.plans.limits import MOST_STRIPES
-from adyton.plans.registry import plan_named
-from adyton.queries import Prefix
+from adyton.plans.registry import Registry, plan_named
+from adyton.queries import Identity, Measurement, Partition, Prefix
 from adyton.statistics.asked import Asked
-from adyton.statistics.choice import Choice
-from adyton.statistics.moment_errors import moment_errors, points
+from adyton.statistics.moments import moment_errors, points
 from adyton.statistics.parts import Part
-from adyton.statistics.program import MOST_CELLS, Program, Step, cells_of, lines_of, measured
-from adyton.statistics.quantile_figures import names_of
+from adyton.statistics.quantiles import (
+    LOOKED,
+    borders,
+    coarse_parts,
+    even_borders,
+    even_places,
+    names_of,
+    places,
+    places_in_all,
+    rank_error,
+    rank_scales,
+)
+from adyton.whole import IntegerArray
+
+MOST_CELLS = 1 << 22
+"""Quantiles are chosen among so many cells at most."""
+MOST_CHOICES = 1 << 17
+"""How many quantiles are chosen one by one, over all groups: each takes a third of a millisecond."""
+Step = Callable[[], Part]
+"""A measurement that was found to be possible, and its answer."""
 
 
-class Sums(Program):
+class Outcome(NamedTuple):
+    """What came out of a run."""
+
+    parts: tuple[Part, ...]
+    ended: BaseException | None = None
+    """What ended the program before it came to its end, if something did."""
+
+
+class NumbersProgram(Algorithm[TableSource, Asked]):
+    """A way to measure numbers: its errors before anything is spent, and its measurements."""
+
+    words: ClassVar[str]
+    """What it does."""
+
+    @abstractmethod
+    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
+        """The standard error of each statistic, with *epsilon* for a row; those are missing that it does not tell."""
+
+    @abstractmethod
+    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
+        """The measurements, once it is sure that all of them can be carried out."""
+
+    def serves(self, asked: Asked) -> bool:
+        """Whether it tells all that is asked for."""
+        return set(self.errors(asked, Fraction(1))) >= set(asked.task.statistics)
+
+    def check_asked(self, source: TableSource, asked: Asked) -> None:
+        """Statistics that it tells."""
+        self.check(asked)
+
+    def check(self, asked: Asked) -> None:
+        """Refuse what it does not tell, and name those that do."""
+        if not self.serves(asked):
+            serving = [name for name in PROGRAMS if PROGRAMS.named(name).serves(asked)] or ["another task"]
+            raise BadInput(f"{self.name} does not tell the {asked.task}. Name {' or '.join(serving)}, or auto.")
+
+    def check_run(self, source: TableSource, asked: Asked, epsilon: Fraction) -> Callable[[], Outcome]:
+        """All measurements are found to be possible before the first."""
+        return partial(_carried_out, self.steps(source, asked, epsilon))
+
+
+def _carried_out(steps: Sequence[Step]) -> Outcome:
+    """The answers, and what ended them early if something did."""
+    parts: list[Part] = []
+    try:
+        for step in steps:
+            parts.append(step())
+    except (Ended, Exception) as end:
+        if not parts:
+            raise
+        return Outcome(tuple(parts), end.cause if isinstance(end, Ended) else end)
+    return Outcome(tuple(parts))
+
+
+class Sums(NumbersProgram):
     """Sums by themselves."""
 
     name, words = "sums", "adds up the values of each group and adds noise for the largest value"
@@ -40,7 +118,7 @@ class Sums(Program):
         return [measured("sums", source, source.sums(asked.task.attribute, asked.task.by), 1, epsilon)]
 
 
-class Shares(Program):
+class Shares(NumbersProgram):
     """Count, mean and variance from one measurement."""
 
     name = "shares"
@@ -58,13 +136,78 @@ class Shares(Program):
         return [measured("shares", source, shares, degree + 1, epsilon)]
 
 
-@dataclass(frozen=True)
-class Curve(Program):
+class Choice(NumbersProgram):
+    """Quantiles, chosen together.
+
+    The look chooses sixteenths of all rows, whatever their group: it is cheap, because there are many of them. Rows are
+    then likely to be found where those of all groups are, which helps small groups, and they are counted in sixteen
+    parts that hold about as many.
+    """
+
+    name = "choice"
+    words = "chooses the cells of all quantiles by permute-and-flip, one level after the other, and counts coarse parts"
+    look: ClassVar[Fraction] = Fraction(1, 20)
+    coarse: ClassVar[Fraction] = Fraction(1, 20)
+
+    @property
+    def left(self) -> Fraction:
+        """The part of the budget that the quantiles have."""
+        return 1 - self.look - self.coarse
+
+    def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
+        """How many rows lie between a quantile and what is chosen."""
+        few = asked.attribute.base_size <= MOST_CELLS and asked.groups * len(asked.task.quantiles) <= MOST_CHOICES
+        parts = asked.task.quantiles if few else ()
+        scales = rank_scales(parts, float(epsilon * self.left)) if parts else ()
+        return {
+            name: rank_error(part, own, asked.task.rows, asked.attribute.base_size)
+            for name, part, own in zip(names_of(parts), parts, scales, strict=True)
+        }
+
+    def steps(self, source: TableSource, asked: Asked, epsilon: Fraction) -> list[Step]:
+        """The look, the counts, the choice. How large they are does not depend on what comes before."""
+        x, cells = cells_of(source, asked), asked.attribute.base_size
+        every = np.full(asked.attribute.size, -1)
+        every[:cells] = np.arange(cells)
+        together = x.reduce(Partition(np.tile(every, asked.groups)))
+        first = NestedQuantiles(cells, cells, LOOKED, even_places(cells, max(cells, 1 << 12)))
+        check_request(first, together.facts.shape, epsilon * self.look)
+        parts = asked.task.quantiles
+        total = places_in_all(asked, len(parts).bit_length())
+
+        def choice(found: IntegerArray) -> NestedQuantiles:
+            return NestedQuantiles(asked.attribute.size, cells, parts, found)
+
+        check_request(choice(even_places(cells, total)), x.facts.shape, epsilon * self.left)
+        looked: list[IntegerArray] = []
+
+        def look() -> Part:
+            looked.append(np.array(together.select(first, epsilon * self.look), dtype=np.int64))
+            return Part("look", looked[0][None, :], epsilon * self.look)
+
+        def counts(edges: IntegerArray) -> Step:
+            line = np.repeat(np.arange(coarse_parts(asked)), np.diff(edges))
+            shared = x.reduce(lines_of(asked, coarse_parts(asked), line))
+            return measured("coarse", source, shared, coarse_parts(asked), epsilon * self.coarse)
+
+        counts(even_borders(asked))  # it is checked here, with as many parts
+
+        def choose() -> Part:
+            chosen = x.select(choice(places(asked, looked[0], total)), epsilon * self.left)
+            return Part("quantiles", np.array(chosen, dtype=np.int64).reshape(asked.groups, -1), epsilon * self.left)
+
+        def count() -> Part:
+            return counts(borders(asked, looked[0]))()
+
+        return [look, count, choose]
+
+
+class Curve(NumbersProgram):
     """Counts of all cells by a plan whose error is known."""
 
-    name: ClassVar[str] = "cdf"
-    words: ClassVar[str] = "measures a tree of counts along the attribute, from which all quantiles follow"
-    plan: ClassVar[str] = "hb"
+    name = "cdf"
+    words = "measures a tree of counts along the attribute, from which all quantiles follow"
+    plan = "hb"
     most_groups: ClassVar[int] = MOST_STRIPES
     """The plan runs once for each group."""
 
@@ -95,13 +238,12 @@ class Curve(Program):
         return [run]
 
 
-@dataclass(frozen=True)
 class Cells(Curve):
     """A plain histogram."""
 
-    name: ClassVar[str] = "histogram"
-    words: ClassVar[str] = "counts every value, from which all else follows"
-    plan: ClassVar[str] = "identity"
+    name = "histogram"
+    words = "counts every value, from which all else follows"
+    plan = "identity"
     most_groups: ClassVar[int] = LARGEST_DOMAIN
 
     def errors(self, asked: Asked, epsilon: Fraction) -> dict[str, float]:
@@ -126,8 +268,7 @@ class Cells(Curve):
         return [run]
 
 
-@dataclass(frozen=True)
-class SharesAndChoice(Program):
+class SharesAndChoice(NumbersProgram):
     """Moments and quantiles, each by what suits it."""
 
     name = "shares-and-choice"
@@ -146,6 +287,44 @@ class SharesAndChoice(Program):
         return [*Shares().steps(source, asked, first), *Choice().steps(source, asked, second)]
 
 
-PROGRAMS: dict[str, Program] = {
-    one.name: one for one in (Sums(), Shares(), Choice(), Curve(), Cells(), SharesAndChoice())
-}
+def cells_of(source: TableSource, asked: Asked) -> VectorSource:
+    """The count of every cell, groups first."""
+    return source.select(list(asked.schema.names)).vectorize()
+
+
+def lines_of(asked: Asked, parts: int, line: IntegerArray) -> Partition:
+    """The cells of numbers of every group in so many parts; *line* says of each cell of one group in which. Cells
+    without a number are in none."""
+    every = np.full(asked.attribute.size, -1)
+    every[: asked.attribute.base_size] = line
+    starts = np.arange(asked.groups)[:, None] * parts
+    return Partition(np.where(every < 0, -1, every + starts).reshape(-1))
+
+
+def measured(kind: str, source: TableSource, x: VectorSource, width: int, epsilon: Fraction) -> Step:
+    """Every cell of a vector, for *epsilon* of the table's rows: checked now, measured later.
+
+    The kernel charges what one row can change times as much as is asked for; so that much less is asked for.
+    """
+    operator: Mechanism = VectorLaplace(Identity(x.shape))
+    own = epsilon * source.stability / x.stability
+    check_request(operator, x.facts.shape, own)
+
+    def measure() -> Part:
+        found: Measurement = x.kernel.measure(x, operator, own)
+        return Part(kind, found.answers.reshape(-1, width), epsilon)
+
+    return measure
+
+
+PROGRAMS = Registry[NumbersProgram](
+    "algorithm for numbers",
+    {
+        "sums": "statistics.programs:Sums",
+        "shares": "statistics.programs:Shares",
+        "choice": "statistics.programs:Choice",
+        "cdf": "statistics.programs:Curve",
+        "histogram": "statistics.programs:Cells",
+        "shares-and-choice": "statistics.programs:SharesAndChoice",
+    },
+)

@@ -23,7 +23,6 @@ from adyton.kernel.mechanisms.partitionality import Partitionality as Partitiona
 from adyton.kernel.mechanisms.resolution import Resolution as Resolution
 from adyton.kernel.mechanisms.selection import Selection as Selection
 from adyton.kernel.mechanisms.split_choice import SplitChoice as SplitChoice
-from adyton.kernel.mechanisms.statistic import NoisyValue as NoisyValue
 from adyton.kernel.mechanisms.statistic import Statistic as Statistic
 from adyton.kernel.mechanisms.total_variation import TotalVariation as TotalVariation
 from adyton.kernel.mechanisms.tuned_parameter import TunedParameter as TunedParameter

@@ -16,10 +16,10 @@ from adyton.kernel.guessed_tables import GuessedTables
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
 from adyton.kernel.mechanisms.measure_tables import counting
 from adyton.kernel.mechanisms.rates import machine_rate
-from adyton.kernel.mechanisms.statistic import NoisyValue
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource
+from adyton.queries import NoisyValue
 from adyton.queries.size import Size
 from adyton.schema import Integer, Schema
 from adyton.whole import IntegerArray, add, whole_array

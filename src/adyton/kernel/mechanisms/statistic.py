@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -14,16 +13,8 @@ from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource
+from adyton.queries import NoisyValue
 from adyton.whole import IntegerArray, add, whole_array
-
-
-@dataclass(frozen=True)
-class NoisyValue:
-    """A statistic with noise, and the standard deviation of the noise."""
-
-    value: float
-    deviation: float
-    private: bool
 
 
 class Statistic(Mechanism):

@@ -23,7 +23,7 @@ from adyton.session.numbers_outlook import NumbersOutlook
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import weigh
 from adyton.statistics.figures import Figures
-from adyton.statistics.told import told
+from adyton.statistics.parts import told
 from adyton.tasks import Mean, NumbersTask, Quantiles
 
 EPSILONS = ("0.1", "1")

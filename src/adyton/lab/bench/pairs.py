@@ -17,8 +17,7 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus.many_attributes import PublicTable, public_table, tables_in
 from adyton.marginals.forest import Pair
-from adyton.marginals.modelling import modelled
-from adyton.marginals.program import measured
+from adyton.marginals.program import measured, modelled
 from adyton.marginals.registry import program_named
 from adyton.marginals.wanted import Wanted
 from adyton.solving.projections import project_to_simplex

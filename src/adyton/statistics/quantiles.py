@@ -1,0 +1,269 @@
+"""Quantiles: from chosen cells or a cumulative curve to values with bounds, a look at where rows lie, and how many rows
+chosen cells lie beside the true ones."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.statistics.asked import Asked
+from adyton.statistics.figures import Figures, radius
+from adyton.tasks.quantile_parts import quantile_name
+from adyton.whole import IntegerArray
+
+FAR = 1.2
+"""Bounds go this much farther than evenly spread rows would ask for."""
+NOISE = 2.0
+"""Rows are taken to be fewer than counted, by this many standard errors of the noise."""
+
+SURELY = 3.0
+"""Counts say where a quantile cannot lie if they are so many standard errors away from it."""
+
+
+def chosen_figures(
+    asked: Asked,
+    chosen: IntegerArray,
+    counted: tuple[IntegerArray, IntegerArray, float] | None,
+    epsilon: float,
+    confidence: float,
+) -> list[Figures]:
+    """From the cells that were chosen with *epsilon*, groups × quantiles; bounds from coarse counts around them.
+
+    *counted* are the borders of the coarse parts, the rows in them, and the scale of their noise.
+    """
+    found = []
+    for place, (part, scales) in enumerate(
+        zip(asked.task.quantiles, rank_scales(asked.task.quantiles, epsilon), strict=True)
+    ):
+        cells = chosen[:, place].astype(np.int64)
+        far = FAR * float(radius(scales, confidence))
+        low, high = _around(asked, cells, counted, far, float(part))
+        of_bounds = float(np.sqrt(2 * (scales**2).sum())) / far
+        found.append(_figures(part, asked.middles[cells], low, high, of_bounds, asked.gap))
+    return found
+
+
+def _around(
+    asked: Asked, cells: IntegerArray, counted: tuple[IntegerArray, IntegerArray, float] | None, far: float, part: float
+) -> tuple[Reals, Reals]:
+    """The values between which, for all that the coarse counts say, so many rows lie on either side of a cell; no
+    farther than the counts say that the quantile can lie."""
+    edges = asked.edges
+    if counted is None:
+        return np.full(len(cells), edges[0]), np.full(len(cells), edges[-1])
+    borders, rows, noise = edges[counted[0]], counted[1].astype(float), counted[2]
+    first = _outwards(rows, borders, edges[cells], far, noise)
+    last = -_outwards(rows[:, ::-1], -borders[::-1], -edges[cells + 1], far, noise)
+    first = np.minimum(np.maximum(first, _beyond(rows, borders, noise, part)), edges[cells])
+    last = np.maximum(np.minimum(last, -_beyond(rows[:, ::-1], -borders[::-1], noise, 1 - part)), edges[cells + 1])
+    below = np.searchsorted(edges, first, side="right") - 1  # within a cell no value is told from another
+    above = np.searchsorted(edges, last, side="left")
+    return edges[np.maximum(below, 0)], edges[np.minimum(above, len(edges) - 1)]
+
+
+def _beyond(rows: Reals, borders: Reals, noise: float, part: float) -> Reals:
+    """The last border below which, going by the counts less their noise, there are surely too few rows for the
+    quantile: it is the same for all borders before."""
+    parts = rows.shape[1]
+    before = np.arange(parts + 1)
+    upto = np.concatenate((np.zeros((len(rows), 1)), np.cumsum(rows, axis=1)), axis=1)
+    spread = noise * np.sqrt(2 * (before * (1 - part) ** 2 + (parts - before) * part**2))
+    surely = upto - part * upto[:, -1:] < -SURELY * spread
+    surely[:, 0] = True
+    return np.asarray(borders[np.logical_and.accumulate(surely, axis=1).sum(axis=1) - 1])
+
+
+def _outwards(rows: Reals, borders: Reals, start: Reals, far: float, noise: float) -> Reals:
+    """How far down to go from a place until *far* rows lie between, going by the coarse counts less their noise.
+
+    Within a part rows are taken to be spread evenly.
+    """
+    parts = rows.shape[1]
+    own = np.clip(np.searchsorted(borders, start, side="left") - 1, 0, parts - 1)
+    lines, reached = np.arange(len(start)), np.full(len(start), borders[0])
+    passed, weight, before = np.zeros(len(start)), np.zeros(len(start)), np.zeros(len(start))
+    done = np.zeros(len(start), dtype=bool)
+    for step in range(parts):
+        part = np.maximum(own - step, 0)
+        top = np.minimum(borders[part + 1], start)
+        share = np.where(own >= step, (top - borders[part]) / (borders[part + 1] - borders[part]), 0.0)
+        passed += rows[lines, part] * share
+        weight += share**2
+        surely = np.maximum(passed - NOISE * noise * np.sqrt(2 * weight), before)
+        inside = (far - before) / np.maximum(surely - before, 1e-300)
+        now = ~done & (own >= step) & (surely >= far)
+        reached = np.where(now, top - np.clip(inside, 0, 1) * (top - borders[part]), reached)
+        done |= now
+        before = surely
+    return np.asarray(reached)
+
+
+def curve_figures(asked: Asked, counts: Reals, off: float, confidence: float) -> list[Figures]:
+    """From noisy counts of all cells, groups × cells; *off* is the standard error of a count up to a value."""
+    upto = np.cumsum(counts, axis=1)
+    rising = (np.maximum.accumulate(upto, axis=1) + np.minimum.accumulate(upto[:, ::-1], axis=1)[:, ::-1]) / 2
+    total = np.maximum(rising[:, -1], 0.0)
+    times = math.sqrt(2 * math.log(1 / (1 - confidence)))
+    found = []
+    for part in asked.task.quantiles:
+        target = float(part) * total
+        cells = [_cell_at(rising, target + shift) for shift in (0.0, -times * off, times * off)]
+        value, edges = asked.middles[cells[0]], asked.edges
+        found.append(_figures(part, value, edges[cells[1]], edges[cells[2] + 1], 1 / times, asked.gap))
+    return found
+
+
+def _cell_at(upto: Reals, target: Reals) -> IntegerArray:
+    """The first cell up to which there are so many rows; the last if there is none."""
+    return np.asarray(np.minimum((upto < target[:, None]).sum(axis=1), upto.shape[1] - 1))
+
+
+def _figures(part: Fraction, value: Reals, low: Reals, high: Reals, of_bounds: float, gap: int) -> Figures:
+    """From where cells begin and end. The standard error is a public part of the width of the bounds."""
+    return Figures(quantile_name(part), value, low, high - gap, (high - low) / 2 * of_bounds, "approximate")
+
+
+def names_of(parts: Sequence[Fraction]) -> tuple[str, ...]:
+    """The names of some quantiles."""
+    return tuple(map(quantile_name, parts))
+
+
+LOOKED = tuple(Fraction(part, 16) for part in range(1, 16))
+"""The quantiles of all rows that are chosen first."""
+_MOST_PLACES = 1 << 24
+"""Of all groups, on all levels."""
+_EVEN = Fraction(1, 4)
+"""This part of the places is spread evenly over all cells, should the look have been mistaken."""
+
+
+def coarse_parts(asked: Asked) -> int:
+    """In how many parts the rows of a group are counted."""
+    return min(len(LOOKED) + 1, asked.attribute.base_size)
+
+
+def even_borders(asked: Asked) -> IntegerArray:
+    """Where parts of about as many cells begin, and where the last one ends."""
+    cells, parts = asked.attribute.base_size, coarse_parts(asked)
+    return np.array([part * cells // parts for part in range(parts + 1)])
+
+
+def borders(asked: Asked, looked: IntegerArray) -> IntegerArray:
+    """Where parts of about as many rows begin, and where the last one ends. A cell that several of the quantiles
+    *looked* lie in is a part of its own; what is left over halves the widest parts."""
+    cells, parts = asked.attribute.base_size, coarse_parts(asked)
+    ordered = np.sort(looked)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    inner = np.unique(np.concatenate((ordered, twice + 1)))
+    edges = [0, *inner[(inner > 0) & (inner < cells)].tolist()[: parts - 1], cells]
+    while len(edges) <= parts:
+        widest = int(np.argmax(np.diff(edges)))
+        edges.insert(widest + 1, (edges[widest] + edges[widest + 1]) // 2)
+    return np.array(edges)
+
+
+def places_in_all(asked: Asked, levels: int) -> int:
+    """How many places each line gets: as many as cells at least."""
+    cells = asked.attribute.base_size
+    return max(cells, min(max(2 * cells, 1 << 13), _MOST_PLACES // (asked.groups * levels)))
+
+
+def even_places(cells: int, total: int) -> IntegerArray:
+    """So many places, about as many for each cell."""
+    return np.diff(np.arange(cells + 1) * total // cells)
+
+
+def places(asked: Asked, looked: IntegerArray, total: int) -> IntegerArray:
+    """So many places, most of them where the look has found rows: as many between one quantile and the next."""
+    cells = asked.attribute.base_size
+    ends = np.concatenate(([0], np.sort(looked), [cells - 1]))
+    slopes = np.zeros(cells + 1)
+    each = float(1 - _EVEN) / (len(ends) - 1)
+    for first, last in itertools.pairwise(ends.tolist()):
+        slopes[first] += each / (last - first + 1)
+        slopes[last + 1] -= each / (last - first + 1)
+    likely = np.cumsum(slopes[:-1]) + float(_EVEN) / cells
+    upto = np.concatenate(([0.0], np.cumsum(likely)))
+    more = np.rint(upto / upto[-1] * (total - cells)).astype(np.int64)
+    return np.asarray(1 + np.diff(np.maximum.accumulate(more)))
+
+
+def rank_scales(parts: Sequence[Fraction], epsilon: float) -> Reals:
+    """For each quantile the scales of the Laplace noises that add up to its error in rows, quantiles × choices.
+
+    Among many places, permute-and-flip chooses one that lies r rows beside with a probability that falls by
+    e^(−|r|/scale), where the scale is 2·max(q, 1 − q)/(ε of the level) for the part q of the run of rows. An error of
+    the run's end moves the target inside the run: by q times that of the upper one and 1 − q times that of the lower.
+
+    >>> rank_scales([Fraction(1, 2)], 1.0).tolist()
+    [[1.0]]
+    >>> rank_scales([Fraction(part, 4) for part in (1, 2, 3)], 1.0).tolist()
+    [[2.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 1.0, 2.0]]
+    """
+    count = len(parts)
+    each, found = epsilon / count.bit_length(), np.zeros((count, count))
+    runs = [((0, count), (Fraction(0), Fraction(1)), (np.zeros(count), np.zeros(count)))]
+    while runs:
+        (first, end), (below, above), (low, high) = runs.pop()
+        if first == end:
+            continue
+        middle = (first + end) // 2
+        inside = float((parts[middle] - below) / (above - below))
+        found[middle] = (1 - inside) * low + inside * high
+        found[middle, middle] = 2 * max(inside, 1 - inside) / each
+        runs.append(((first, middle), (below, parts[middle]), (low, found[middle])))
+        runs.append(((middle + 1, end), (parts[middle], above), (found[middle], high)))
+    return np.abs(found)
+
+
+DENSE = 3.0
+"""Near a quantile there are about so many times as many rows to a cell as on average: typical of public tables."""
+
+
+def rank_error(part: Fraction, scales: Reals, rows: int | None = None, cells: int | None = None) -> float:
+    """The standard error in rows, at most; with so many rows, as far as there are rows on either side; with so many
+    cells, of rows that share their cell with others as they typically do.
+
+    >>> round(rank_error(Fraction(1, 2), np.array([10.0])), 1)
+    14.1
+    >>> round(rank_error(Fraction(1, 2), np.array([10.0]), 1000, 100), 1)
+    6.8
+    """
+    spread = float(np.sqrt(2 * (scales**2).sum()))
+    if rows is None:
+        return spread
+    scale = spread / math.sqrt(2)
+    sides = [_side(float(side) * rows / scale) for side in (part, 1 - part)]
+    far = scale * math.sqrt(sum(square for _, square in sides) / max(sum(weight for weight, _ in sides), 1e-300))
+    return far if cells is None else far * _shared(DENSE * rows / cells / scale)
+
+
+def _shared(width: float) -> float:
+    """The error where cells hold rows worth so many scales, in times that where every row has a cell of its own.
+
+    The quantile may lie anywhere in its own cell, which is chosen with the weight e^depth; one k cells away has the
+    weight e^(−distance), and is off by the distance.
+    """
+    if width < 1e-3:
+        return 1.0
+    inside = (np.arange(64) + 0.5) / 64 * width
+    steps = np.arange(1, 2 + math.ceil(40 / width))[:, None] * width
+    own = np.exp(np.minimum(np.minimum(inside, width - inside), 300))
+    squares, weights = np.zeros(64), own
+    for far in (steps - inside, steps - (width - inside)):
+        squares = squares + (far**2 * np.exp(-far)).sum(axis=0)
+        weights = weights + np.exp(-far).sum(axis=0)
+    return float(np.sqrt(np.mean(squares / weights) / 2))
+
+
+def _side(far: float) -> tuple[float, float]:
+    """∫ e^(−r) and ∫ r²·e^(−r) from 0 to *far*."""
+    if far > 700:
+        return 1.0, 2.0
+    if far < 1e-4:
+        return far, far**3 / 3
+    return -math.expm1(-far), 2 - math.exp(-far) * (far * far + 2 * far + 2)
