@@ -28,6 +28,7 @@ from adyton.schema import Schema
 
 if TYPE_CHECKING:
     from adyton.report.drawing import Drawing
+    from adyton.report.view import View
 
 FILE = "classes.csv"
 
@@ -156,6 +157,12 @@ class FittedClassifier(Result):
         from adyton.report.models import drawings
 
         return drawings(self.model, most)
+
+    def view(self) -> View:
+        """With the model in words, and what quality to expect."""
+        from adyton.report.models import view
+
+        return view(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The model, and how it came about."""

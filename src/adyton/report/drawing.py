@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from adyton.report.charts import caption, draw
-from adyton.report.shown import Panel
+from adyton.report.charts import Panel, caption, draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from adyton.report.charts import oriented
+from adyton.report.charts import Kind, Panel, oriented
 from adyton.report.display_axis import DisplayAxis
 from adyton.report.geography import ground_of
 from adyton.report.letters import wrapped
 from adyton.report.palette import BLUE, VERMILION, heat, is_deep
 from adyton.report.scales import number, people, spread
-from adyton.report.shown import Kind, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
