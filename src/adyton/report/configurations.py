@@ -60,6 +60,7 @@ def view(found: Configuration) -> View:
         protection=(*(Words(text) for text in found.paragraphs()), *_record(found)),
         units=f"{found.receipt.unit}s",
         paid=found.private,
+        contents=f"{'The budget, what' if found.private else 'What'} is promised, where it comes from",
         meaning="",
         common=in_common(None, ()),
     )

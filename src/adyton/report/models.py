@@ -25,7 +25,7 @@ from adyton.report.drawing import Drawing
 from adyton.report.palette import COLOURS
 from adyton.report.scales import figure, number, people
 from adyton.report.view import (
-    Block, Code, Fact, Heading, Picture, Section, Table, View, Words, facts_of, promise, spent, view_of,
+    Block, Code, Fact, Heading, Picture, Section, Table, View, Words, facts_of, promise, spent, tables_of, view_of,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def view(fitted: FittedClassifier) -> View:
         "Algorithm": fitted.method,
         "Options": options or "none given",
     }
-    learnt = [*map(Picture.of, drawn), *_more(model, len(drawn)), Code("The model in words", model.explain())]
+    words = Code("The model in words", model.explain())
+    learnt = [*map(Picture.of, drawn), *_more(model, len(drawn)), *tables_of(fitted.sheets()), words]
     return view_of(
         fitted,
         heading=f"Classifier of {model.label}",

@@ -74,10 +74,11 @@ def view(release: NumbersRelease) -> View:
     blocks = (
         *(Picture.of(Drawing.of(panel), also) for panel in panels),
         *_example(release),
-        *tables_of(sheets, _LISTED),
+        *tables_of(sheets, _LISTED, release.task.attribute),
     )
     return view_of(
         release,
+        kicker=f"Private numbers from {release.receipt.dataset}",
         lead=promise(release),
         figures=(*groups, *only, spent(release), algorithm(release)),
         short=(Section("numbers", "The numbers", blocks),),

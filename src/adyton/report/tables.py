@@ -77,6 +77,7 @@ def view(release: TablesRelease) -> View:
     example = reading_example(bounded) if bounded else ()
     return view_of(
         release,
+        kicker=f"Private tables from {release.receipt.dataset}",
         lead=lead,
         figures=(
             Fact("Tables", tables, (f"of {attributes} attributes",)),

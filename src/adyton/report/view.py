@@ -173,6 +173,8 @@ class View:
     """Who is protected, in the plural."""
     paid: bool = True
     """Whether a budget was charged."""
+    contents: str = "How it was chosen, the budget, what is protected and what is not, where it comes from"
+    """What is in the long version."""
 
 
 # ---- the view of any result -----------------------------------------------------------------------------------------
@@ -308,14 +310,14 @@ def meaning_of(sheets: Sheets) -> str:
 # ---- numbers in words -----------------------------------------------------------------------------------------------
 
 
-def tables_of(sheets: Sheets, most: int = _LINES) -> list[Block]:
-    """The first lines of the first sheets, and what has to be said about them."""
+def tables_of(sheets: Sheets, most: int = _LINES, value: str = "value") -> list[Block]:
+    """The first lines of the first sheets, and what has to be said about them; *value* is what a single line has."""
     shown, several = sheets.sheets[:_TABLES], len(sheets.sheets) > 1
     rate = rate_of(sheets)
     blocks: list[Block] = [Words(sheets.note, quiet=True)] if sheets.note else []
     for sheet in shown:
         fold = f"{sheet.title} as a table" if several else "The numbers as a table"
-        blocks.append(table_of(sheet, rate, most=most, fold=fold, open=not several and sheet.lines <= _OPEN))
+        blocks.append(table_of(sheet, rate, most=most, value=value, fold=fold, open=not several and sheet.lines <= _OPEN))
     if len(sheets.sheets) > len(shown):
         left = len(sheets.sheets) - len(shown)
         blocks.append(Words(f"{left:,} more tables are in {sheets.file} beside this page.", quiet=True))
@@ -327,7 +329,9 @@ def rate_of(sheets: Sheets) -> str:
     return "" if sheets.confidence is None else f"{100 * sheets.confidence:g}% interval"
 
 
-def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, of: int | None = None, **looks: Any) -> Table:
+def table_of(
+    sheet: Sheet, rate: str, *, most: int = _LINES, of: int | None = None, value: str = "value", **looks: Any
+) -> Table:
     """The first lines of a sheet, out of so many: of one column its bounds beside it, of several below each number."""
     columns, names = [column for column in sheet.columns if column.known], tuple(sheet.labels)
     total, shown = sheet.lines if of is None else of, min(most, sheet.lines)
@@ -335,7 +339,7 @@ def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, of: int | None = No
     files = " The files beside this page hold all of them." if total > shown else ""
     caption = f"{shown:,} of {total:,} {'lines' if total > 1 else 'line'}.{files}"
     if sheet.lines == 1 and len(columns) > 1:
-        return _turned(sheet, columns, rate if bounded else "", **looks)
+        return _turned(sheet, columns, rate if bounded else "", value, **looks)
     if len(columns) == 1:
         (column,) = columns if bounded else (replace(columns[0], lower=None, upper=None),)
         heads: list[Cell] = [(column.words or column.name, "approximate" * (column.kind == "approximate"))]
@@ -347,14 +351,14 @@ def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, of: int | None = No
     return Table(names, headings, lines_of(columns, sheet.labels, shown), caption + said, **looks)
 
 
-def _turned(sheet: Sheet, columns: Sequence[Column], rate: str, **looks: Any) -> Table:
+def _turned(sheet: Sheet, columns: Sequence[Column], rate: str, value: str, **looks: Any) -> Table:
     """A single line of several numbers, from top to bottom."""
     lines: list[tuple[tuple[str, ...], tuple[Cell, ...]]] = []
     (_, cells), *_ = lines_of(columns, sheet.labels, 1)
-    for column, (value, bounds) in zip(columns, cells, strict=True):
+    for column, (text, bounds) in zip(columns, cells, strict=True):
         small = "approximate" * (column.kind == "approximate")
-        lines.append(((column.name,), ((value, ""), *(((bounds, small),) if rate else ()))))
-    heads: tuple[Cell, ...] = (("value", ""), *((((rate), ""),) if rate else ()))
+        lines.append(((column.name,), ((text, ""), *(((bounds, small),) if rate else ()))))
+    heads: tuple[Cell, ...] = ((value, ""), *(((rate, ""),) if rate else ()))
     return Table(("statistic",), heads, lines, **looks)
 
 
