@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import adyton as ad
+from adyton.report.axes import display_axis
 from adyton.report.bars import bars
 from adyton.report.charts import caption, describe, draw
-from adyton.report.display_axis import display_axis
-from adyton.report.heat_map import heat_map, png
+from adyton.report.counts import summarise
+from adyton.report.lines import step_line
+from adyton.report.maps import heat_map, png
 from adyton.report.palette import heat
 from adyton.report.scales import nice_ticks, tick_words
-from adyton.report.step_line import step_line
-from adyton.report.summary import summarise
 
 WORDS = {"title": "a < b", "description": "what it shows", "unit": "rows"}
 

@@ -147,7 +147,9 @@ class FittedClassifier(Result):
         """How probable each class is for a row of which nothing is known."""
         nothing = np.full((1, len(self.model.schema.names)), -1)
         column = Column(
-            "probability", self.model.probabilities(nothing)[0], words="probability, for a row of which nothing is known"
+            "probability",
+            self.model.probabilities(nothing)[0],
+            words="probability, for a row of which nothing is known",
         )
         sheet = Sheet(
             {self.model.label: [str(one) for one in self.model.classes]}, (column,), counted=self.counted_rows

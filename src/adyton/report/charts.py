@@ -10,16 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.report.axes import DisplayAxis, display_axis
 from adyton.report.bars import MOST as MOST_BARS
-from adyton.report.bars import bars
-from adyton.report.display_axis import DisplayAxis, display_axis
-from adyton.report.dots import dots
-from adyton.report.geography import ground_of, middle_of
-from adyton.report.heat_map import heat_map
-from adyton.report.multiples import multiples
-from adyton.report.pyramid import pyramid
+from adyton.report.bars import bars, dots, pyramid
+from adyton.report.lines import Shape, multiples, step_line
+from adyton.report.maps import ground_of, heat_map, middle_of
 from adyton.report.scales import figure, people
-from adyton.report.step_line import Shape, step_line
 from adyton.schema import Identifier, Latitude, Longitude, Schema
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.places import axes_of

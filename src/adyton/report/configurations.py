@@ -9,14 +9,24 @@ import numpy as np
 
 from adyton.configuration.guarantee import FAILURE, WIDTH
 from adyton.configuration.result import shown
+from adyton.report.axes import Ticks
 from adyton.report.charts import in_common
 from adyton.report.drawing import Drawing
+from adyton.report.lines import step_line
 from adyton.report.palette import BLUE
 from adyton.report.scales import nice_ticks
-from adyton.report.step_line import step_line
-from adyton.report.ticks import Ticks
 from adyton.report.view import (
-    Block, Fact, Picture, Section, Table, View, Words, amount, factor, spent, view_of,
+    Block,
+    Fact,
+    Picture,
+    Section,
+    Table,
+    View,
+    Words,
+    amount,
+    factor,
+    spent,
+    view_of,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -91,7 +101,9 @@ def _scale(found: Configuration) -> str:
 
 def _guarantee(found: Configuration, promised: Drawing) -> Sequence[Block]:
     unit, scale = found.receipt.unit, _scale(found)
-    against = f"any parameter whose whole neighbourhood, {WIDTH:.0%} of the interval, is at least as good on these instances."
+    against = (
+        f"any parameter whose whole neighbourhood, {WIDTH:.0%} of the interval, is at least as good on these instances."
+    )
     if found.points:
         against = f"the best of the {found.points:,} points of the grid. Nothing is known of what lies between them."
     clipped = f" A loss is relative to the best value on each instance; one of more than {scale} counts as {scale}."
@@ -101,7 +113,9 @@ def _guarantee(found: Configuration, promised: Drawing) -> Sequence[Block]:
         "were, if you know it."
     )
     losses = [(count, found.guarantee.average_loss(count)) for count in _COUNTS]
-    lines = [((f"{count:,}",), ((f"{100 * loss:.3g}%" if _regret(found) else f"{loss:.4g}", ""),)) for count, loss in losses]
+    lines = [
+        ((f"{count:,}",), ((f"{100 * loss:.3g}%" if _regret(found) else f"{loss:.4g}", ""),)) for count, loss in losses
+    ]
     table = Table((f"{unit}s",), (("lost on average, at most", ""),), lines)
     return Words(said), Picture.of(promised), table
 
@@ -149,10 +163,11 @@ def _curve(found: Configuration) -> Drawing:
 
 def _line(title: str, said: str, about: str, values: list[float], ticks: Ticks, *, unit: str, name: str) -> Drawing:
     """A line without bounds."""
-    words = {"title": title, "description": about, "unit": unit, "name": name}
 
     def drawn(width: float) -> str:
-        return step_line(values, None, None, ticks=ticks, width=width, **words)
+        return step_line(
+            values, None, None, ticks=ticks, title=title, description=about, unit=unit, name=name, width=width
+        )
 
     def plot(axes: Axes) -> None:
         axes.stairs(values, baseline=None, color=BLUE, linewidth=1.3)

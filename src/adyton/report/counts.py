@@ -22,16 +22,35 @@ from adyton.errors import AdytonError, BadInput
 from adyton.exact import display
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries, Ranges
+from adyton.report.axes import DisplayAxis, display_axis
 from adyton.report.bars import MOST as MOST_BARS
 from adyton.report.charts import (
-    Panel, axes_of_pair, in_common, is_map, kind_of, kind_of_pair, spoken,
+    Panel,
+    axes_of_pair,
+    in_common,
+    is_map,
+    kind_of,
+    kind_of_pair,
+    spoken,
 )  # fmt: skip
-from adyton.report.display_axis import DisplayAxis, display_axis
 from adyton.report.drawing import Drawing
 from adyton.report.scales import figure, people
 from adyton.report.view import (
-    Block, Fact, Heading, Picture, Section, Table, View, Words, algorithm, facts_of, promise, reading_example, spent,
-    table_of, view_of,
+    Block,
+    Fact,
+    Heading,
+    Picture,
+    Section,
+    Table,
+    View,
+    Words,
+    algorithm,
+    facts_of,
+    promise,
+    reading_example,
+    spent,
+    table_of,
+    view_of,
 )  # fmt: skip
 from adyton.result.explanation import error_in_words
 from adyton.result.release import QUICK
@@ -152,7 +171,7 @@ def _total(release: Release, summary: Summary) -> Fact:
         return Fact("Queries answered", f"{summary.tables[0].of:,}")
     what = "Rows counted" if counted and counted.noun == "rows" else f"{counted.noun.capitalize()} in all"
     value, low, high = summary.total
-    small = (counted.beside,) if counted else ()
+    small: tuple[str, ...] = (counted.beside,) if counted else ()
     if low is not None and high is not None:
         small += (f"{people(low)} to {people(high)}{' (approximate)' * summary.approximate}",)
     return Fact(f"{what}, about", people(value), small)
@@ -222,7 +241,9 @@ def _choice(release: Release, about: str) -> Iterable[Block]:
             f"{display(release.epsilon)}. The rest went to the algorithm{misfits}."
         )
         free = "Nothing about the data was needed for it, and nothing was spent on it: public facts were enough."
-        chosen = f"was chosen among {len(candidates):,} algorithms, for this task, this budget and a table of this size."
+        chosen = (
+            f"was chosen among {len(candidates):,} algorithms, for this task, this budget and a table of this size."
+        )
         yield Words(f"{chosen} {paid if looks else free}", release.algorithm)
         if looks:
             prices = [f"ε = {display(one.spent * release.rows_per_unit)}" for one in looks]

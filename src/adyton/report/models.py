@@ -18,14 +18,27 @@ from adyton.learning.model import Model
 from adyton.learning.tree_model import TreeModel
 from adyton.learning.tree_text import shown_nodes
 from adyton.report import svg
+from adyton.report.axes import display_axis
 from adyton.report.bars import MOST as MOST_BARS
 from adyton.report.charts import MOST_SQUARES, Panel, in_common
-from adyton.report.display_axis import display_axis
 from adyton.report.drawing import Drawing
 from adyton.report.palette import COLOURS
 from adyton.report.scales import figure, number, people
 from adyton.report.view import (
-    Block, Code, Fact, Heading, Picture, Section, Table, View, Words, facts_of, promise, spent, tables_of, view_of,
+    Block,
+    Code,
+    Fact,
+    Heading,
+    Picture,
+    Section,
+    Table,
+    View,
+    Words,
+    facts_of,
+    promise,
+    spent,
+    tables_of,
+    view_of,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -55,8 +68,8 @@ _PREDICTION = (
     "that row."
 )
 _UNKNOWN = (
-    "Nothing is known beforehand: no public tables that were tried are like this one. Ask for predictions of rows whose "
-    "labels you know, and count how many are right."
+    "Nothing is known beforehand: no public tables that were tried are like this one. Ask for predictions of rows "
+    "whose labels you know, and count how many are right."
 )
 
 
@@ -141,7 +154,9 @@ def _quality(fitted: FittedClassifier) -> tuple[Block, ...]:
         for one in alike.results
     ]  # fmt: skip
     heads = tuple((name, "") for name in ("rows", "ε", "classes", "right", "most frequent class"))
-    said = "The public tables most like this one, by rows·ε/(cells·classes), classes and attributes; the most alike first."
+    said = (
+        "The public tables most like this one, by rows·ε/(cells·classes), classes and attributes; the most alike first."
+    )
     return title, Words(alike.in_words()), Table(("table",), heads, lines, said)
 
 

@@ -9,12 +9,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.report.axes import display_axis
 from adyton.report.charts import Kind, Panel, in_common, kind_of
-from adyton.report.display_axis import display_axis
 from adyton.report.drawing import Drawing
 from adyton.report.scales import figure, people, reach
 from adyton.report.view import (
-    Fact, Picture, Section, View, Words, algorithm, first_figure, meaning_of, paragraphs, promise, spent, tables_of,
+    Fact,
+    Picture,
+    Section,
+    View,
+    Words,
+    algorithm,
+    first_figure,
+    meaning_of,
+    paragraphs,
+    promise,
+    spent,
+    tables_of,
     view_of,
 )  # fmt: skip
 from adyton.schema import Duration
@@ -40,8 +51,9 @@ def drawings(release: NumbersRelease) -> list[Drawing]:
 def drawing_of_number(number: Number) -> Drawing:
     """A dot with its interval."""
     found, of = number.interval(), "units" if number.task.per_unit else "rows"
-    three = (np.array([one], dtype=np.float64) for one in (found, found.lower, found.upper))
-    panel = Panel("dots", f"Number of {of}", (), (number.counted.what(of),), *three, unit=of, zero=False)
+    value, lower, upper = (np.array([one], dtype=np.float64) for one in (found, found.lower, found.upper))
+    label = number.counted.what(of)
+    panel = Panel("dots", f"Number of {of}", (), (label,), value, lower, upper, unit=of, zero=False)
     return Drawing.of(panel)
 
 
@@ -68,7 +80,9 @@ def view(release: NumbersRelease) -> View:
     """What the page of numbers says."""
     panels, sheets, by = _panels(release), release.sheets(), " × ".join(release.task.by)
     undrawn = len(release.groups) - _MOST_GROUPS
-    also = f"{undrawn} more groups are in the table." if undrawn > 0 and any(one.kind == "dots" for one in panels) else ""
+    also = (
+        f"{undrawn} more groups are in the table." if undrawn > 0 and any(one.kind == "dots" for one in panels) else ""
+    )
     groups = (Fact("Groups", f"{len(release.groups):,}", (f"by {by}",)),) if by else first_figure(sheets)
     only = (Fact("Only rows where", "", (release.where,)),) if release.where else ()
     blocks = (

@@ -15,15 +15,29 @@ from adyton.errors import BadInput
 from adyton.marginals.table_answers import table_interval
 from adyton.marginals.table_errors import how_got, total_variation
 from adyton.report import svg
+from adyton.report.axes import DisplayAxis, display_axis
 from adyton.report.bars import MOST as MOST_BARS
 from adyton.report.charts import Panel, axes_of_pair, caption, draw, in_common, kind_of, kind_of_pair
-from adyton.report.display_axis import DisplayAxis, display_axis
 from adyton.report.drawing import Drawing
 from adyton.report.palette import BLUE, ORANGE
 from adyton.report.scales import people
 from adyton.report.view import (
-    Block, Cell, Fact, Part, Picture, Section, Table, View, Words, algorithm, paragraphs, promise, reading_example,
-    spent, view_of, where,
+    Block,
+    Cell,
+    Fact,
+    Part,
+    Picture,
+    Section,
+    Table,
+    View,
+    Words,
+    algorithm,
+    paragraphs,
+    promise,
+    reading_example,
+    spent,
+    view_of,
+    where,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -73,7 +87,9 @@ def view(release: TablesRelease) -> View:
     bounded = next((panel for panel in alone if panel.lower is not None), None)
     errors = {group: total_variation(release.model, group) for group in release.groups}
     tables, attributes = f"{len(release.groups):,}", len(release.axes)
-    lead = f"{tables} tables of {attributes} attributes of {release.receipt.dataset}{where(release)}. {promise(release)}"
+    lead = (
+        f"{tables} tables of {attributes} attributes of {release.receipt.dataset}{where(release)}. {promise(release)}"
+    )
     example = reading_example(bounded) if bounded else ()
     return view_of(
         release,

@@ -301,7 +301,9 @@ def reading_example(panel: Panel) -> tuple[Words, ...]:
 
 def meaning_of(sheets: Sheets) -> str:
     """What the bounds of some sheets promise."""
-    kinds = {column.kind for sheet in sheets.sheets for column in sheet.columns if column.known and column.lower is not None}
+    kinds = {
+        column.kind for sheet in sheets.sheets for column in sheet.columns if column.known and column.lower is not None
+    }
     rate = f"{100 * (sheets.confidence or 0.95):g}"
     exact, guessed = kinds - {"approximate"}, kinds & {"approximate"}
     return " ".join([_EXACT.format(rate)] * bool(exact) + [_GUESSED.format(rate)] * bool(guessed))
@@ -317,7 +319,9 @@ def tables_of(sheets: Sheets, most: int = _LINES, value: str = "value") -> list[
     blocks: list[Block] = [Words(sheets.note, quiet=True)] if sheets.note else []
     for sheet in shown:
         fold = f"{sheet.title} as a table" if several else "The numbers as a table"
-        blocks.append(table_of(sheet, rate, most=most, value=value, fold=fold, open=not several and sheet.lines <= _OPEN))
+        blocks.append(
+            table_of(sheet, rate, most=most, value=value, fold=fold, open=not several and sheet.lines <= _OPEN)
+        )
     if len(sheets.sheets) > len(shown):
         left = len(sheets.sheets) - len(shown)
         blocks.append(Words(f"{left:,} more tables are in {sheets.file} beside this page.", quiet=True))
@@ -396,16 +400,22 @@ def printed(result: Result) -> str:
     sheet = sheets.sheets[0]
     table = table_of(sheet, rate_of(sheets), most=_PRINTED)
     rows = [[*table.names, *(name for name, _ in table.columns)]]
-    rows += [[*labels, *(f"{text} ({small})" if small else text for text, small in cells)] for labels, cells in table.lines]
+    rows += [
+        [*labels, *(f"{text} ({small})" if small else text for text, small in cells)] for labels, cells in table.lines
+    ]
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    left = len(table.names)
+    labelled = len(table.names)
     lines = [
-        "  ".join(text.ljust(width) if place < left else text.rjust(width) for place, (text, width) in cells)
-        for cells in (list(enumerate(zip(row, widths, strict=True))) for row in rows)
+        "  ".join(text.ljust(width) if place < labelled else text.rjust(width) for place, (text, width) in texts)
+        for texts in (enumerate(zip(row, widths, strict=True)) for row in rows)
     ]
     more = [f"{_PRINTED} of {sheet.lines:,} lines: to_frame() has all of them."] if sheet.lines > _PRINTED else []
     mark = "" if result.receipt.private else " The noise is simulated: it protects nobody."
     only = f" where {result.where}" if result.where else ""
-    paid = f"ε = {display(result.epsilon)}; {display(result.receipt.remaining)} of {display(result.receipt.total)} is left"
-    about = f"{sentence(str(result.task))}{only}{result.counted.aside}{result.extent}, by {result.algorithm}. {paid}.{mark}"
+    paid = (
+        f"ε = {display(result.epsilon)}; {display(result.receipt.remaining)} of {display(result.receipt.total)} is left"
+    )
+    about = (
+        f"{sentence(str(result.task))}{only}{result.counted.aside}{result.extent}, by {result.algorithm}. {paid}.{mark}"
+    )
     return "\n".join([*(line.rstrip() for line in lines), *more, about])
