@@ -110,7 +110,8 @@ def test_cells_are_joined_and_none_is_lost(releases, summaries):
     assert axis.labels[0] == "-100 to -99"
     assert axis.labels[-2:] == ("(other)", "(null)")
     assert "adds up 2 neighbouring cells of value" in caption(panel)
-    one = (summary.table.upper - summary.table.lower).mean()
+    (column,) = summary.tables[0].sheet.columns
+    one = (column.upper - column.lower).mean()
     two = (panel.upper - panel.lower)[:300].mean()
     assert 1.2 * one < two < 1.8 * one  # the band of a sum: about √2 times as wide, not twice
     assert "(other)" in draw(panel, 720)

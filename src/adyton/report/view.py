@@ -340,18 +340,18 @@ def table_of(
     columns, names = [column for column in sheet.columns if column.known], tuple(sheet.labels)
     total, shown = sheet.lines if of is None else of, min(most, sheet.lines)
     bounded = bool(rate) and any(column.lower is not None for column in columns)
-    files = " The files beside this page hold all of them." if total > shown else ""
-    caption = f"{shown:,} of {total:,} {'lines' if total > 1 else 'line'}.{files}"
+    more = f"{shown:,} of {total:,} lines. The files beside this page hold all of them. "
+    caption = more if total > shown else ""
     if sheet.lines == 1 and len(columns) > 1:
         return _turned(sheet, columns, rate if bounded else "", value, **looks)
     if len(columns) == 1:
         (column,) = columns if bounded else (replace(columns[0], lower=None, upper=None),)
         heads: list[Cell] = [(column.words or column.name, "approximate" * (column.kind == "approximate"))]
         heads += [("from", ""), ("to", "")] if bounded else []
-        said = f" From and to: the {rate}." if bounded else ""
+        said = f"From and to: the {rate}." if bounded else ""
         return Table(names, tuple(heads), lines_of([column], sheet.labels, shown, beside=True), caption + said, **looks)
     headings = tuple((column.name, "approximate" * (column.kind == "approximate")) for column in columns)
-    said = f" Below each number its {rate}." if bounded else ""
+    said = f"Below each number its {rate}." if bounded else ""
     return Table(names, headings, lines_of(columns, sheet.labels, shown), caption + said, **looks)
 
 
