@@ -247,7 +247,7 @@ def test_folders_are_replaced_only_if_they_hold_a_classifier(fitted, tmp_path):
 
 
 def test_a_report_that_fails_leaves_the_model(fitted, tmp_path, monkeypatch):
-    monkeypatch.setattr("adyton.report.classifier_page.render", lambda fitted: 1 / 0)
+    monkeypatch.setattr("adyton.report.page.render", lambda fitted: 1 / 0)
     with pytest.warns(UserWarning, match="The report could not be made"):
         fitted.save(tmp_path / "m")
     assert ad.FittedClassifier.load(tmp_path / "m").to_dict() == fitted.to_dict()
