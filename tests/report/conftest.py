@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 import adyton as ad
-from adyton.report.summary import summarise
+from adyton.report.counts import summarise
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # for browser.py
 

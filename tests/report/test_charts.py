@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import adyton as ad
+from adyton.report.axes import display_axis
 from adyton.report.bars import bars
 from adyton.report.charts import caption, describe, draw
-from adyton.report.display_axis import display_axis
-from adyton.report.heat_map import heat_map, png
+from adyton.report.counts import summarise
+from adyton.report.lines import step_line
+from adyton.report.maps import heat_map, png
 from adyton.report.palette import heat
 from adyton.report.scales import nice_ticks, tick_words
-from adyton.report.step_line import step_line
-from adyton.report.summary import summarise
 
 WORDS = {"title": "a < b", "description": "what it shows", "unit": "rows"}
 
@@ -110,7 +110,8 @@ def test_cells_are_joined_and_none_is_lost(releases, summaries):
     assert axis.labels[0] == "-100 to -99"
     assert axis.labels[-2:] == ("(other)", "(null)")
     assert "adds up 2 neighbouring cells of value" in caption(panel)
-    one = (summary.table.upper - summary.table.lower).mean()
+    (column,) = summary.tables[0].sheet.columns
+    one = (column.upper - column.lower).mean()
     two = (panel.upper - panel.lower)[:300].mean()
     assert 1.2 * one < two < 1.8 * one  # the band of a sum: about √2 times as wide, not twice
     assert "(other)" in draw(panel, 720)

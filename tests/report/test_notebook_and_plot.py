@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.report.notebook import to_html
+from adyton.report.counts import summarise
+from adyton.report.page import to_html
 from adyton.report.plot import plot
 from adyton.report.scales import people
-from adyton.report.summary import summarise
 
 
 @pytest.mark.parametrize("kind", ["line", "bars", "map", "queries"])

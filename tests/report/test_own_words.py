@@ -11,7 +11,7 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.ledger.terms import Terms
-from adyton.report import classifier_page, numbers_page, page, tables_page
+from adyton.report import page
 from browser import Browser, find_chromium
 
 HOSTILE = "</title><script>alert('x')</script>\"&"
@@ -69,8 +69,7 @@ def told():
 
 @pytest.fixture(scope="module")
 def pages(told):
-    ways = {"tables": tables_page, "model": classifier_page, "cells": page, "guessed": page}
-    return {name: ways.get(name, numbers_page).render(release) for name, release in told.items()}
+    return {name: page.render(release) for name, release in told.items()}
 
 
 def short_and_long(text):

@@ -1,7 +1,6 @@
 """The report is complete, true to the release, safe to open anywhere, and readable by everybody."""
 
 import re
-import types
 from dataclasses import replace
 from fractions import Fraction
 from html import unescape
@@ -15,7 +14,7 @@ import pytest
 import adyton as ad
 from adyton.choice.bought import Bought
 from adyton.errors import BadInput
-from adyton.report.page import _more_tables, render
+from adyton.report.page import render
 from adyton.report.scales import people
 from adyton.result import Release
 from browser import Browser, find_chromium
@@ -141,7 +140,7 @@ def test_it_says_what_was_chosen_and_why(releases, pages):
     page = render(replace(release, choice=replace(release.choice, bought=(bought,), notes=("one & only",))))
     assert "ε times the number of rows" in page
     assert "2,507 ± 70.7" in page
-    assert "ε&nbsp;=&nbsp;0.005 out of 0.5" in page
+    assert "ε = 0.005 out of 0.5" in page
     assert "one &amp; only" in page
 
 
@@ -167,14 +166,14 @@ def test_provenance_is_told(releases, pages):
     assert all(f'class="n">{entry.number}</th>' in page for entry in release.receipt.entries)
 
 
-def test_tables_without_a_file_are_not_said_to_have_one():
-    """1,001 tables of 14 attributes, of which 1,000 are written."""
-    names = [f"a{number}" for number in range(14)]
+def test_tables_that_are_not_drawn_are_in_a_file():
+    """Ten tables of five attributes: none of three is drawn, and all are in one file."""
+    names = [f"a{number}" for number in range(5)]
     schema = ad.Schema({name: ad.Boolean() for name in names})
     session = ad.Session(pd.DataFrame({name: [True] for name in names}), schema=schema, epsilon=1)
-    release = session.release(ad.Marginals(way=4), 1, algorithm="identity")
-    asked = types.SimpleNamespace(panels=())
-    assert _more_tables(release, asked).startswith("1,000 of the 1,001 tables that were asked for are in the files")
+    release = session.release(ad.Marginals(way=3), 1, algorithm="identity")
+    assert "The 10 tables that were asked for are in tables.csv beside this page." in render(release)
+    assert release.sheets().file == "tables.csv"
 
 
 def test_simulated_noise_is_called_so(releases, pages):

@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.report.charts import caption, describe, draw
-from adyton.report.display_axis import display_axis
-from adyton.report.geography import KILOMETRES, ground_of
-from adyton.report.letters import FONT, cut, length, wrapped
-from adyton.report.pairs import axes_of_pair, kind_of_pair
-from adyton.report.panels import kind_of
-from adyton.report.shown import Panel
+from adyton.report.axes import display_axis
+from adyton.report.charts import Panel, axes_of_pair, caption, describe, draw, kind_of, kind_of_pair
+from adyton.report.maps import KILOMETRES, ground_of
+from adyton.report.svg import FONT, cut, length, wrapped
 
 WIDTHS = (358, 560, 640, 720)
 LONG = [

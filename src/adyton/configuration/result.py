@@ -24,6 +24,7 @@ from adyton.schema.plain_values import as_real, of_kind, part_of
 
 if TYPE_CHECKING:
     from adyton.report.drawing import Drawing
+    from adyton.report.view import View
 
 FILE = "parameters.csv"
 MOST_DRAWN = 10_000
@@ -127,6 +128,12 @@ class Configuration(Result):
         from adyton.report.configurations import drawings
 
         return drawings(self)[:most]
+
+    def view(self) -> View:
+        """With what is promised, and the curve of public instances."""
+        from adyton.report.configurations import view
+
+        return view(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The parameter, and the curve of public instances."""

@@ -28,6 +28,7 @@ from adyton.schema import Schema
 
 if TYPE_CHECKING:
     from adyton.report.drawing import Drawing
+    from adyton.report.view import View
 
 FILE = "classes.csv"
 
@@ -145,7 +146,11 @@ class FittedClassifier(Result):
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """How probable each class is for a row of which nothing is known."""
         nothing = np.full((1, len(self.model.schema.names)), -1)
-        column = Column("probability", self.model.probabilities(nothing)[0])
+        column = Column(
+            "probability",
+            self.model.probabilities(nothing)[0],
+            words="probability, for a row of which nothing is known",
+        )
         sheet = Sheet(
             {self.model.label: [str(one) for one in self.model.classes]}, (column,), counted=self.counted_rows
         )
@@ -156,6 +161,12 @@ class FittedClassifier(Result):
         from adyton.report.models import drawings
 
         return drawings(self.model, most)
+
+    def view(self) -> View:
+        """With the model in words, and what quality to expect."""
+        from adyton.report.models import view
+
+        return view(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The model, and how it came about."""

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from adyton.report.drawing import Drawing
+    from adyton.report.view import View
 
 ERRORS = "errors.csv"
 
@@ -256,6 +257,17 @@ class TablesRelease(Released):
         from adyton.report.tables import drawings
 
         return drawings(self, most)
+
+    def view(self) -> View:
+        """With a grid of pairs, and every table behind its square."""
+        from adyton.report.tables import view
+
+        return view(self)
+
+    def glance(self, *, bounds: bool = False) -> Sheets:
+        """The first table."""
+        rate = CONFIDENCE if bounds else None
+        return Sheets(TABLES, (self._sheet(self.groups[0], rate),), rate)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, attributes: Sequence[str] = ()) -> Figure:
         """The pictures of the first tables that were asked for, or of one or two *attributes*."""

@@ -1,25 +1,139 @@
-"""From what is shown of a release to drawings."""
+"""Which picture suits which attributes, what it says in words, and how it is drawn."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.report.bars import bars
-from adyton.report.display_axis import DisplayAxis
-from adyton.report.dots import dots
-from adyton.report.geography import ground_of, middle_of
-from adyton.report.heat_map import heat_map
-from adyton.report.multiples import multiples
-from adyton.report.pyramid import pyramid
+from adyton.report.axes import DisplayAxis, display_axis
+from adyton.report.bars import MOST as MOST_BARS
+from adyton.report.bars import bars, dots, pyramid
+from adyton.report.lines import Shape, multiples, step_line
+from adyton.report.maps import ground_of, heat_map, middle_of
 from adyton.report.scales import figure, people
-from adyton.report.shown import Panel
-from adyton.report.step_line import Shape, step_line
-from adyton.schema import Longitude
+from adyton.schema import Identifier, Latitude, Longitude, Schema
+from adyton.schema.attributes import Attribute, CelledAttribute
+from adyton.schema.places import axes_of
+from adyton.schema.times import Times
 
+if TYPE_CHECKING:
+    from adyton.result.receipt import RowsCounted
+
+Kind: TypeAlias = Literal["bars", "line", "trend", "map", "pyramid", "multiples", "dots"]
+"""What a picture looks like. A trend is a line of dates."""
+MOST_SQUARES = 64
+_BARS, _STEPS, _MOST_LEVELS = 24, 64, 12
+"""How many bars a pyramid has from top to bottom, small multiples steps from left to right, and how many there are."""
+_FEW = 12
+"""So many cells are bars even if they have an order, unless they are dates."""
 _ONE = {"bars": "bar", "map": "square", "pyramid": "bar", "dots": "dot", "trend": "point"}
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One picture."""
+
+    kind: Kind
+    title: str
+    axes: tuple[DisplayAxis, ...]
+    labels: tuple[str, ...]
+    values: Reals
+    lower: Reals | None
+    upper: Reals | None
+    """The bounds; for a map, those of some squares only."""
+    confidence: float = 0.95
+    """That of the bounds."""
+    unit: str = "rows"
+    """What the values are."""
+    about: str | None = None
+    """What has to be said about the picture where that is not about bounds."""
+    approximate: bool = False
+    """Whether the confidence is not a promise."""
+    series: tuple[str, ...] = ()
+    """The names of the columns, where the values have several."""
+    zero: bool = True
+    """Whether the values are drawn from zero on."""
+    within: tuple[float, float] | None = None
+    """The ends of the axis of values, where some are drawn at its edge because too little is known of them."""
+
+    @property
+    def people(self) -> bool:
+        """Whether the values are numbers of rows, which are told as whole numbers."""
+        return self.unit.startswith(("rows", "units"))
+
+    def of(self, counted: RowsCounted) -> Panel:
+        """The same, saying which rows were counted."""
+        if not self.people or not counted:
+            return self
+        title = self.title.replace("Rows ", f"{counted.noun.capitalize()} ", 1)
+        return replace(self, unit=counted.what(self.unit), title=title)
+
+    @property
+    def rate(self) -> str:
+        """What the bounds are: "95% interval", or "approximate 95% interval"."""
+        return f"{'approximate ' * self.approximate}{100 * self.confidence:g}% interval"
+
+
+# ---- which picture suits which attributes ---------------------------------------------------------------------------
+
+
+def kind_of(axis: DisplayAxis) -> Kind:
+    """How the counts along an axis are drawn: dates as a trend, few cells or names as bars, all else as steps."""
+    if axis.dated:
+        return "trend"
+    few = axis.size <= _FEW or (not axis.ordered and axis.size <= MOST_BARS)
+    return "bars" if few else "line"
+
+
+def is_map(schema: Schema) -> bool:
+    """Whether the attributes are longitude and latitude."""
+    return {type(one) for one in schema.attributes.values()} == {Longitude, Latitude}
+
+
+def spoken(schema: Schema) -> list[str]:
+    """The names of the attributes; a point by its own name."""
+    names = list(schema.names)
+    for one, other in pairwise(schema.names):
+        name = one.removesuffix("_longitude")
+        if axes_of(name, schema.attributes) == (one, other):
+            names[names.index(one) : names.index(other) + 1] = [name]
+    return names
+
+
+def kind_of_pair(one: Attribute, other: Attribute) -> tuple[Kind, bool]:
+    """How two attributes are drawn, and whether the second comes first: what is ordered does."""
+    if {type(one), type(other)} == {Longitude, Latitude}:
+        return "map", False
+    for along, levels, turned in ((one, other, False), (other, one, True)):
+        if not along.ordered or _base(along) <= 2 or (levels.ordered and _base(levels) > 2):
+            continue
+        dated = isinstance(along, Times) and not along.is_part
+        if _base(levels) == 2 and not dated:
+            return "pyramid", turned
+        if 2 <= levels.size <= _MOST_LEVELS:
+            return "multiples", turned
+    return "map", False
+
+
+def _base(attribute: Attribute) -> int:
+    return attribute.base_size if isinstance(attribute, CelledAttribute) else attribute.size
+
+
+def axes_of_pair(names: tuple[str, str], schema: Schema, kind: Kind) -> tuple[DisplayAxis, DisplayAxis]:
+    """The two axes of a picture of this kind, what goes along first."""
+    most = {"pyramid": (_BARS, _MOST_LEVELS), "multiples": (_STEPS, _MOST_LEVELS)}.get(
+        kind, (MOST_SQUARES, MOST_SQUARES)
+    )
+    one, other = (display_axis(name, schema.attributes[name], room) for name, room in zip(names, most, strict=True))
+    return one, other
+
+
+# ---- drawing --------------------------------------------------------------------------------------------------------
 
 
 def draw(panel: Panel, width: float) -> str:
@@ -86,6 +200,9 @@ def oriented(panel: Panel) -> tuple[Reals, DisplayAxis, DisplayAxis]:
     return panel.values, across, up
 
 
+# ---- in words -------------------------------------------------------------------------------------------------------
+
+
 def describe(panel: Panel) -> str:
     """A picture in words."""
     values = panel.values.reshape(-1)
@@ -147,6 +264,39 @@ def _left_out(panel: Panel) -> list[str]:
         sums = [(along.labels[place], float(np.sum(panel.values[place]))) for place in range(base, along.size)]
         return [f"Not drawn: {along.name} {label}, about {people(count)} rows." for label, count in sums]
     return []
+
+
+def example(panel: Panel) -> str:
+    """What one number of a picture says, in a sentence: the greatest, and its bounds."""
+    if not panel.people:
+        return ""
+    place = int(panel.values.reshape(-1).argmax())
+    count = people(float(panel.values.reshape(-1)[place]))
+    of = "Up to" if " up to each " in panel.title else "Around" if is_place(panel) else "Of"
+    said = f"{of} {peak(panel)} there are about {count} {panel.unit}"
+    if panel.lower is None or panel.upper is None or panel.kind == "map":
+        return f"{said}."
+    low, high = (people(float(bound.reshape(-1)[place])) for bound in (panel.lower, panel.upper))
+    return f"{said}: the {panel.rate} reaches from {low} to {high}, and the true number is most likely between the two."
+
+
+def is_place(panel: Panel) -> bool:
+    """Whether a picture is a map of places."""
+    return len(panel.axes) == 2 and ground_of(*panel.axes) is not None
+
+
+def in_common(schema: Schema | None, panels: Sequence[Panel]) -> str:
+    """What the counts say about people who are not in the data."""
+    told = "that says something about everybody to whom it applies, in the data or not."
+    shown = next((panel for panel in panels if panel.people and panel.values.size), None)
+    if shown is not None:
+        fact = f"many are around {peak(shown)}" if is_place(shown) else f"{peak(shown)} is common"
+        return f"If the counts show that {fact}, {told}"
+    names = [] if schema is None else [n for n, one in schema.attributes.items() if not isinstance(one, Identifier)]
+    if schema is None or not names:
+        return f"Whatever is common in the data, {told}"
+    label = schema.attributes[names[0]].labels[0]
+    return f"If the numbers show that {names[0]} {label} is common, {told}"
 
 
 def _listed(bounds: Reals | None) -> list[float] | None:

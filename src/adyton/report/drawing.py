@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from adyton.report.charts import caption, draw
-from adyton.report.shown import Panel
+from adyton.report.charts import Panel, caption, draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +31,7 @@ class Drawing:
     @classmethod
     def of(cls, panel: Panel) -> Drawing:
         """The picture of a panel."""
-        from adyton.report.plot_panels import draw_panel, height_of
+        from adyton.report.plot import draw_panel, height_of
 
         drawn = partial(draw, panel)
         return cls(panel.title, caption(panel), drawn, lambda axes: draw_panel(axes, panel), height_of(panel), panel)

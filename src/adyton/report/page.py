@@ -1,141 +1,179 @@
-"""The report of a release: one HTML file that opens anywhere, with no script and nothing to fetch."""
+"""The report of a result: one HTML file that opens anywhere, with no script and nothing to fetch; and what a notebook
+shows of it."""
 
 from __future__ import annotations
 
-import inspect
+import os
 import re
+import sys
+import tempfile
+from contextlib import suppress
 from fractions import Fraction
+from functools import cache
+from importlib.util import cache_from_source
 from typing import TYPE_CHECKING, Any
 
-from adyton.errors import BadInput
+from adyton import odds
 from adyton.exact import display
-from adyton.plans.registry import plan_named
-from adyton.report.charts import caption, draw
-from adyton.report.lines import apart
-from adyton.report.own_words import example, word_facts
-from adyton.report.paid import paid_facts
-from adyton.report.pairs import spoken
-from adyton.report.scales import figure, number, people
-from adyton.report.shown import Table
-from adyton.report.summary import Summary, summarise
-from adyton.report.templates import templates
-from adyton.result.explanation import error_in_words
-from adyton.result.tables import MOST_TABLES
-from adyton.tasks import Marginals
+from adyton.kernel.recorder import CHANGED
+from adyton.report.scales import number
+from adyton.report.view import factor, protected, rate_of, rows_of, sentence, table_of
+from adyton.result.explanation import misfits_in_words
+from adyton.schema.report_words import NO_WORDS
 
 if TYPE_CHECKING:
-    from adyton.result import Release
+    from jinja2 import Environment
 
-WIDE, NARROW = 720, 358
-"""The pixels of a picture on a screen and on a telephone; the page shows the one that fits."""
-_CANDIDATES = 8
-_YEAR = re.compile(r"\b(19|20)\d\d\b")
+    from adyton.result.result import Result
+
+_NOTEBOOK_LINES, _NOTEBOOK_WIDTH = 10, 640.0
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", re.ASCII)
+_PAGE = re.compile(r"https?://[\w.-]+(:\d+)?(/[\w./%~+#?=&;,-]*)?", re.ASCII)
 
 
-def render(release: Release) -> str:
+def render(result: Result) -> str:
     """The whole page."""
-    from markupsafe import Markup
-
-    def price(epsilon: Fraction) -> str:
-        """What it costs a person's budget."""
-        return display(epsilon * release.rows_per_unit)
-
-    summary = summarise(release)
-    tables = [lines(table) for table in summary.tables]
-    beside = len(tables) > 1 and isinstance(release.task, Marginals) and release.task.widest(release.schema) <= 2
-    pictures = [
-        {
-            "title": panel.title,
-            "caption": caption(panel),
-            "wide": Markup(draw(panel, WIDE)),
-            "narrow": Markup(draw(panel, NARROW)),
-            "table": tables[place] if beside else None,
-        }
-        for place, panel in enumerate(summary.panels)
-    ]
-    choice = release.choice
-    candidates = [] if choice is None else choice.ranked()
-    about, source = _about_algorithm(release.algorithm)
+    schema, view = result.schema, result.view()
+    words = NO_WORDS if schema is None else schema.report
     return (
         templates()
         .get_template("page.html.j2")
         .render(
-            **facts(release, summary),
-            pictures=pictures,
-            tables=[] if beside else tables,
-            example=example(summary.panels[0], summary.rate) if summary.panels else "",
-            error=error_in_words(release.known_error),
-            typical=figure(release.known_error.per_query) if release.known_error else None,
-            looks=[] if choice is None else choice.bought,
-            looks_price=None if choice is None else price(choice.spent),
-            candidates=candidates[:_CANDIDATES],
-            more_candidates=candidates[_CANDIDATES:],
-            figure=figure,
-            price=price,
-            about=about,
-            source=source,
-            schema=release.schema.to_toml().strip(),
+            **_facts(result),
+            view=view,
+            words=words,
+            contact_link=link_to(words.contact),
+            enforced=schema is not None and schema.unit is not None,
+            schema=None if schema is None else schema.to_toml().strip(),
+            factor=factor(result.epsilon),
+            sure=odds.chance(result.epsilon),
+            rows=rows_of(result),
+            protected=protected(result),
+            misses=f"{100 - 100 * view.confidence:.0f}",
+            misfits=[text.removeprefix("Misfits: ") for text in misfits_in_words(result)[1]],
+            number=number,
+            display=display,
         )
     )
 
 
-def facts(release: Release, summary: Summary) -> dict[str, Any]:
-    """What every view of a release says."""
-    task = str(release.task)
+def to_html(result: Result) -> str:
+    """A piece of HTML that takes its colours from the notebook around it: first lines, one picture, what it cost."""
+    from markupsafe import Markup
+
+    sheets = result.glance(bounds=True)
+    drawn = result.drawings(1)[:1]
+    pictures = [(Markup(one.svg(_NOTEBOOK_WIDTH)), f"{one.title}. {one.caption}") for one in drawn]
+    table = table_of(sheets.sheets[0], rate_of(sheets), most=_NOTEBOOK_LINES)
+    return (
+        templates()
+        .get_template("notebook.html.j2")
+        .render(
+            **_facts(result),
+            heading=sentence(str(result.task)),
+            table=table,
+            note=sheets.note,
+            lines=sheets.sheets[0].lines,
+            pictures=pictures,
+            remarks=result.remarks(),
+            width=f"{_NOTEBOOK_WIDTH:g}",
+        )
+    )
+
+
+def _facts(result: Result) -> dict[str, Any]:
+    """What a page and a notebook say."""
+    warnings = [] if result.misfits is None else [" ".join(result.misfits.warnings())]
+    if result.unfinished is not None:
+        warnings.append(f"{result.unfinished} What was measured until then is here.")
+    if result.receipt.changed:
+        warnings.append(f"{sentence(CHANGED)}.")
     return {
-        "release": release,
-        "task": task,
-        "heading": task[:1].upper() + task[1:],
-        "by": _in_a_row(spoken(release.schema)),
-        "summary": summary,
-        "table": lines(summary.table)["lines"],
-        "bounds_meaning": summary.interval.meaning if summary.interval else "",
-        "misses": f"{100 - 100 * summary.interval.confidence:.0f}" if summary.interval else None,
-        "more_tables": _more_tables(release, summary),
-        "number": number,
-        **word_facts(release.schema, summary.panels),
-        **paid_facts(release.receipt, release.epsilon, "release"),
-        "counted": release.counted,
+        "result": result,
+        "what": result.noun,
+        "receipt": result.receipt,
+        "counted": result.counted,
+        "warnings": [text for text in warnings if text],
+        "budget": _budget(result),
+        "made": result.receipt.created,
     }
 
 
-def _about_algorithm(name: str) -> tuple[str, str]:
-    """What an algorithm does and where it was published, from its own description; empty where there is none."""
-    try:
-        paragraphs = (inspect.getdoc(type(plan_named(name))) or "").split("\n\n")
-    except BadInput:
-        return "", ""
-    texts = [" ".join(paragraph.split()) for paragraph in paragraphs if not paragraph.lstrip().startswith(">>>")]
-    source = next((text for text in reversed(texts[1:]) if _YEAR.search(text)), "")
-    return texts[0], source
+def _budget(result: Result) -> dict[str, Any]:
+    """The budget of the data set afterwards: exact decimals, and parts of the whole."""
+    total, remaining = result.receipt.total, result.receipt.remaining
+    this = min(result.epsilon, total)
+    before = max(Fraction(0), total - remaining - this)
+    return {
+        "this": display(result.epsilon),
+        "before": display(before),
+        "remaining": display(remaining),
+        "total": display(total),
+        "this_share": float(this / total),
+        "before_share": float(before / total),
+    }
 
 
-def _more_tables(release: Release, summary: Summary) -> str | None:
-    """What is said of tables that were asked for and are not drawn."""
-    if not apart(release):
-        return None
-    assert isinstance(release.task, Marginals)
-    every = len(release.task.groups(release.schema))
-    kept = min(every, MOST_TABLES)
-    more = f" Of the {every - kept:,} others, release.to_frame(attributes) makes each." if every > kept else ""
-    if release.task.widest(release.schema) > 2:
-        told = f"{kept:,} of the {every:,}" if more else f"The {every:,}"
-        return (
-            f"{told} tables that were asked for are in the files beside this page.{more} Here is each attribute alone."
-        )
-    left = kept - len(summary.panels)
-    return f"{left:,} more tables are in the files beside this page.{more}" if left else None
+def link_to(contact: str) -> str | None:
+    """Where a click on a contact leads: to a letter if it is a mail address, to a page if it is one.
+
+    >>> link_to("help@office.example"), link_to("https://office.example/data"), link_to("room 12, javascript:alert(1)")
+    ('mailto:help@office.example', 'https://office.example/data', None)
+    """
+    text = contact.strip()
+    if _MAIL.fullmatch(text):
+        return f"mailto:{text}"
+    return text if _PAGE.fullmatch(text) else None
 
 
-def _in_a_row(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+# ---- templates -------------------------------------------------------------------------------------------------------
 
 
-def lines(table: Table) -> dict[str, Any]:
-    """A table in the words in which it is shown."""
-    bounds = [table.values] if table.lower is None or table.upper is None else [table.values, table.lower, table.upper]
-    columns = [[people(float(value)) for value in column] for column in bounds]
-    shown = [
-        {"labels": labels, "numbers": row} for labels, row in zip(table.labels, zip(*columns, strict=True), strict=True)
-    ]
-    return {"names": table.names, "what": table.what, "of": table.of, "lines": shown}
+_NO_CODE = (NotImplementedError, ValueError, EOFError, TypeError)
+"""What reading something else than compiled code ends with."""
+
+
+@cache
+def templates() -> Environment:
+    """What is filled in is escaped, but for drawings, which escape their own words."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("adyton.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        bytecode_cache=_beside_modules(),
+    )
+
+
+def _beside_modules() -> Any:
+    """Keeps compiled templates beside the compiled modules of this package; an older one is recognised by its source.
+
+    Compiling a page takes longer than filling it in. Whoever could put something there could do so to the modules.
+    """
+    from jinja2 import BytecodeCache
+    from jinja2.bccache import Bucket
+
+    class BesideModules(BytecodeCache):
+        def load_bytecode(self, bucket: Bucket) -> None:
+            with suppress(OSError, *_NO_CODE), open(_file(bucket), "rb") as file:
+                bucket.load_bytecode(file)
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            if sys.dont_write_bytecode:
+                return
+            with suppress(OSError, NotImplementedError):  # a folder of others: then it is compiled each time
+                target = _file(bucket)
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                with tempfile.NamedTemporaryFile(dir=os.path.dirname(target), delete=False) as file:
+                    bucket.write_bytecode(file)
+                os.replace(file.name, target)
+
+    return BesideModules()
+
+
+def _file(bucket: Any) -> str:
+    """Where Python would keep a module of this name; the key is a digest of the template's name."""
+    return cache_from_source(os.path.join(os.path.dirname(os.path.abspath(__file__)), f"template_{bucket.key}.py"))

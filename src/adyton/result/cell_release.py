@@ -14,7 +14,6 @@ from adyton.result.cell_tables import together
 from adyton.result.interval import Interval
 from adyton.result.one_slice import Slice
 from adyton.result.released import Released
-from adyton.tasks import Marginals
 
 if TYPE_CHECKING:
     from adyton.result.intervals import NoiseModel
@@ -50,9 +49,7 @@ class CellRelease(Released):
     @property
     def ranked_by(self) -> tuple[str, ...]:
         """All attributes, if the task is about their cells; those of its table, if it has one."""
-        if not isinstance(self.task, Marginals):
-            return self.schema.names
-        groups = self.task.groups(self.schema)
+        groups = self.task.tables(self.schema) or (self.schema.names,)
         return groups[0] if len(groups) == 1 else ()
 
     @property

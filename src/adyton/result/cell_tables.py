@@ -15,7 +15,6 @@ from adyton.queries import Marginals as MarginalQueries
 from adyton.result import frames
 from adyton.result.interval import Interval
 from adyton.result.one_table import Table
-from adyton.tasks import Marginals
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,8 +78,7 @@ def cell_errors(release: Release) -> pa.Table:
     """
     import pyarrow as pa
 
-    task, names = release.task, release.schema.names
-    groups = task.groups(release.schema) if isinstance(task, Marginals) else (names,)
+    groups = release.task.tables(release.schema) or (release.schema.names,)
     sizes = [math.prod(len(release.axes[name]) for name in group) for group in groups]
     found = _mean_absolute(release, groups) if sum(sizes) <= _SHOWN else [None] * len(groups)
     total = max(1.0, float(release.estimate.sum()))

@@ -29,6 +29,7 @@ from adyton.whole import SAFE, whole
 
 if TYPE_CHECKING:
     from adyton.report.drawing import Drawing
+    from adyton.report.view import View
 
 FILE = "number.csv"
 _UNCHECKED = (
@@ -136,6 +137,12 @@ class Number(Result):
         from adyton.report.numbers import drawing_of_number
 
         return [drawing_of_number(self)]
+
+    def view(self) -> View:
+        """With the number at the top."""
+        from adyton.report.numbers import view_of_number
+
+        return view_of_number(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The number, its noise and its interval."""

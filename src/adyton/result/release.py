@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from adyton.report.drawing import Drawing
+    from adyton.report.view import View
+
+QUICK = 1 << 12
+"""Up to so many cells bounds and errors take little time; beyond, a notebook should not have to wait for them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -214,6 +219,25 @@ class Release(CellRelease):
         from adyton.report.counts import drawings
 
         return drawings(self, most)
+
+    def view(self) -> View:
+        """With the error to expect, and why this algorithm was chosen."""
+        from adyton.report.counts import view
+
+        return view(self)
+
+    def glance(self, *, bounds: bool = False) -> Sheets:
+        """With bounds where there are few cells, and where they can be computed."""
+        if bounds and self.estimate.size <= QUICK:
+            with suppress(Exception):  # the numbers are there without them
+                return self.sheets()
+        return self.sheets(confidence=None)
+
+    def remarks(self) -> tuple[str, ...]:
+        """What ran, and how far off an answer is where that takes no time."""
+        how = f"By {self.algorithm} ({'chosen' if self.choice else 'combined' if self.parts else 'named'})"
+        error = self.known_error if self.estimate.size <= QUICK else None
+        return (f"{how}{'' if error is None else f'; an answer is typically off by {error.per_query:.3g}'}.",)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The labels, the counts, the choice and the expected error."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from adyton.report.drawing import Drawing
+    from adyton.report.view import View
 
 CONFIDENCE = 0.95
 
@@ -90,6 +91,20 @@ class Result(ABC):
     @abstractmethod
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The pictures, at most so many."""
+
+    def view(self) -> View:
+        """What its page says: numbers, pictures and words of its own, between those of every page."""
+        from adyton.report.view import view_of
+
+        return view_of(self)
+
+    def glance(self, *, bounds: bool = False) -> Sheets:
+        """The sheets that its first lines are on, as fast as they can be had; with *bounds* if these take no time."""
+        return self.sheets(confidence=CONFIDENCE if bounds or not self.at_once else None)
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a notebook says below the numbers and a picture: a few sentences that take no time."""
+        return self.own_paragraphs()
 
     @abstractmethod
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
@@ -219,6 +234,12 @@ class Result(ABC):
     def record(self) -> dict[str, Any]:
         """The receipt as plain values, as the JSON file has it."""
         return self.receipt.to_plain()
+
+    def __str__(self) -> str:
+        """Numbers first: the first lines, then what it is and what it cost."""
+        from adyton.report.view import printed
+
+        return printed(self)
 
     def __repr__(self) -> str:
         where = f" where {self.where}" if self.where else ""

@@ -32,6 +32,13 @@ class Column:
     """What the bounds are, ``exact`` or ``approximate``, where columns differ in it."""
     known: bool = True
     """Whether anything is known of these numbers; if not, they are blank."""
+    words: str = ""
+    """What people call the numbers, where that is not the name of the column."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are numbers of rows or units, which people read as whole numbers."""
+        return self.name.endswith("count") or np.asarray(self.values).dtype.kind in "iu"
 
     def written(self, *, prefixed: bool) -> dict[str, Any]:
         """The columns of a table: the numbers, then their bounds and errors as far as there are any."""

@@ -14,7 +14,6 @@ from adyton.result.interval import NOT_MEASURED, Interval
 from adyton.result.intervals import MOST_QUERIES
 from adyton.result.presentation import Look
 from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.tasks import Cdf, Marginals, QueryList
 from adyton.tasks.words import question_in_words
 
 if TYPE_CHECKING:
@@ -26,16 +25,15 @@ TOO_MANY_LINES = f"No bounds: they are computed for at most {MOST_QUERIES:,} lin
 
 def asked_sheets(release: Release, look: Look, confidence: float | None) -> Sheets:
     """What was asked for: marginals, cumulative counts, answers to queries, or the cells."""
-    task = release.task
-    if isinstance(task, Marginals) and task.groups(release.schema) != (release.schema.names,):
-        return _bounded(release, *_marginals(release, task, look), look, confidence)
-    if isinstance(task, Cdf):
+    if parts_alone(release):
+        return _bounded(release, *_marginals(release, look), look, confidence)
+    if release.task.cumulative:
         ((only,),) = (cell_sheets(release, release.schema.names, look, None).sheets,)
         counts = look.numbers(release.workload @ look.shown(release.estimate))
         found = Sheets(CELLS, (replace(only, columns=(Column("cumulative_count", counts),)),), look=_told(look))
         return _bounded(release, release.workload, found, look, confidence)
-    if isinstance(task, QueryList):
-        words = [question_in_words(query) for query in task.queries]
+    if questions := release.task.questions():
+        words = [question_in_words(query) for query in questions]
         answers = look.numbers(release.workload @ look.shown(release.estimate))
         sheet = Sheet({"query": words}, (Column("count", answers),), counted=release.counted_rows)
         return _bounded(release, release.workload, Sheets(ANSWERS, (sheet,), look=_told(look)), look, confidence)
@@ -52,20 +50,25 @@ def cell_sheets(release: Release, names: Collection[str], look: Look, confidence
     return _bounded(release, queries, Sheets(CELLS, (sheet,), look=_told(look)), look, confidence)
 
 
-def _marginals(release: Release, task: Marginals, look: Look) -> tuple[Queries, Sheets]:
+def parts_alone(release: Release) -> bool:
+    """Whether the task asks for tables of some attributes, so that single cells are a by-product that says little."""
+    return release.task.tables(release.schema) not in ((), (release.schema.names,))
+
+
+def _marginals(release: Release, look: Look) -> tuple[Queries, Sheets]:
     """Every table of so many attributes, in the order of the workload."""
     shape, cells = release.schema.shape, look.shown(release.estimate)
-    sets = [list(places) for places in table_places(release, task)]
+    sets = [list(places) for places in table_places(release)]
     plain = isinstance(release.workload, MarginalQueries)
     queries = release.workload if plain else MarginalQueries(shape, sets)
     sheets = [_sheet(release, places, look.numbers(MarginalQueries(shape, [places]) @ cells)) for places in sets]
     return queries, Sheets(TABLES, tuple(sheets), look=_told(look))
 
 
-def table_places(release: Release, task: Marginals) -> Iterator[tuple[int, ...]]:
+def table_places(release: Release) -> Iterator[tuple[int, ...]]:
     """The axes of each table that was asked for, in the order of the workload."""
     names = release.schema.names
-    return (tuple(names.index(name) for name in group) for group in task.groups(release.schema))
+    return (tuple(names.index(name) for name in group) for group in release.task.tables(release.schema))
 
 
 def _sheet(release: Release, places: Sequence[int], counts: Array) -> Sheet:

@@ -67,7 +67,7 @@ class Chosen(Plan):
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """As it would run by itself."""
         cells = self.inner.carry_out(x, workload, epsilon).estimate
-        return cells.reshape(*cells.shape[: cells.ndim - len(x.shape)], -1)
+        return cells.reshape(*cells.shape[: cells.ndim - len(workload.domain)], -1)
 
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
         """That of the algorithm on the merged cells."""

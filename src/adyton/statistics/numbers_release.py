@@ -28,6 +28,7 @@ from adyton.tasks import NumbersTask
 
 if TYPE_CHECKING:
     from adyton.report.drawing import Drawing
+    from adyton.report.view import View
 
 FILE = "numbers.csv"
 
@@ -137,6 +138,12 @@ class NumbersRelease(Result):
         from adyton.report.numbers import drawings
 
         return drawings(self)[:most]
+
+    def view(self) -> View:
+        """With every statistic of every group."""
+        from adyton.report.numbers import view
+
+        return view(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """All that was measured: everything else follows from it."""

@@ -23,6 +23,8 @@ class Task(ABC):
     merges: ClassVar[bool] = False
     """Whether only these queries count, so that cells which none of them tells apart may be merged."""
 
+    cumulative: ClassVar[bool] = False
+    """Whether counts up to each cell are asked for, and not those of the cells."""
     per_unit: ClassVar[bool] = False
     """Whether units are counted instead of rows."""
     last_class: int | None = None
@@ -39,6 +41,14 @@ class Task(ABC):
     def axes(self, schema: Schema) -> dict[str, tuple[Label, ...]]:
         """The labels of the cells along each axis, given the schema of these attributes."""
         return {name: attribute.labels for name, attribute in schema.attributes.items()}
+
+    def tables(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
+        """The attributes of each table that is asked for; none where the cells of all attributes are."""
+        return ()
+
+    def questions(self) -> tuple[Mapping[str, Any], ...]:
+        """The queries, where they are listed one by one."""
+        return ()
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -120,6 +120,10 @@ class Marginals(Task):
         assert self.sets is not None
         return tuple(tuple(sorted(axes_in(group, schema), key=schema.names.index)) for group in self.sets)
 
+    def tables(self, schema: Schema) -> tuple[Group, ...]:
+        """All groups."""
+        return self.groups(schema)
+
     def widest(self, schema: Schema) -> int:
         """How many attributes the largest table has, out of those of a schema."""
         return max(len(axes_in(group, schema)) for group in self.sets or ()) if self.way is None else self.way

@@ -134,6 +134,7 @@ class Cdf(_Named):
     """
 
     kind = "cdf"
+    cumulative = True
     attributes: tuple[str, ...]
 
     def __init__(self, attribute: str) -> None:

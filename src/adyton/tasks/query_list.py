@@ -52,6 +52,10 @@ class QueryList(Task):
             for query in map(json.loads, self.written)
         )
 
+    def questions(self) -> tuple[Mapping[str, Any], ...]:
+        """All of them."""
+        return self.queries
+
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """The attributes that are asked about, in the order in which they first occur."""

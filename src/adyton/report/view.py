@@ -1,0 +1,421 @@
+"""What a page says of a result: sections made of blocks. Every kind of result has a view, and most of it is made here.
+
+A kind of result whose page says more changes parts of it: see :meth:`adyton.result.Result.view`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from adyton import odds
+from adyton.exact import display
+from adyton.report.charts import Panel, example, in_common
+from adyton.report.drawing import Drawing
+from adyton.report.scales import figure, number, people
+from adyton.result.sheets import Column, Sheet, Sheets
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from adyton.result.result import Result
+
+WIDE, NARROW = 720.0, 358.0
+"""The pixels of a picture on a screen and on a telephone; the page shows the one that fits."""
+_PICTURES, _TABLES, _LINES, _OPEN = 24, 24, 200, 12
+"""How many pictures and tables a page has, how many lines of each, and up to how many lines a table is not folded."""
+_PRINTED = 10
+_PROMISE = "Every number carries noise, by the rules of differential privacy"
+_LARGEST = 600.0
+_EXACT = "Of all releases made in this way, {} in 100 have the true number inside its interval."
+_GUESSED = "An approximate one is meant to hold the true number in {} of 100 releases, but nobody guarantees it."
+
+Cell: TypeAlias = tuple[str, str]
+"""A number in words, and what stands in small letters below it, which may be empty."""
+
+
+# ---- what sections are made of --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Words:
+    """A paragraph; *lead* stands before it in bold."""
+
+    block: ClassVar[str] = "words"
+    text: str
+    lead: str = ""
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading within a section."""
+
+    block: ClassVar[str] = "heading"
+    text: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture with its caption; *narrow* is shown on small screens, if there is one."""
+
+    block: ClassVar[str] = "picture"
+    wide: Markup
+    caption: str = ""
+    narrow: Markup | None = None
+    title: str = ""
+
+    @classmethod
+    def of(cls, drawing: Drawing, also: str = "") -> Picture:
+        """Of a drawing; *also* is said behind its caption."""
+        from markupsafe import Markup
+
+        wide, narrow = (Markup(drawing.svg(width)) for width in (WIDE, NARROW))
+        return cls(wide, f"{drawing.caption} {also}".strip(), narrow, drawing.title)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lines of labels and numbers."""
+
+    block: ClassVar[str] = "table"
+    names: tuple[str, ...]
+    """The headings of the labels."""
+    columns: tuple[Cell, ...]
+    """The headings of the numbers."""
+    lines: Sequence[tuple[tuple[str, ...], tuple[Cell, ...]]]
+    caption: str = ""
+    fold: str = ""
+    """What is written on it where it is folded."""
+    open: bool = False
+    """Whether it is unfolded at first."""
+    chosen: str | None = None
+    """The label of a line that is marked."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Labels that lead somewhere on the page."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text that is shown as it is, folded."""
+
+    block: ClassVar[str] = "code"
+    fold: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a section with a place of its own: hidden until somebody follows a link to it, unless *first*."""
+
+    block: ClassVar[str] = "part"
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+    first: bool = True
+    back: str = ""
+    """The place that it was linked from."""
+
+
+Block: TypeAlias = Words | Heading | Picture | Table | Code | Part
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with blocks below it."""
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One of the few figures at the top of a page, with small lines below it."""
+
+    name: str
+    value: str
+    small: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class View:
+    """What a page says that another does not, from top to bottom."""
+
+    heading: str
+    kicker: str
+    lead: str
+    figures: tuple[Fact, ...]
+    short: tuple[Section, ...]
+    """What everybody reads."""
+    long: tuple[Section, ...]
+    """How it came about, for those who check it."""
+    facts: Mapping[str, str]
+    """Where it comes from."""
+    simulated: str
+    """What is said if the noise is not real."""
+    common: str
+    """What the numbers say about people who are not in the data."""
+    meaning: str = ""
+    """What intervals promise; empty where there are none."""
+    confidence: float = 0.95
+    why_no_bounds: str = ""
+    reading: tuple[Block, ...] = ()
+    """What else there is to say about reading it."""
+    protection: tuple[Block, ...] = ()
+    """Whom it protects, where that is not said in the usual words."""
+    units: str = "people"
+    """Who is protected, in the plural."""
+    paid: bool = True
+    """Whether a budget was charged."""
+    contents: str = "How it was chosen, the budget, what is protected and what is not, where it comes from"
+    """What is in the long version."""
+
+
+# ---- the view of any result -----------------------------------------------------------------------------------------
+
+
+def view_of(result: Result, **own: Any) -> View:
+    """The view of a result: numbers, pictures and words as it tells them itself; what a kind says by itself in *own*
+    takes the place of that."""
+    unfinished: dict[str, Any] = {}
+    if not own.keys() >= {"short", "figures", "meaning", "common"}:
+        sheets, drawings = result.sheets(), result.drawings(_PICTURES)
+        panels = [drawing.panel for drawing in drawings if drawing.panel is not None]
+        blocks = [*map(Picture.of, drawings), *(reading_example(panels[0]) if panels else ()), *tables_of(sheets)]
+        unfinished = {
+            "short": (Section("numbers", "The numbers", tuple(blocks)),),
+            "figures": (*first_figure(sheets), spent(result), algorithm(result)),
+            "meaning": meaning_of(sheets),
+            "common": in_common(result.schema, panels),
+        }
+    usual = {
+        "heading": sentence(str(result.task)),
+        "kicker": f"Private {result.noun} from {result.receipt.dataset}",
+        "lead": f"{sentence(str(result.task))}{where(result)}, from {result.receipt.dataset}. {promise(result)}",
+        "long": (Section("how", "How it came about", paragraphs(result)),),
+        "facts": facts_of(result),
+        "simulated": f"The noise in this {result.noun} was simulated. It protects nobody: do not publish it.",
+    }
+    return View(**{**usual, **unfinished, **own})
+
+
+def sentence(words: str) -> str:
+    """With a capital letter."""
+    return words[:1].upper() + words[1:]
+
+
+def where(result: Result) -> str:
+    """Which rows were counted, behind what was asked for."""
+    return f"{result.counted.aside}{f', counting only rows where {result.where}' if result.where else ''}"
+
+
+def promise(result: Result, begin: str = _PROMISE) -> str:
+    """What the noise hides, in words."""
+    unit, epsilon = result.receipt.unit, amount(result)
+    hidden = f"whether any one {unit} is in the data stays hidden, as strongly as {epsilon} says"
+    return f"{begin}: {hidden}. {odds.in_words(result.epsilon, unit)}"
+
+
+def amount(result: Result) -> str:
+    """What it cost, on one line."""
+    return f"ε\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{display(result.epsilon)}"
+
+
+def factor(epsilon: Fraction) -> str:
+    """How many times as likely an outcome becomes, at most, because one unit is in the data: e^ε.
+
+    >>> factor(Fraction(1, 2)), factor(Fraction(1, 500)), factor(Fraction(8))
+    ('1.65', '1.002', '2,981')
+    """
+    amount = min(float(epsilon), _LARGEST)
+    digits = 2 - min(0, math.floor(math.log10(amount)) + 1)  # as many as show what a small ε changes
+    return figure(math.exp(amount)) if amount > 1 else number(math.exp(amount), digits)
+
+
+def spent(result: Result, before: str = "") -> Fact:
+    """What it cost, and what is left."""
+    left, total = display(result.receipt.remaining), display(result.receipt.total)
+    return Fact("Privacy spent", amount(result), (f"{before}{left} of {total} is left",))
+
+
+def algorithm(result: Result, *small: str) -> Fact:
+    """What ran."""
+    return Fact("Algorithm", result.algorithm, small)
+
+
+def paragraphs(result: Result) -> tuple[Block, ...]:
+    """What was asked for and what ran, in the result's own words."""
+    return tuple(Words(text) for text in (result.asked_in_words(), *result.own_paragraphs()))
+
+
+def facts_of(result: Result) -> dict[str, str]:
+    """Where it comes from."""
+    options = ", ".join(f"{name} = {value}" for name, value in result.options.items())
+    return {
+        "Data set": result.receipt.dataset,
+        "Rows counted": result.counted_rows or "all",
+        "Task": f"{result.task}{result.extent}",
+        "Protected": f"one {protected(result)}",
+        "Algorithm": result.algorithm,
+        "Options": options or "none given",
+    }
+
+
+def protected(result: Result) -> str:
+    """What one privacy unit is, in words; a unit without a name of its own tells its rows already."""
+    receipt = result.receipt
+    rows = rows_of(result)
+    if receipt.enforced:
+        return f"{receipt.unit} with all of its rows"
+    named = receipt.unit != "row" and not receipt.unit.endswith(rows)
+    return f"{receipt.unit} (at most {rows})" if named else receipt.unit
+
+
+def rows_of(result: Result) -> str:
+    """How many rows a unit may have."""
+    most = result.rows_per_unit
+    return f"{most} row{'s' * (most > 1)}"
+
+
+def first_figure(sheets: Sheets) -> tuple[Fact, ...]:
+    """The number itself, where there is a single one."""
+    known = [column for column in sheets.sheets[0].columns if column.known]
+    if sheets.lines != 1 or not known:
+        return ()
+    (_, (cells,)), *_ = lines_of(known[:1], sheets.sheets[0].labels, 1)
+    small = cells[1] + " (approximate)" * (known[0].kind == "approximate")
+    return (Fact(sentence(known[0].name), cells[0], (small,) if small else ()),)
+
+
+def reading_example(panel: Panel) -> tuple[Words, ...]:
+    """How to read a picture."""
+    said = example(panel)
+    return (Words(said, "How to read it."),) if said else ()
+
+
+def meaning_of(sheets: Sheets) -> str:
+    """What the bounds of some sheets promise."""
+    kinds = {
+        column.kind for sheet in sheets.sheets for column in sheet.columns if column.known and column.lower is not None
+    }
+    rate = f"{100 * (sheets.confidence or 0.95):g}"
+    exact, guessed = kinds - {"approximate"}, kinds & {"approximate"}
+    return " ".join([_EXACT.format(rate)] * bool(exact) + [_GUESSED.format(rate)] * bool(guessed))
+
+
+# ---- numbers in words -----------------------------------------------------------------------------------------------
+
+
+def tables_of(sheets: Sheets, most: int = _LINES, value: str = "value") -> list[Block]:
+    """The first lines of the first sheets, and what has to be said about them; *value* is what a single line has."""
+    shown, several = sheets.sheets[:_TABLES], len(sheets.sheets) > 1
+    rate = rate_of(sheets)
+    blocks: list[Block] = [Words(sheets.note, quiet=True)] if sheets.note else []
+    for sheet in shown:
+        fold = f"{sheet.title} as a table" if several else "The numbers as a table"
+        blocks.append(
+            table_of(sheet, rate, most=most, value=value, fold=fold, open=not several and sheet.lines <= _OPEN)
+        )
+    if len(sheets.sheets) > len(shown):
+        left = len(sheets.sheets) - len(shown)
+        blocks.append(Words(f"{left:,} more tables are in {sheets.file} beside this page.", quiet=True))
+    return blocks
+
+
+def rate_of(sheets: Sheets) -> str:
+    """What the bounds of some sheets are called; empty where there are none."""
+    return "" if sheets.confidence is None else f"{100 * sheets.confidence:g}% interval"
+
+
+def table_of(
+    sheet: Sheet, rate: str, *, most: int = _LINES, of: int | None = None, value: str = "value", **looks: Any
+) -> Table:
+    """The first lines of a sheet, out of so many: of one column its bounds beside it, of several below each number."""
+    columns, names = [column for column in sheet.columns if column.known], tuple(sheet.labels)
+    total, shown = sheet.lines if of is None else of, min(most, sheet.lines)
+    bounded = bool(rate) and any(column.lower is not None for column in columns)
+    more = f"{shown:,} of {total:,} lines. The files beside this page hold all of them. "
+    caption = more if total > shown else ""
+    if sheet.lines == 1 and len(columns) > 1:
+        return _turned(sheet, columns, rate if bounded else "", value, **looks)
+    if len(columns) == 1:
+        (column,) = columns if bounded else (replace(columns[0], lower=None, upper=None),)
+        heads: list[Cell] = [(column.words or column.name, "approximate" * (column.kind == "approximate"))]
+        heads += [("from", ""), ("to", "")] if bounded else []
+        said = f"From and to: the {rate}." if bounded else ""
+        return Table(names, tuple(heads), lines_of([column], sheet.labels, shown, beside=True), caption + said, **looks)
+    headings = tuple((column.name, "approximate" * (column.kind == "approximate")) for column in columns)
+    said = f"Below each number its {rate}." if bounded else ""
+    return Table(names, headings, lines_of(columns, sheet.labels, shown), caption + said, **looks)
+
+
+def _turned(sheet: Sheet, columns: Sequence[Column], rate: str, value: str, **looks: Any) -> Table:
+    """A single line of several numbers, from top to bottom."""
+    lines: list[tuple[tuple[str, ...], tuple[Cell, ...]]] = []
+    (_, cells), *_ = lines_of(columns, sheet.labels, 1)
+    for column, (text, bounds) in zip(columns, cells, strict=True):
+        small = "approximate" * (column.kind == "approximate")
+        lines.append(((column.name,), ((text, ""), *(((bounds, small),) if rate else ()))))
+    heads: tuple[Cell, ...] = ((value, ""), *(((rate, ""),) if rate else ()))
+    return Table(("statistic",), heads, lines, **looks)
+
+
+def lines_of(
+    columns: Sequence[Column], labels: Mapping[str, Sequence[Any]], most: int, *, beside: bool = False
+) -> list[tuple[tuple[str, ...], tuple[Cell, ...]]]:
+    """The first lines in words; bounds below each number, or *beside* it."""
+    cells: list[list[Cell]] = []
+    for column in columns:
+        write = people if column.whole else _all_digits if column.lower is None else figure
+        parts = [None if one is None else np.asarray(one)[:most] for one in (column.values, column.lower, column.upper)]
+        values, low, high = ([] if one is None else [_written(value, write) for value in one.tolist()] for one in parts)
+        if beside:
+            cells += [[(text, "") for text in texts] for texts in (values, low, high) if texts]
+        else:
+            bounds = [f"{a} to {b}" for a, b in zip(low, high, strict=True)] or [""] * len(values)
+            cells.append(list(zip(values, bounds, strict=True)))
+    names = [[str(label) for label in list(some[:most])] for some in labels.values()]
+    count = len(cells[0]) if cells else 0
+    return [(tuple(name[line] for name in names), tuple(cell[line] for cell in cells)) for line in range(count)]
+
+
+def _all_digits(value: float) -> str:
+    """A number of which no error is known: nobody can say which digits mean nothing."""
+    return f"{value:,.8g}".replace("-", "−", 1)
+
+
+def _written(value: float | None, write: Any) -> str:
+    return "–" if value is None or math.isnan(value) else str(write(float(value)))
+
+
+def printed(result: Result) -> str:
+    """The first lines as on a terminal, then what it is and what it cost."""
+    sheets = result.glance()
+    sheet = sheets.sheets[0]
+    table = table_of(sheet, rate_of(sheets), most=_PRINTED)
+    rows = [[*table.names, *(name for name, _ in table.columns)]]
+    rows += [
+        [*labels, *(f"{text} ({small})" if small else text for text, small in cells)] for labels, cells in table.lines
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    labelled = len(table.names)
+    lines = [
+        "  ".join(text.ljust(width) if place < labelled else text.rjust(width) for place, (text, width) in texts)
+        for texts in (enumerate(zip(row, widths, strict=True)) for row in rows)
+    ]
+    more = [f"{_PRINTED} of {sheet.lines:,} lines: to_frame() has all of them."] if sheet.lines > _PRINTED else []
+    mark = "" if result.receipt.private else " The noise is simulated: it protects nobody."
+    only = f" where {result.where}" if result.where else ""
+    paid = (
+        f"ε = {display(result.epsilon)}; {display(result.receipt.remaining)} of {display(result.receipt.total)} is left"
+    )
+    about = (
+        f"{sentence(str(result.task))}{only}{result.counted.aside}{result.extent}, by {result.algorithm}. {paid}.{mark}"
+    )
+    return "\n".join([*(line.rstrip() for line in lines), *more, about])
