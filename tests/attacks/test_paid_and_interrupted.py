@@ -87,7 +87,7 @@ def test_a_replay_finds_the_same_result(monkeypatch, session, kind):
     """A request that is interrupted after its result was made: the replay makes it again."""
     made = []
     with monkeypatch.context() as patched:
-        patched.setattr(type(session), "_keep", lambda self, paid: made.append(paid))
+        patched.setattr(type(session), "keep", lambda self, paid: made.append(paid))
         result = KINDS[kind](session)
     again = made[0].finish()
     assert made[1] is result is not again

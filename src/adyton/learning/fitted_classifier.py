@@ -151,6 +151,10 @@ class FittedClassifier(Result):
         )
         return Sheets(FILE, (sheet,))
 
+    def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
+        """The model."""
+        return (self.model.explain(),)
+
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The trees with noisy counts, or the profiles of the classes."""
         from adyton.report.models import drawings

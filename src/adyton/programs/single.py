@@ -42,8 +42,9 @@ class Single(Program):
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Single:
         """Nothing can be chosen."""
-        if request.algorithm not in (AUTO, LAPLACE) or request.options or request.misfits:
-            raise BadInput(f"{request.task}: this is one number. Leave algorithm, options and misfits out.")
+        others = {"algorithm": request.algorithm not in (AUTO, LAPLACE), "options": request.options}
+        if others := [name for name, given in {**others, "misfits": request.misfits}.items() if given]:
+            raise BadInput(f"not for {cls.noun}: {', '.join(others)}. Leave that out.")
         selected = request.task.select(schema)
         return cls(request, selected, selected.rows_per_unit)
 

@@ -131,6 +131,10 @@ class Number(Result):
         column = Column("count", self.answers, *bounds, self.standard_deviations)
         return Sheets(FILE, (Sheet({"of": [what]}, (column,), counted=self.counted_rows),), rate)
 
+    def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
+        """The bare number, and what it is a number of where that is not all rows."""
+        return (f"{self.value}{f' {self.counted.what()}' if self.counted and not quiet else ''}",)
+
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """A dot with its interval."""
         from adyton.report.numbers import drawing_of_number
@@ -192,6 +196,10 @@ class RowsCut(Result):
         column = Column("count", np.array([found.units, found.rows]), lower, upper)
         labels = {"of": ["units with more rows than the limit", "rows left out, at least"]}
         return Sheets(FILE, (Sheet(labels, (column,)),), CONFIDENCE)
+
+    def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
+        """In words, which say what is "at least"."""
+        return self.own_paragraphs()
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """None: two numbers of different things."""

@@ -69,6 +69,11 @@ class Released(Result, FreeFigures):
     def row_source(self) -> RowSource:
         """What synthetic rows are made from."""
 
+    @property
+    @abstractmethod
+    def rows_estimated(self) -> int:
+        """About how many rows there are."""
+
     def sample(self, rows: int, *, seed: int | None = None) -> Any:
         """Synthetic rows that fit the schema, as a pandas DataFrame: their tables look like those of the release.
 

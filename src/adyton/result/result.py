@@ -87,6 +87,14 @@ class Result(ABC):
         """What else goes into files."""
         return ()
 
+    def explained(self) -> tuple[Sheets, ...]:
+        """What an explanation shows in numbers."""
+        return ()
+
+    def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
+        """What a terminal shows in the place of the sheets: a text, or a single number; *quiet* without words."""
+        return ()
+
     @abstractmethod
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The pictures, at most so many."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection
 from fractions import Fraction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from adyton import odds
 from adyton.errors import LedgerError
@@ -21,7 +21,7 @@ from adyton.programs.base import Outlook, program_of
 from adyton.programs.epsilon import Epsilon
 from adyton.result.cut_off import CutOff
 from adyton.result.number import Number, RowsCut
-from adyton.result.pending import Measurements, Pending
+from adyton.result.pending import Keeper
 from adyton.result.receipt import RowsCounted
 from adyton.result.result import Result
 from adyton.schema import Schema
@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from adyton.learning.classifier import Classifier
     from adyton.learning.fitted_classifier import FittedClassifier
 
-Paid: TypeAlias = Result | Measurements | None
 
-
-class Session(Budgeted):
+class Session(Budgeted, Keeper):
     """A private table with a budget. Releases come out of it, and what they cost is written into a ledger.
 
     *data* is a CSV, Parquet or DuckDB file, a pandas, polars, Arrow, Spark or Ibis table, or the address of a database
@@ -76,7 +74,6 @@ class Session(Budgeted):
         noise: NoiseSource | None = None,
     ) -> None:
         self.schema = declared_schema(schema, rows_per_unit)
-        self._last: Pending[Any] | Paid = None
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
@@ -113,26 +110,6 @@ class Session(Budgeted):
     def ledger(self) -> Ledger | Tally:
         """The record of every debit."""
         return self._kernel.ledger
-
-    @property
-    def last(self) -> Paid:
-        """What was paid for last: should an interrupt come before it has a name, it is not lost.
-
-        A request that was interrupted in its arithmetic is finished now, from what was measured: nothing more is spent.
-        One that lacks measurements is :class:`~adyton.result.pending.Measurements`: what was measured, as it is.
-        """
-        if isinstance(self._last, Pending):
-            self._last = self._last.finish()
-        return self._last
-
-    @last.setter
-    def last(self, kept: Paid) -> None:
-        self._last = kept
-
-    @property
-    def measurements(self) -> Measurements | None:
-        """What was measured for a request that has no result yet, as it is; None where there is none."""
-        return self._last.measurements(self._last.cause) if isinstance(self._last, Pending) else None
 
     # ---- before spending --------------------------------------------------------------------------------------------
 
@@ -245,7 +222,7 @@ class Session(Budgeted):
 
     def _ask(self, request: Request) -> Result:
         self._last = None
-        return run(self._kernel, request, self._keep)
+        return run(self._kernel, request, self.keep)
 
     def close(self) -> None:
         """Let go of the ledger's file, if the session opened it. At its end a ``with`` block does the same."""
@@ -259,9 +236,6 @@ class Session(Budgeted):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _keep(self, paid: Any) -> None:
-        self._last = paid
 
     def __repr__(self) -> str:
         try:

@@ -133,6 +133,10 @@ class NumbersRelease(Result):
         )
         return Sheets(FILE, (Sheet(labels, columns, prefixed=True, counted=self.counted_rows),), rate)
 
+    def explained(self) -> tuple[Sheets, ...]:
+        """The numbers themselves: they are few."""
+        return (self.sheets(),)
+
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """Dots with intervals for groups, lines for groups that are dates."""
         from adyton.report.numbers import drawings
