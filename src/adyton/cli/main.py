@@ -29,6 +29,7 @@ from adyton.messages import no_such
 COMMANDS = {
     "release": "adyton.cli.release:command",
     "plan": "adyton.cli.plan:command",
+    "run": "adyton.cli.run:command",
     "fit": "adyton.cli.fit:command",
     "predict": "adyton.cli.predict:command",
     "configure": "adyton.cli.configure:command",

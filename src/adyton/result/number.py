@@ -97,6 +97,11 @@ class Number(Result):
         """The standard deviation of the noise."""
         return ExpectedError(float(self.standard_deviations[0]), 1, "exact")
 
+    @property
+    def typical_errors(self) -> Mapping[str, float]:
+        """The same."""
+        return {"count": self.expected_error.per_query}
+
     def radius(self, confidence: float = CONFIDENCE) -> int:
         """How far the true number is from it at most, in so many of all cases."""
         return discrete_laplace_radius(1 / self.row_epsilon, float(share(confidence, "confidence")))

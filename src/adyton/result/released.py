@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from adyton.arrays import Reals
@@ -61,6 +61,11 @@ class Released(Result, FreeFigures):
             return self.expected_error
         except Exception:  # what was paid for must not be lost over it
             return None
+
+    @property
+    def typical_errors(self) -> Mapping[str, float]:
+        """Of one answer."""
+        return {} if self.known_error is None else {"count": self.known_error.per_query}
 
     # ---- rows -------------------------------------------------------------------------------------------------------
 

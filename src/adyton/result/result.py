@@ -87,6 +87,11 @@ class Result(ABC):
         """What else goes into files."""
         return ()
 
+    @property
+    def typical_errors(self) -> Mapping[str, float]:
+        """How far off its numbers are expected to be, by what they are; none where that depends on the data."""
+        return {}
+
     def explained(self) -> tuple[Sheets, ...]:
         """What an explanation shows in numbers."""
         return ()

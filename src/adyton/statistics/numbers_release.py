@@ -114,6 +114,11 @@ class NumbersRelease(Result):
         return {one.name: one.typical_error for one in self.figures()}
 
     @property
+    def typical_errors(self) -> Mapping[str, float]:
+        """The same."""
+        return self.expected_error
+
+    @property
     def extent(self) -> str:
         """Its groups."""
         return f"; {self.asked.groups:,} groups" if self.task.by else ""

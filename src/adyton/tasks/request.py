@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -80,9 +80,13 @@ class Request:
         if nested and (unknown := [key for key in plain if key not in _KEYS]):
             raise BadInput(f"a request has the keys {listing(_KEYS)}, given {listing(unknown)}.")
         given, where = plain.get("epsilon", epsilon), plain.get("where")
-        options = of_kind(dict, plain.get("options") or {}, "options")
+        task = task_from_dict(plain["task"] if nested else plain)
+        its_own = {*task.to_dict(), *(one.name for one in fields(task) if is_dataclass(task))}
+        if not nested and (unknown := [key for key in plain if key not in {*_KEYS, *its_own}]):
+            raise BadInput(f"a request for a {task.kind} has no {listing(unknown)}. It has {listing(_KEYS[1:])}, too.")
+        options = of_kind(dict, {} if not nested and "options" in its_own else plain.get("options") or {}, "options")
         return cls.of(
-            task_from_dict(plain["task"] if nested else plain),
+            task,
             exact(given["exact"], "epsilon", computed=True) if isinstance(given, Mapping) else given,  # type: ignore[arg-type]
             where=None if where is None else as_text(where, "where"),
             algorithm=plain.get("algorithm", AUTO),
