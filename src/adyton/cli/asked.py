@@ -49,8 +49,8 @@ Misfits = Annotated[
 def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of all tasks, behind what it must be given, if it takes ``**asked``."""
     own = inspect.signature(function, eval_str=True)
-    *parameters, last = own.parameters.values()
-    if last.kind is last.VAR_KEYWORD:
+    parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    if len(parameters) < len(own.parameters):
         from adyton.tasks.reading import asking
 
         needed = [one for one in parameters if one.default is one.empty]

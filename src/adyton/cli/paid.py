@@ -83,7 +83,7 @@ class Paid:
         """Where it is, and what it cost."""
         where = self._printed
         if self.place is not None and self.place.settled:
-            where = f"in {self.place.given if self.place.folder == self.place.goal else self.place.folder}"
+            where = f"in {self.place.there}"
         return f"The {self.noun} is {where}; ε = {display(self.epsilon)} was charged for it and stays spent."
 
     @property

@@ -47,6 +47,11 @@ class Place:
         """Where the JSON file is now."""
         return self.goal if self.single and self.folder == self.goal.parent else self.folder / JSON
 
+    @property
+    def there(self) -> Path:
+        """Where what was settled is: where it was to be or, if that failed, in the hidden folder."""
+        return self.given if self.folder in (self.goal, self.goal.parent) else self.folder
+
     def settle(self) -> None:
         """Put the hidden folder in place, in one step: what is in it now is there for good.
 
