@@ -80,6 +80,8 @@ def deliver(
         paid.show(lambda: _print(result, sheets, place, plain, quiet=quiet), needed=few)
     except KeyboardInterrupt as came:
         raise paid.interrupted(came) from None
+    if not as_json:
+        _say_counted(result, quiet=quiet)
     _remark(result, sheets, place, remarks, quiet=quiet)
     for problem in (*problems, *([made] if made and not quiet else [])):
         notes().print(printable(problem), soft_wrap=True)
@@ -202,13 +204,18 @@ def _figure(value: float) -> str:
 # ---- on standard error ----------------------------------------------------------------------------------------------
 
 
+def _say_counted(result: Result, *, quiet: bool) -> None:
+    """Which rows a bare number is of, where that is not all of them."""
+    words, shown = result.counted.first(result.where), result.shown(quiet=quiet)
+    if shown and words and words not in shown:
+        notes().print(printable(words), soft_wrap=True)
+
+
 def _remark(result: Result, sheets: Sheets, place: Place | None, remarks: Sequence[str], *, quiet: bool) -> None:
     """What nobody should overlook and, unless *quiet*, everything else there is to say."""
     from adyton.result.staging import REPORT
 
     shown = result.shown()
-    if shown and not quiet and (words := result.counted.first(result.where)):
-        notes().print(printable(words), soft_wrap=True)
     for paragraph in (one for one in remarks if one not in shown):
         loud = "bold red" if paragraph.startswith("WARNING") else None
         notes().print(printable(paragraph), soft_wrap=True, style=loud)
@@ -218,7 +225,11 @@ def _remark(result: Result, sheets: Sheets, place: Place | None, remarks: Sequen
         notes().print(printable(sheets.note), soft_wrap=True)
     if place is not None:
         whole = not place.single and (place.folder / REPORT).exists()
-        said = f"Everything is in {place.given}; begin with {REPORT}." if whole else f"The {result.noun} is in {place.given}."
+        said = (
+            f"Everything is in {place.given}; begin with {REPORT}."
+            if whole
+            else f"The {result.noun} is in {place.given}."
+        )
         notes().print(printable(said), soft_wrap=True)
 
 

@@ -53,7 +53,9 @@ def command(
     if file is not None and not file.exists():
         raise BadInput(f"there is no file or folder {file}. {_OPENS}")
     if file is not None and _holds_result(file):
-        _show_result(file, as_json=as_json, others=picture is not None or workload is not None or dimensions is not None)
+        _show_result(
+            file, as_json=as_json, others=picture is not None or workload is not None or dimensions is not None
+        )
         return
     selector = _selector(file, dimensions)
     if workload is not None or cells is not None or rows is not None:

@@ -64,6 +64,8 @@ class _ResultFile(FileKind):
             if not whole(plain):
                 raise BadInput(f"{path} was changed after it was written: its digest does not fit. {self.cure}")
             return made(plain)
+        except BadInput:
+            raise
         except WRONG:
             raise BadInput(f"{path} is not {self.holds} that can be read: parts of it are missing or wrong.") from None
 

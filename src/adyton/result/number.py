@@ -150,7 +150,7 @@ class Number(Result):
         """The number, its noise and its interval."""
         return {
             "count": self.value,
-            "of": "units" if self.task.per_unit else "rows",
+            "of": self.receipt.unit if self.task.per_unit else "rows",
             "row_epsilon": as_number(self.row_epsilon),
             "variance": float(self.variances[0]),
             "within": {"confidence": CONFIDENCE, "radius": self.radius()},

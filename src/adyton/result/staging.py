@@ -96,8 +96,8 @@ def says_so(path: Path) -> bool:
 
 @contextmanager
 def staged(folder: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Place]:
-    """A place to write to, which vanishes at the end of the block if it was not settled in it: a folder, or a file where
-    the name ends in ``.json``.
+    """A place to write to, which vanishes at the end of the block if it was not settled in it: a folder, or one file
+    where the name ends in ``.json``.
 
     What cannot be written later is refused now: a folder with files in it too, unless it may be overwritten and holds
     a result and nothing else.

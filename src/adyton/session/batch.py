@@ -58,7 +58,7 @@ class Batch:
         """
         if not isinstance(given, Sequence) or isinstance(given, str) or not 1 <= len(given) <= MOST:
             raise BadInput(
-                f"run takes a list of 1 to {MOST:,} requests, such as [ad.Histogram(\"age\"), ad.Count()], given "
+                f'run takes a list of 1 to {MOST:,} requests, such as [ad.Histogram("age"), ad.Count()], given '
                 f"{shorten(given)}."
             )
         total = None if epsilon is None else budget(epsilon, "epsilon")
@@ -69,7 +69,9 @@ class Batch:
         if shares and total is None:
             raise BadInput("say what may be spent on all requests: epsilon (--epsilon 1); or give each its own.")
         if left < 0 and total is not None:
-            raise BadInput(f"the requests ask for ε = {display(own)} themselves, of {display(total)} in all. Ask for less.")
+            raise BadInput(
+                f"the requests ask for ε = {display(own)} themselves, of {display(total)} in all. Ask for less."
+            )
         if shares and not left:
             raise BadInput("nothing is left of the budget for requests that do not say their own ε. Allow more.")
         return cls(_named([one.paid(left, shares) for one in read]))

@@ -23,8 +23,8 @@ from adyton.noise.source import NoiseSource
 from adyton.programs.base import Outlook, program_of
 from adyton.programs.epsilon import Epsilon
 from adyton.result.cut_off import CutOff
-from adyton.result.number import Number, RowsCut
 from adyton.result.folder import put_down
+from adyton.result.number import Number, RowsCut
 from adyton.result.pending import Keeper, Measurements
 from adyton.result.receipt import RowsCounted
 from adyton.result.result import Result
@@ -254,7 +254,7 @@ class Session(Budgeted, Keeper):
         return self.results
 
     def _put_down(self, place: Place | None) -> None:
-        """Save what was paid for last, whatever ended it; what cannot be computed from it is left out, with a warning."""
+        """Save what was paid for last, whatever ended it; a warning says what could not be computed from it."""
         if place is None or self._last is None:
             return
         bare = self.measurements

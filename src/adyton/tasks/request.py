@@ -17,6 +17,7 @@ from adyton.tasks.reading import as_task, task_from_dict
 
 AUTO = "auto"
 _KEYS = ("task", "epsilon", "where", "algorithm", "options", "misfits")
+_OTHERS = ", ".join(_KEYS[1:])
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,9 @@ class Request:
         task = task_from_dict(plain["task"] if nested else plain)
         its_own = {*task.to_dict(), *(one.name for one in fields(task) if is_dataclass(task))}
         if not nested and (unknown := [key for key in plain if key not in {*_KEYS, *its_own}]):
-            raise BadInput(f"a request for a {task.kind} has no {listing(unknown)}. It has {listing(_KEYS[1:])}, too.")
+            raise BadInput(
+                f"a request for a {task.kind} has no {listing(unknown)}. Known beside the task's own are {_OTHERS}."
+            )
         options = of_kind(dict, {} if not nested and "options" in its_own else plain.get("options") or {}, "options")
         return cls.of(
             task,
