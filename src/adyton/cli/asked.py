@@ -60,7 +60,7 @@ def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
                 inspect.Parameter.KEYWORD_ONLY,
                 default=False if option.reads is bool else None,
                 annotation=Annotated[
-                    bool if option.reads is bool else option.reads | None,  # type: ignore[operator]
+                    bool if option.reads is bool else option.reads | None,
                     typer.Option(str(option), metavar=option.metavar, help=option.help),
                 ],
             )

@@ -161,7 +161,7 @@ def _kept(found: Measurements, place: Place | None) -> str:
 
 
 def _charge(found: Any) -> str:
-    charged = getattr(found, "epsilon", 0)
+    charged = getattr(found, "epsilon", Fraction(0))
     return f"; ε = {display(charged)} was charged already and stays spent" if charged else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,7 +27,8 @@ def command(releases: _Releases, out_folder: _Folder, overwrite: _Overwrite = Fa
     from adyton.result.combining import combine
 
     check_folder(out_folder, [one / "release.json" for one in releases], overwrite=overwrite)
-    combined = combine([load(one) for one in releases])
+    parts: list[Any] = [load(one) for one in releases]
+    combined = combine(parts)
     combined.save(out_folder, overwrite=overwrite)
     for paragraph in combined.explain().paragraphs:
         out().print(printable(paragraph), soft_wrap=True)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from adyton.selection.selector import Selector
 
 _FILE = (
-    "A selector that `adyton train` wrote, or the folder or JSON file of any result. Without it, the selector that comes "
-    "with Adyton."
+    "A selector that `adyton train` wrote, or the folder or JSON file of any result. Without it, the selector that "
+    "comes with Adyton."
 )
 _OPENS = (
     "Give a folder that `adyton release --out` or `adyton fit --out` wrote, the JSON file in one, or the file of a "

@@ -129,8 +129,8 @@ def _check(program: Program, looks: list[str], *, kept: bool) -> None:
         raise BadInput(f"not for {program.result.holds}: {', '.join(looks)}. Leave that out.")
     if program.lines > _MOST_PRINTED and not kept:
         raise BadInput(
-            f"this release has {program.lines:,} lines, of which {_MOST_PRINTED:,} can be printed. Give --out FOLDER or "
-            "--json, which keep them all."
+            f"this release has {program.lines:,} lines, of which {_MOST_PRINTED:,} can be printed. Give --out FOLDER, "
+            "or --json: these keep them all."
         )
 
 

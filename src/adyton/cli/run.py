@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -133,9 +134,8 @@ def _carry_out(session: Session, batch: Batch, folder: Path, found: dict[str, Re
 
             session.last = None
             try:
-                delivered(
-                    session, lambda ask=step.ask: ask(session.keep), hand_over, step.name, place=place, quiet=quiet
-                )
+                ask = partial(step.ask, session.keep)
+                delivered(session, ask, hand_over, step.name, place=place, quiet=quiet)
             except AdytonError:
                 notes().print("The requests after it were not asked: the same command goes on with them.")
                 raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -82,7 +82,7 @@ class Request:
             raise BadInput(f"a request has the keys {listing(_KEYS)}, given {listing(unknown)}.")
         given, where = plain.get("epsilon", epsilon), plain.get("where")
         task = task_from_dict(plain["task"] if nested else plain)
-        its_own = {*task.to_dict(), *(one.name for one in fields(task) if is_dataclass(task))}
+        its_own = {*task.to_dict(), *getattr(task, "__dataclass_fields__", ())}
         if not nested and (unknown := [key for key in plain if key not in {*_KEYS, *its_own}]):
             raise BadInput(
                 f"a request for a {task.kind} has no {listing(unknown)}. Known beside the task's own are {_OTHERS}."
@@ -90,7 +90,7 @@ class Request:
         options = of_kind(dict, {} if not nested and "options" in its_own else plain.get("options") or {}, "options")
         return cls.of(
             task,
-            exact(given["exact"], "epsilon", computed=True) if isinstance(given, Mapping) else given,  # type: ignore[arg-type]
+            exact(given["exact"], "epsilon", computed=True) if isinstance(given, Mapping) else given,
             where=None if where is None else as_text(where, "where"),
             algorithm=plain.get("algorithm", AUTO),
             misfits=plain.get("misfits"),
