@@ -37,7 +37,7 @@ def test_the_folder_holds_what_was_paid_for(tmp_path, monkeypatch, moment, inter
     monkeypatch.setattr(MOMENTS[moment], interrupted)
     done = CliRunner().invoke(app, [*ASK, "--out", "out"])
     assert done.exit_code == code
-    assert "The counts are in out; ε = 0.5 was charged" in done.stderr
+    assert "The release is in out; ε = 0.5 was charged" in done.stderr
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     release = ad.Release.load("out")
@@ -69,7 +69,7 @@ def test_a_folder_that_fails_after_paying_is_printed_instead(tmp_path, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("adyton.result.saving._write_csv", full)
+    monkeypatch.setattr("adyton.result.folder.write_sheets", full)
     done = CliRunner().invoke(app, [*ASK, "--out", "out"])
     assert done.exit_code == 1
     assert len(json.loads(done.stdout)["estimate"]) == 6
@@ -77,7 +77,7 @@ def test_a_folder_that_fails_after_paying_is_printed_instead(tmp_path, monkeypat
     assert not Path("out").exists()
 
 
-@pytest.mark.parametrize("step", ["adyton.result.saving._write_csv", "adyton.result.staging.Path.rename"])
+@pytest.mark.parametrize("step", ["adyton.result.folder.write_sheets", "adyton.result.staging.Path.rename"])
 def test_an_interrupt_does_not_hide_that_the_folder_failed(tmp_path, monkeypatch, step):
     def full(*arguments):
         os.kill(os.getpid(), signal.SIGINT)
@@ -92,7 +92,7 @@ def test_an_interrupt_does_not_hide_that_the_folder_failed(tmp_path, monkeypatch
         assert f"{hidden[0].name}; ε = 0.5" in done.stderr
         assert ad.Release.load(hidden[0]).epsilon == 0.5
     else:
-        assert "The counts are printed; ε = 0.5" in done.stderr
+        assert "The release is printed; ε = 0.5" in done.stderr
         assert len(json.loads(done.stdout)["estimate"]) == 6
 
 
@@ -109,7 +109,7 @@ def test_an_interrupt_while_the_counts_are_printed(tmp_path, monkeypatch, words)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(delivery, name, interrupted)
     done = CliRunner().invoke(app, [*ASK, *words])
-    assert (done.exit_code, "The counts are printed" in done.stderr) == (130, True)
+    assert (done.exit_code, "The release is printed" in done.stderr) == (130, True)
     assert "eye" in done.stdout
     assert not words or json.loads(done.stdout)
 
@@ -185,7 +185,7 @@ def test_an_interrupt_between_the_answer_and_its_name(tmp_path, monkeypatch, wor
     monkeypatch.setattr(Receipt, "paid", interrupted)
     done = CliRunner().invoke(app, [*ASK, *words])
     assert done.exit_code == 130
-    assert "ε = 0.5 was charged for them" in done.stderr
+    assert "ε = 0.5 was charged for it" in done.stderr
     if words:
         assert ad.Release.load("out").epsilon == 0.5
     else:

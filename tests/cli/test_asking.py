@@ -109,8 +109,9 @@ def test_more_groups_than_the_budget_can_carry_are_told(folder):
 def test_means_on_a_map(folder):
     done = run("release", folder, "--mean", "pay", "--by", "home", "--epsilon", "1", "--json", "--no-misfits")
     assert done.exit_code == 0, done.output
-    answers = json.loads(done.stdout)["answers"]
-    assert (len(answers), [*answers[0]["group"]]) == (8, ["home_longitude", "home_latitude"])
+    (table,) = json.loads(done.stdout)["answers"]["tables"]
+    assert [*table["labels"]] == ["home_longitude", "home_latitude"]
+    assert [len(column["values"]) for column in table["columns"]] == [8, 8]
 
 
 def test_a_name_that_means_something_in_sql():
@@ -152,7 +153,7 @@ def test_options_of_tables(folder):
     plain = json.loads(done.stdout)
     assert plain["task"]["sets"] == [["sex", "year"], ["home"]]
     assert (plain["task"]["ranges"], plain["task"]["totals"], plain["task"]["cells"]) == (["year"], ["sex"], 5)
-    assert [len(table["counts"]) for table in plain["answers"]] == [2, 4]
+    assert [len(table["counts"]) for table in plain["answers"]["tables"]] == [10, 8]
     assert run("plan", folder, *words, "--epsilon", "1", "--algorithm", "all-tables").exit_code == 0
     for wrong, message in (
         (("--with-ranges", "year"), "--with-ranges belongs to --marginals or --marginal"),

@@ -35,7 +35,7 @@ def test_from_files_to_a_parameter(bids, tmp_path):
     assert "Tuned: auction, to the parameter " in done.stdout
     assert "Half of the prior was on today's value, 0.5." in done.stdout
     assert "cost ε = 0.5; 0.5 of 1 is left, in bids.ledger" in done.stdout
-    assert f"Kept in {file}" in done.stderr.replace("\n", "")
+    assert f"The configuration is in {file}" in done.stderr.replace("\n", "")
     found = ad.Configuration.load(file)
     assert 0 <= found.parameter <= 2
     assert found.default == 0.5
@@ -103,7 +103,7 @@ WRONG = {
     "option": (("--family", "auction", "--instances", "x", "--option", "speed=3"), "option"),
     "target": (("--family", "auction", "--instances", "x", "--target", "1"), "belong to a plan"),
     "overwrite": (("--family", "auction", "--instances", "x", "--overwrite"), "belongs to --out"),
-    "folder": (("--family", "auction", "--instances", "x", "--out", "no/where.json"), "folder does not exist"),
+    "folder": (("--family", "auction", "--instances", "x", "--report", "no/where.html"), "folder does not exist"),
     "plan": (("plan", "--target", "0"), "target must be greater than 0"),
     "plan relation": (("plan", "--neighbours", "x"), "no relation of neighbours"),
 }
@@ -161,10 +161,10 @@ def test_an_interrupt_does_not_lose_what_was_paid_for(bids, tmp_path, monkeypatc
 
 
 def test_what_cannot_be_written_is_printed(bids, tmp_path, monkeypatch):
-    def full(self, path):
+    def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(ad.Configuration, "save", full)
+    monkeypatch.setattr("adyton.result.folder.write_json", full)
     done = run(
         "configure", "--family", "auction", "--instances", f"{bids}/north/*.txt", "--out", tmp_path / "config.json"
     )

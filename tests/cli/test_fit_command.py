@@ -55,7 +55,11 @@ def test_from_a_table_to_predictions(titanic, tmp_path):
     assert done.exit_code == 0, done.output
     assert "survived = True" in done.stdout
     assert "this model cost ε = 1; 0.5 of 1.5 is left" in done.stderr
-    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["classifier.json", "report.html"]
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [
+        "classes.csv",
+        "release.json",
+        "report.html",
+    ]
     assert ad.Ledger.read(ledger).spent == 1
     fitted = ad.FittedClassifier.load(tmp_path / "model")
     assert fitted.receipt.private
@@ -90,7 +94,7 @@ def test_predictions_on_standard_output(model, tmp_path):
     wanted = fitted.predict(DATA).tolist()
     assert lines[0] == '"predicted_department"'
     assert [line.strip('"') for line in lines[1:]] == wanted
-    plain = json.loads(run("predict", model / "classifier.json", DATA, "--json", "--probabilities").stdout)
+    plain = json.loads(run("predict", model / "release.json", DATA, "--json", "--probabilities").stdout)
     assert [one["class"] for one in plain["predictions"]] == wanted
     assert np.array([one["probabilities"] for one in plain["predictions"]]) == pytest.approx(fitted.predict_proba(DATA))
     assert plain["classes"][0] == "emergency"
@@ -183,7 +187,7 @@ def test_a_model_that_cannot_be_written_is_printed(tmp_path, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("adyton.learning.classifier_saving.to_dict", full)
+    monkeypatch.setattr("adyton.result.folder.write_json", full)
     done = run("fit", DATA, "--schema", SCHEMA, "--label", "sex", "--attributes", "stay_days", "--epsilon", "1",
                "--out", tmp_path / "m")  # fmt: skip
     assert (done.exit_code, "No space left" in done.stderr) == (1, True)

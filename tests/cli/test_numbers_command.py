@@ -40,19 +40,22 @@ def release(table, *options, epsilon="1"):
 def test_a_mean_by_groups(table):
     done = release(table, "--mean", "pay", "--by", "sex", "--out", str(table / "out"))
     assert done.exit_code == 0, done.output
-    assert "95% bounds" in done.stdout
-    assert {file.name for file in (table / "out").iterdir()} == {"numbers.json", "numbers.csv", "report.html"}
+    assert "95% interval" in done.stdout
+    assert {file.name for file in (table / "out").iterdir()} == {"release.json", "numbers.csv", "report.html"}
     told = CliRunner().invoke(app, ["explain", str(table / "out"), "--json"])
     plain = json.loads(told.stdout)
-    assert plain["answers"][0]["group"] == {"sex": "F"}
-    assert plain["answers"][0]["mean"]["estimate"] == pytest.approx(400, abs=30)
+    (answers,) = plain["tables"]
+    assert answers["labels"] == {"sex": ["F", "M"]}
+    assert [column["name"] for column in answers["columns"]] == ["count", "mean"]
+    assert answers["columns"][1]["values"][0] == pytest.approx(400, abs=30)
 
 
 def test_json_has_everything(table):
     done = release(table, "--quantiles", "pay", "--at", "0.1,0.9", "--json")
-    plain = json.loads(done.stdout)
-    assert plain["answers"][0]["10%"]["lower"] <= plain["answers"][0]["10%"]["upper"]
-    assert plain["answers"][0]["90%"]["estimate"] == pytest.approx(528, abs=40)
+    (answers,) = json.loads(done.stdout)["answers"]["tables"]
+    low, high = answers["columns"]
+    assert (low["name"], low["lower"] <= low["values"] <= low["upper"]) == ("10%", True)
+    assert high["values"] == [pytest.approx(528, abs=40)]
 
 
 def test_planning_needs_no_data(table):
@@ -72,7 +75,7 @@ def test_planning_needs_no_data(table):
         (["--mean", "pay", "--histogram", "sex"], "one thing at a time"),
         (["--histogram", "sex", "--by", "sex"], "--by belongs to"),
         (["--mean", "pay", "--at", "0.5"], "--at belongs to --quantiles"),
-        (["--mean", "pay", "--integer"], "not for sums"),
+        (["--mean", "pay", "--integer"], "not for a release of numbers: --integer"),
         (["--mean", "pay", "--option", "a=1"], "no options"),
         ([], "--mean"),
     ],

@@ -23,6 +23,7 @@ from adyton.lab.delphi import Delphi
 from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
 from adyton.report.selectors import draw
+from adyton.result.folder import KIND
 from adyton.selection import shipped
 from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs
@@ -398,8 +399,9 @@ def test_why_a_release_used_its_algorithm(room: Path, tmp_path: Path):
     file.write_text(json.dumps(release.to_dict()))
     assert "Algorithm: identity, as asked." in run("explain", file).stdout
     for broken in ({}, plain | {"left": "1/2"}, plain | {"bought": [{}]}, plain | {"regrets": [1]}):
-        file.write_text(json.dumps(chosen | {"choice": broken}))
-        assert refused(run("explain", file), "is not a release that can be used")
+        body = {name: part for name, part in chosen.items() if name != "digest"} | {"choice": broken}
+        file.write_text(json.dumps({"digest": KIND.digest(body), **body}))
+        assert refused(run("explain", file), "is not a result that can be used")
 
 
 def test_what_would_be_chosen(room: Path):

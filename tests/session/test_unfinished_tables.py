@@ -100,7 +100,7 @@ def test_the_command_line_prints_or_writes_it_and_fails(monkeypatch, frame, tmp_
     done = CliRunner().invoke(app, [*given, "--out", str(tmp_path / "out"), "--quiet"])
     assert done.exit_code == 1
     assert "ended early" in done.stderr
-    assert "What was measured is in" in " ".join(done.stderr.split())
+    assert "The release is in" in " ".join(done.stderr.split())
     assert len(ad.TablesRelease.load(tmp_path / "out").measured) >= len(NAMES)
     monkeypatch.setattr("adyton.marginals.program.modelled", fail)  # nothing can be made of it: it is printed
     done = CliRunner().invoke(app, [*given, "--quiet"])

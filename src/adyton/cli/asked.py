@@ -1,8 +1,14 @@
-"""What a person asks for on the command line, as a task: the options that releasing and planning share."""
+"""What a person asks for on the command line: the options of all tasks, which releasing and planning share.
+
+Every kind of task says by which options it is asked for (:attr:`adyton.tasks.Task.asked_by`): a command that takes
+``**asked`` gets all of them, those of kinds that somebody has registered too.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,25 +20,12 @@ from adyton.messages import shorten
 
 if TYPE_CHECKING:
     from adyton.schema import Schema
-    from adyton.tasks import Marginals, Task
-
-Histogram = Annotated[str | None, typer.Option(metavar="A[,B…]", help="Count the rows of every cell.")]
-Ranges = Annotated[str | None, typer.Option(metavar="A[,B…]", help="Counts between any two bounds.")]
-Cdf = Annotated[str | None, typer.Option(metavar="A", help="Counts up to every value.")]
-RowsPerUnit = Annotated[
-    int | None,
-    typer.Option(
-        "--rows-per-unit", metavar="M", help="Units by their number of rows, up to M or more: what a limit cuts off."
-    ),
-]
-QueryFile = Annotated[
-    Path | None, typer.Option("--queries", metavar="FILE", help="A JSON list of queries, one by one.")
-]
+    from adyton.tasks import Task
 
 
 def _algorithms() -> list[str]:
+    from adyton.marginals.registry import NAMED
     from adyton.plans import algorithms
-    from adyton.session.releasing_tables import NAMED
     from adyton.statistics.programs import PROGRAMS
 
     return ["auto", *algorithms(), *NAMED, *PROGRAMS]
@@ -52,41 +45,40 @@ Misfits = Annotated[
     ),
 ]
 
-TASKS = "--histogram, --ranges, --cdf, --marginals, --marginal, --rows-per-unit or --queries"
+
+def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of all tasks, behind what it must be given, if it takes ``**asked``."""
+    own = inspect.signature(function, eval_str=True)
+    parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    if len(parameters) < len(own.parameters):
+        from adyton.tasks.reading import asking
+
+        needed = [one for one in parameters if one.default is one.empty]
+        more = [
+            inspect.Parameter(
+                option.key,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if option.reads is bool else None,
+                annotation=Annotated[
+                    bool if option.reads is bool else option.reads | None,
+                    typer.Option(str(option), metavar=option.metavar, help=option.help),
+                ],
+            )
+            for option, _ in asking()
+        ]
+        rest = [one.replace(kind=one.KEYWORD_ONLY) for one in parameters if one not in needed]
+        function.__signature__ = own.replace(parameters=[*needed, *more, *rest])  # type: ignore[attr-defined]
+    return function
 
 
-def task_of(
-    histogram: str | None,
-    ranges: str | None,
-    cdf: str | None,
-    marginals: Marginals | None,
-    queries: Path | None,
-    rows_per_unit: int | None = None,
-) -> Task | None:
-    """The one task that was asked for; None for none."""
-    from adyton import tasks
+def task_of(asked: Mapping[str, Any], otherwise: str) -> Task:
+    """The one task that was asked for; *otherwise* begins the sentence that says how to ask."""
+    from adyton.tasks.reading import asked_task, ways_to_ask
 
-    given = [one for one in (histogram, ranges, cdf, marginals, queries, rows_per_unit) if one is not None]
-    if len(given) > 1:
-        raise BadInput(f"ask for one thing at a time: {TASKS}.")
-    if histogram is not None:
-        return tasks.Histogram(*names_of(histogram))
-    if ranges is not None:
-        return tasks.Ranges(*names_of(ranges))
-    if cdf is not None:
-        return tasks.Cdf(cdf.strip())
-    if marginals is not None:
-        return marginals
-    if rows_per_unit is not None:
-        return tasks.RowsPerUnit(rows_per_unit)
-    return None if queries is None else tasks.QueryList(_read(queries))
-
-
-def one_of(task: Task | None, other: Task | None) -> Task | None:
-    """The one that was asked for; refused where both were."""
-    if task is not None and other is not None:
-        raise BadInput(f"ask for one thing at a time: {task}, or {other}.")
-    return other if task is None else task
+    found = asked_task(asked)
+    if found is None:
+        raise BadInput(f"{otherwise}: {ways_to_ask()}.")
+    return found
 
 
 def options_of(given: list[str] | None) -> dict[str, Any]:
@@ -108,11 +100,6 @@ def options_of(given: list[str] | None) -> dict[str, Any]:
     return options
 
 
-def names_of(text: str) -> list[str]:
-    """Names that are separated by commas."""
-    return [name.strip() for name in text.split(",")]
-
-
 def schema_beside(data: list[str], file: Path) -> Schema:
     """The schema in a file, for a table in other files; the name of an attribute among them means a missing comma."""
     from adyton.schema import Schema
@@ -124,16 +111,3 @@ def schema_beside(data: list[str], file: Path) -> Schema:
         if all(name in schema.attributes for name in names) and not Path(word).exists():
             raise BadInput(f"there is no file {shorten(word)}, but an attribute of that name: {COMMAS}.")
     return schema
-
-
-def _read(path: Path) -> Any:
-    problem = "cannot be read"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        problem = "does not exist"
-    except (ValueError, RecursionError):
-        problem = "is not JSON"
-    except OSError:
-        pass
-    raise BadInput(f'{path} {problem}. Give a JSON list of queries, like [{{"age": {{"from": 20, "to": 29}}}}].')

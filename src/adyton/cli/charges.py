@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from adyton.cli.console import InterruptedRelease, accept_large, notes, progress
 from adyton.cli.paid import Paid
-from adyton.errors import AdytonError, BadInput, LedgerError, Unfinished
+from adyton.errors import AdytonError, BadInput, Unfinished
 from adyton.exact import budget, display
 from adyton.interrupts import deferred
 from adyton.messages import listing, shorten
 
 if TYPE_CHECKING:
-    from adyton.result.pending import Measurements
+    from adyton.result.pending import Keeper, Measurements
     from adyton.result.staging import Place
     from adyton.schema import Schema
-    from adyton.session import Session
 
 Answer = TypeVar("Answer")
 """A release, or a model."""
@@ -77,39 +77,37 @@ def _unit(schema: Schema, ledger: Path | None) -> str:
 
 
 def delivered(
-    session: Session,
+    keeper: Keeper,
     ask: Callable[[], Answer],
     deliver: Callable[[Answer, KeyboardInterrupt | None], None],
-    doing: str,
+    doing: str | None,
     *,
     place: Place | None = None,
     quiet: bool,
 ) -> None:
     """Carry out a request and *deliver* its result, whatever interrupts come before it is where it belongs.
 
-    *deliver* is given the interrupt that came, if one did: then it puts down only what was paid for, and says so.
+    *keeper* has what was paid for. *deliver* is given the interrupt that came, if one did: then it puts down only what
+    was paid for, and says so. Progress is shown where *doing* says what is done.
     """
     from adyton.result.pending import Measurements
 
-    before = session.spent
     try:
-        deliver(*_answered(session, ask, doing, place=place, quiet=quiet))
+        deliver(*_answered(keeper, ask, doing, place=place, quiet=quiet))
     except KeyboardInterrupt as came:  # after the answer, and before anything was done with it; or when all was done
         with deferred():
-            found = session.last
+            found = keeper.last
             if place is not None and place.settled:
-                raise InterruptedRelease(
-                    f"interrupted; {place.given} was written{_charge(session, before)}.", came
-                ) from None
+                raise InterruptedRelease(f"interrupted; {place.given} was written{_charge(found)}.", came) from None
             if isinstance(found, Measurements):
                 raise InterruptedRelease(_kept(found, place), came) from None
             if found is None:
-                raise InterruptedRelease(f"interrupted{_charge(session, before)}.", came) from None
+                raise InterruptedRelease("interrupted.", came) from None
             deliver(cast("Answer", found), came)
 
 
 def _answered(
-    session: Session, ask: Callable[[], Answer], doing: str, *, place: Place | None, quiet: bool
+    keeper: Keeper, ask: Callable[[], Answer], doing: str | None, *, place: Place | None, quiet: bool
 ) -> tuple[Answer, KeyboardInterrupt | None]:
     """The result of a request, and the interrupt that came once it was paid for.
 
@@ -118,49 +116,53 @@ def _answered(
     """
     from adyton.result.pending import Measurements
 
-    before = session.spent
     try:
-        with progress(doing, quiet=quiet):
+        with nullcontext() if doing is None else progress(doing, quiet=quiet):
             return ask(), None
     except KeyboardInterrupt as came:
-        found = _finished(session, quiet=quiet)
+        bare = keeper.measurements
+        if bare is not None and not bare.answers:
+            raise InterruptedRelease(f"interrupted{_charge(bare)}.", came) from None
+        found = _finished(keeper, bare, quiet=quiet)
         if found is None:
-            raise InterruptedRelease(f"interrupted{_charge(session, before)}.", came) from None
+            raise InterruptedRelease("interrupted.", came) from None
         if not isinstance(found, Measurements):
             return cast("Answer", found), came
         raise InterruptedRelease(_kept(found, place), came) from None
     except Unfinished:
-        found = session.last
+        found = keeper.last
         if not isinstance(found, Measurements):
             raise
         raise AdytonError(_kept(found, place)) from None
 
 
-def _finished(session: Session, *, quiet: bool) -> object:
+def _finished(keeper: Keeper, bare: Measurements | None, *, quiet: bool) -> object:
     """What the interrupted request has paid for: its result or, after a second interrupt, its bare measurements; None
     if there are none."""
-    bare = session.measurements
-    if bare is not None and not bare.answers:
-        return None
     try:
         if bare is not None and not quiet:
             words = (
                 "Interrupted after it was charged: the result is finished from what was measured. A second interrupt "
             )
             notes().print(f"{words}keeps the measurements as they are.", soft_wrap=True)
-        return session.last
+        return keeper.last
     except KeyboardInterrupt:
         return bare
 
 
 def _kept(found: Measurements, place: Place | None) -> str:
     """Put measurements where nothing can happen to them; what there is to say of it."""
-    paid = Paid("what was measured", "What was measured is", found.epsilon, place, found.to_dict)
+    paid = Paid("list of what was measured", found.epsilon, place, found.to_dict)
     if found.answers and place is not None:
         paid.put_down(lambda: found.save_in(place))
     elif found.answers:
         paid.print()
     return f"{found} {paid.kept() if found.answers else ''}".rstrip()
+
+
+def _charge(found: Any) -> str:
+    charged = getattr(found, "epsilon", Fraction(0))
+    return f"; ε = {display(charged)} was charged already and stays spent" if charged else ""
 
 
 def check_words(accept: Iterable[str]) -> None:
@@ -170,11 +172,3 @@ def check_words(accept: Iterable[str]) -> None:
     for word in accept:
         if word not in PARTS:
             raise BadInput(f"--accept takes one of the words {listing(PARTS)}, given {shorten(word)}.")
-
-
-def _charge(session: Session, before: Fraction) -> str:
-    try:
-        charged = session.spent - before
-    except LedgerError:
-        return "; what was charged, if anything, is in the ledger and stays spent"
-    return f"; ε = {display(charged)} was charged already and stays spent" if charged else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,13 +23,12 @@ def command(releases: _Releases, out_folder: _Folder, overwrite: _Overwrite = Fa
 
     They must be of the same attributes of the same rows. What comes out has less noise than each of them.
     """
-    from adyton.marginals.tables_file import KIND
-    from adyton.marginals.tables_release import TablesRelease
-    from adyton.result import Release
+    from adyton.programs import load
     from adyton.result.combining import combine
 
     check_folder(out_folder, [one / "release.json" for one in releases], overwrite=overwrite)
-    combined = combine([TablesRelease.load(one) if KIND.says_so(one) else Release.load(one) for one in releases])
+    parts: list[Any] = [load(one) for one in releases]
+    combined = combine(parts)
     combined.save(out_folder, overwrite=overwrite)
     for paragraph in combined.explain().paragraphs:
         out().print(printable(paragraph), soft_wrap=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import glob
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adyton.cli import asked
-from adyton.cli.charges import check_words, total_of
-from adyton.cli.configuration_delivery import Delivery
+from adyton.cli.charges import check_words, delivered, total_of
 from adyton.cli.configuration_plan import print_plan
-from adyton.cli.console import InterruptedRelease, accept_large, progress
+from adyton.cli.console import accept_large, notes, printable, progress
+from adyton.cli.delivery import deliver
+from adyton.cli.folders import check_folder
 from adyton.cli.options import Accept, Dataset, LedgerFile, Quiet, Total, Yes
 from adyton.errors import BadInput
 from adyton.exact import budget
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from adyton.configuration.family import Family
     from adyton.configuration.guarantee import Guarantee
+    from adyton.configuration.result import Configuration
 
 _PLAN, _TODAY = "plan", "today"
 _OWNERS = ("file", "folder")
@@ -58,9 +61,11 @@ _OwnerFrom = Annotated[
     str | None,
     typer.Option(metavar="file|folder|FILE", help="Whose an instance is: its file's, its folder's, or a line of FILE."),
 ]
-_Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Keep the configuration in this JSON file.")]
+_Out = Annotated[
+    Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report and a JSON file here; or FILE.json.")
+]
 _Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page about it: an .html file.")]
-_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace FILE of --out and --report.")]
+_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what --out and --report name.")]
 _Public = Annotated[bool, typer.Option("--public", help="The instances are public: simulated noise, and a curve.")]
 _Seed = Annotated[int | None, typer.Option(min=0, help="public: the seed of the simulated noise.")]
 _Target = Annotated[str | None, typer.Option(help="plan: how much may be lost on average, such as 0.005.")]
@@ -115,31 +120,72 @@ def command(
     check_words(accept or ())
     amount = budget(epsilon, "--epsilon")
     accept_large(amount, "a configuration", "instance" if owner_from is None else "owner", yes=yes, quiet=quiet)
-    delivery = Delivery(out_file, report, as_json, quiet)
-    delivery.check(overwrite)
+    _check_report(report, out_file, overwrite=overwrite)
+    if report is None or out_file is not None or not overwrite:
+        check_folder(out_file, files, overwrite=overwrite)
     settings |= _paid_from(amount, ledger, total, dataset or _folder_of(files), public=public, seed=seed)
-    held, settings["owner"] = _instances(tuned, files, owner_from)
-    with termination_interrupts(), progress("asking instances", len(held), quiet=quiet or as_json) as advance:
-        _tune(tuned, held, amount, settings, _advanced(advance), delivery)
-    delivery.finish()
+    _tune(tuned, files, owner_from, amount, settings, out_file, report, overwrite, as_json=as_json, quiet=quiet)
 
 
 def _tune(
     family: Family[object],
-    instances: list[object],
+    files: list[str],
+    owner_from: str | None,
     amount: Fraction,
     settings: dict[str, Any],
-    told: Callable[[int, int], None],
-    delivery: Delivery,
+    out_file: Path | None,
+    report: Path | None,
+    overwrite: bool,
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     from adyton.configuration.configure import configure
+    from adyton.result.pending import Keeper
+    from adyton.result.presentation import AS_IT_IS
+    from adyton.result.staging import staged
 
-    try:
-        configure(family, instances, amount, progress=told, keep=delivery.keep, **settings)
-    except KeyboardInterrupt as interrupt:
-        if delivery.kept is None:
-            raise
-        raise InterruptedRelease(delivery.interrupted(), interrupt) from None
+    quietly, keeper = quiet or as_json, Keeper()
+    folder = nullcontext() if out_file is None else staged(out_file, overwrite=overwrite)
+    with termination_interrupts(), folder as place:
+        held, settings["owner"] = _instances(family, files, owner_from)
+
+        def ask() -> Configuration:
+            with progress("asking instances", len(held), quiet=quietly) as advance:
+                told = _advanced(advance)
+                return configure(family, held, amount, progress=told, keep=keeper.keep, **settings)
+
+        def hand_over(found: Configuration, interrupt: KeyboardInterrupt | None) -> None:
+            deliver(found, place, AS_IT_IS, as_json=as_json, quiet=quiet, interrupt=interrupt)
+
+        delivered(keeper, ask, hand_over, None, place=place, quiet=quietly)
+    if report is not None:
+        _write_report(keeper.last, report, quiet=quiet)
+
+
+def _check_report(report: Path | None, out_file: Path | None, *, overwrite: bool) -> None:
+    """Refuse a page that cannot be written, before anything is spent."""
+    if report is None:
+        return
+    if out_file is not None and out_file.resolve() == report.resolve():
+        raise BadInput("--out and --report name the same file. Give each its own.")
+    if not report.resolve().parent.is_dir():
+        raise BadInput(f"{report} cannot be written: its folder does not exist. Make it first.")
+    if report.is_dir():
+        raise BadInput(f"{report} is a folder. Give the name of a file.")
+    if report.exists() and not overwrite:
+        raise BadInput(f"{report} exists. Give another name, or --overwrite.")
+
+
+def _write_report(found: Configuration, file: Path, *, quiet: bool) -> None:
+    """A page is a help, and cannot undo what was paid."""
+    from adyton.report.page import render
+    from adyton.result.folder import attempt
+
+    problems: list[str] = []
+    attempt("The report", problems, lambda: file.write_text(render(found), encoding="utf-8"))
+    for words in problems or ([] if quiet else [f"The report is {file}."]):
+        notes().print(printable(words), soft_wrap=True)
 
 
 def _promise(

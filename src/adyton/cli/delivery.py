@@ -1,83 +1,123 @@
-"""What comes of a release once it is paid for: files and lines that reach the person, whatever happens next.
+"""What comes of a request once it is paid for: files and lines that reach the person, whatever happens next.
 
-The counts come first. What is computed from them, bounds and expected errors, may be slow, fail or be interrupted: then
-the counts are shown without.
+What was measured comes first. What is computed from it, bounds and expected errors, may be slow, fail or be
+interrupted: then the numbers are shown without.
 """
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from adyton.cli.console import notes, print_json, printable, progress, say_counted
 from adyton.cli.paid import Paid
+from adyton.errors import AdytonError
 
 if TYPE_CHECKING:
-    from adyton.result import Release
     from adyton.result.presentation import Look
-    from adyton.result.saving import Saved
+    from adyton.result.result import Result
+    from adyton.result.sheets import Column, Sheet, Sheets
     from adyton.result.staging import Place
-    from adyton.result.tables import ReleasedTable, TableSet
 
-_ROWS_SHOWN = 60
+_SHOWN = 60
 """How many lines are printed of what stands in a folder. Without one, all of them are."""
 _GAP = "   "
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Synthetic rows that were asked for: the file, and how many; about as many as there are if nothing is said."""
+
+    file: Path
+    count: int | None
+
+
 def deliver(
-    release: Release,
+    result: Result,
     place: Place | None,
     look: Look,
     *,
     as_json: bool,
     quiet: bool,
     interrupt: KeyboardInterrupt | None = None,
+    rows: Rows | None = None,
 ) -> None:
-    """Write and print a release; after an interrupt, only its counts."""
-    from adyton.result.files import to_dict
+    """Write and print a result, of whatever kind; after an interrupt, only what was paid for."""
+    from adyton.result.folder import put_down, to_dict
 
     print_anything()
-    paid = Paid("the release", "The counts are", release.epsilon, place, lambda: to_dict(release, None))
-    saved, asked = paid.put_down(lambda: _saved(release, place, look))
+    paid = Paid(result.noun, result.epsilon, place, lambda: to_dict(result, complete=False))
+    saved = paid.put_down(lambda: None if place is None else put_down(result, place, look))
+    quiet = quiet or as_json
+    problems: list[str] = []
     try:
         if interrupt is not None:
             raise interrupt
-        with progress("estimating the error", quiet=quiet or as_json):
-            found, problems = _complete(release, saved, asked)
-            if as_json or not quiet:
-                _ = release.known_error  # stays with the release
+        with progress("estimating the error", quiet=quiet):
+            found, problems = saved.finish() if saved is not None else (None, [])
+            printed, remarks = _told(result, look, found, problems, saved is None, as_json=as_json, quiet=quiet)
+        made = None if rows is None else _make_rows(result, rows, quiet=quiet)
     except KeyboardInterrupt as came:
-        if as_json or place is None:
-            paid.show(lambda: _print(release, asked, place, as_json=as_json, known=False))
+        if (as_json or place is None) and result.at_once:
+            bare = result.sheets(look, None)
+            plain = {**to_dict(result, complete=False), "answers": bare.to_plain()} if as_json else None
+            paid.show(lambda: _print(result, bare, place, plain, quiet=quiet))
+        elif as_json or place is None:
+            paid.print()
         raise paid.interrupted(came) from None
+    if isinstance(printed, str):
+        if place is None:
+            paid.print()
+        raise AdytonError(f"not all could be made of it. {printed} {paid.kept()}")
     try:
-        paid.show(lambda: _print(release, found, place, as_json=as_json, known=True))
+        sheets, plain = printed
+        few = place is None and (sheets.lines <= _SHOWN)
+        paid.show(lambda: _print(result, sheets, place, plain, quiet=quiet), needed=few)
     except KeyboardInterrupt as came:
         raise paid.interrupted(came) from None
-    _remark(release, found, place, quiet=quiet or as_json)
-    for problem in problems:
+    if not as_json:
+        _say_counted(result, quiet=quiet)
+    _remark(result, sheets, place, remarks, quiet=quiet)
+    for problem in (*problems, *([made] if made and not quiet else [])):
         notes().print(printable(problem), soft_wrap=True)
+    if result.unfinished is not None:
+        raise AdytonError(f"{result.unfinished} {paid.kept()}")
 
 
-def _saved(release: Release, place: Place | None, look: Look) -> tuple[Saved | None, TableSet]:
-    from adyton.result.saving import save
-    from adyton.result.tables import asked_tables
+def _told(
+    result: Result,
+    look: Look,
+    found: Sheets | None,
+    problems: list[str],
+    alone: bool,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> tuple[tuple[Sheets, dict[str, Any] | None] | str, Sequence[str]]:
+    """What is printed, with bounds if there are any (or, where there is nothing, why), and what is said of it.
 
-    saved = None if place is None else save(release, place, look)
-    return saved, asked_tables(release, look) if saved is None else saved.sets[0]
+    What cannot be computed is left out, and a sentence more is among the problems.
+    """
+    from adyton.result.explanation import misfits_in_words
+    from adyton.result.folder import CONFIDENCE, attempt, to_dict
 
-
-def _complete(release: Release, saved: Saved | None, asked: TableSet) -> tuple[TableSet, list[str]]:
-    """What was asked for with its bounds, and a sentence for everything that could not be computed."""
-    from adyton.result.saving import CONFIDENCE, attempt
-
-    if saved is not None:
-        return saved.finish()
-    problems: list[str] = []
-    bounded = attempt("The bounds of the counts", problems, lambda: asked.bounded(release, CONFIDENCE))
-    return bounded or asked, problems
+    if alone:
+        found = attempt("The numbers with their bounds", problems, lambda: result.sheets(look, CONFIDENCE))
+    if found is None:
+        found = attempt("The numbers", problems, lambda: result.sheets(look, None))
+    if found is None:
+        return " ".join(problems), ()
+    plain = None
+    if as_json:
+        whole = attempt("The expected error", problems, lambda: to_dict(result, complete=True))
+        plain = {**(whole or to_dict(result, complete=False)), "answers": found.to_plain()}
+    said = None if quiet else attempt("The explanation", problems, lambda: result.paragraphs()[1:])
+    return (found, plain), said or misfits_in_words(result)[0]
 
 
 def print_anything() -> None:
@@ -87,66 +127,115 @@ def print_anything() -> None:
         reconfigure(errors="backslashreplace")
 
 
-def _print(release: Release, found: TableSet, place: Place | None, *, as_json: bool, known: bool) -> None:
-    """On standard output: all of it, unless a folder has it."""
-    from adyton.result.files import to_dict
+# ---- on standard output ---------------------------------------------------------------------------------------------
 
-    if as_json:
-        print_json({**to_dict(release, release.known_error if known else None), "answers": found.to_plain()})
+
+def _print(result: Result, sheets: Sheets, place: Place | None, plain: dict[str, Any] | None, *, quiet: bool) -> None:
+    """All of it, unless a folder has it."""
+    if plain is not None:
+        print_json(plain)
         return
-    say_counted(release.counted.first(release.where))
-    left = sum(len(table.counts) for table in found.tables) if place is None else _ROWS_SHOWN
-    for table in found.tables:
-        shown = min(len(table.counts), left)
+    if shown := result.shown(quiet=quiet):
+        for line in "\n".join(shown).splitlines():
+            sys.stdout.write(f"{printable(line)}\n")
+        return
+    say_counted(result.counted.first(result.where))
+    print_sheets(sheets, None if place is None else f"{printable(str(place.given))} has them all")
+
+
+def print_sheets(sheets: Sheets, elsewhere: str | None = None) -> None:
+    """Line by line; a few of them where *elsewhere* says who has all."""
+    left = sheets.lines if elsewhere is None else _SHOWN
+    for sheet in sheets.sheets:
+        shown = min(sheet.lines, left)
         if shown:
-            sys.stdout.writelines(_lines(table, shown, found.confidence))
+            sys.stdout.writelines(_lines(sheet, shown, sheets.confidence))
         left -= shown
-    hidden = sum(len(table.counts) for table in found.tables) - _ROWS_SHOWN
-    if place is not None and hidden > 0:
-        sys.stdout.write(f"… and {hidden:,} more lines: {printable(str(place.given))} has them all.\n")
+    hidden = sheets.lines - _SHOWN
+    if elsewhere is not None and hidden > 0:
+        sys.stdout.write(f"… and {hidden:,} more lines: {elsewhere}.\n")
 
 
-def _lines(table: ReleasedTable, rows: int, confidence: float | None) -> Iterator[str]:
-    """So many lines of a table, under its header. They may be a million, so that no more is made of them than text."""
+def _lines(sheet: Sheet, rows: int, confidence: float | None) -> Iterator[str]:
+    """So many lines of a sheet, under its header. They may be a million, so that no more is made of them than text."""
     from rich.cells import cell_len
 
-    columns = [[name, *map(str, islice(labels, rows))] for name, labels in zip(table.names, table.labels, strict=True)]
+    columns = [[name, *map(str, islice(labels, rows))] for name, labels in sheet.labels.items()]
     columns = [[printable(text) for text in column] for column in columns]
-    columns.append([table.what.replace("_", " "), *map(_number, table.counts[:rows].tolist())])
-    if confidence is not None and table.lower is not None and table.upper is not None:
-        bounds = zip(table.lower[:rows].tolist(), table.upper[:rows].tolist(), strict=True)
-        columns.append(
-            [f"{100 * confidence:g}% interval", *(f"{_number(low)} to {_number(high)}" for low, high in bounds)]
-        )
+    for column in sheet.columns:
+        columns.extend(_written(column, rows, confidence, prefixed=sheet.prefixed))
     widths = [max(map(cell_len, column)) for column in columns]
     yield "\n"
     for number, texts in enumerate(zip(*columns, strict=True)):
         padded = (
-            f"{text}{' ' * (width - cell_len(text))}" if place < len(table.names) else f"{text:>{width}}"
+            f"{text}{' ' * (width - cell_len(text))}" if place < len(sheet.labels) else f"{text:>{width}}"
             for place, (text, width) in enumerate(zip(texts, widths, strict=True))
         )
-        yield _GAP.join(padded) + "\n"
+        yield _GAP.join(padded).rstrip() + "\n"
         if number == 0:
             yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1)) + "\n"
 
 
-def _number(value: float) -> str:
+def _written(column: Column, rows: int, confidence: float | None, *, prefixed: bool) -> Iterator[list[str]]:
+    """A column of numbers, and one of their bounds if there are any."""
+    values = column.values[:rows].tolist()
+    small = prefixed or all(abs(value) < 1 for value in values if isinstance(value, float))
+    number = _figure if small else _count
+    yield [printable(column.name.replace("_", " ")), *(number(value) if column.known else "–" for value in values)]
+    if confidence is not None and column.lower is not None and column.upper is not None:
+        pairs = zip(column.lower[:rows].tolist(), column.upper[:rows].tolist(), strict=True)
+        bounds = (f"{number(low)} to {number(high)}" if column.known else "–" for low, high in pairs)
+        yield [f"{100 * confidence:g}% interval", *bounds]
+
+
+def _count(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
-def _remark(release: Release, found: TableSet, place: Place | None, *, quiet: bool) -> None:
-    """On standard error: what nobody should overlook and, unless *quiet*, everything else there is to say."""
-    from adyton.result.explanation import misfits_in_words
-    from adyton.result.saving import REPORT
+def _figure(value: float) -> str:
+    """Four digits, or all that stand before the point, whichever is more."""
+    if isinstance(value, int) or not math.isfinite(value) or value == 0:
+        return f"{value:,.0f}" if not isinstance(value, float) or math.isfinite(value) else "–"
+    if not 1e-5 <= abs(value) < 1e12:
+        return f"{value:.4g}"
+    return f"{value:,.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
 
-    warnings, _ = misfits_in_words(release)
-    for paragraph in warnings if quiet else release.explain().paragraphs[1:]:
-        notes().print(printable(paragraph), soft_wrap=True, style="bold red" if paragraph in warnings else None)
+
+# ---- on standard error ----------------------------------------------------------------------------------------------
+
+
+def _say_counted(result: Result, *, quiet: bool) -> None:
+    """Which rows a bare number is of, where that is not all of them."""
+    words, shown = result.counted.first(result.where), result.shown(quiet=quiet)
+    if shown and words and words not in shown:
+        notes().print(printable(words), soft_wrap=True)
+
+
+def _remark(result: Result, sheets: Sheets, place: Place | None, remarks: Sequence[str], *, quiet: bool) -> None:
+    """What nobody should overlook and, unless *quiet*, everything else there is to say."""
+    from adyton.result.staging import REPORT
+
+    shown = result.shown()
+    for paragraph in (one for one in remarks if one not in shown):
+        loud = "bold red" if paragraph.startswith("WARNING") else None
+        notes().print(printable(paragraph), soft_wrap=True, style=loud)
     if quiet:
         return
-    if found.tables[0].note:
-        notes().print(printable(found.tables[0].note), soft_wrap=True)
+    if sheets.note:
+        notes().print(printable(sheets.note), soft_wrap=True)
     if place is not None:
-        whole = (place.folder / REPORT).exists()
-        said = f"Everything is in {place.given}; begin with {REPORT}." if whole else f"The counts are in {place.given}."
+        whole = not place.single and (place.folder / REPORT).exists()
+        said = (
+            f"Everything is in {place.given}; begin with {REPORT}."
+            if whole
+            else f"The {result.noun} is in {place.given}."
+        )
         notes().print(printable(said), soft_wrap=True)
+
+
+def _make_rows(result: Any, rows: Rows, *, quiet: bool) -> str:
+    """Write synthetic rows, about as many as there are if nothing is said; a sentence says how many, and where."""
+    with progress("making rows", quiet=quiet):
+        made = result.write_rows(rows.file, result.rows_estimated if rows.count is None else rows.count)
+    far = "" if made.distance is None else f" Their pairs are {100 * made.distance:.2g}% from the released ones."
+    return f"{made.rows:,} synthetic rows are in {rows.file}.{far} {result.counted.first(result.where)}".rstrip()

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adyton.cli.console import out, plain_table, print_json, printable, progress
-from adyton.cli.numbers_delivery import explain_numbers
+from adyton.cli.delivery import print_sheets
 from adyton.errors import BadInput
 from adyton.exact import as_number
 
 if TYPE_CHECKING:
-    from adyton.result import Release
     from adyton.selection.choice import Choice
     from adyton.selection.selector import Selector
 
 _FILE = (
-    "A selector that `adyton train` wrote, or the folder or JSON file of a release, of tables too, or of a classifier. "
-    "Without it, the selector that comes with Adyton."
+    "A selector that `adyton train` wrote, or the folder or JSON file of any result. Without it, the selector that "
+    "comes with Adyton."
 )
 _OPENS = (
     "Give a folder that `adyton release --out` or `adyton fit --out` wrote, the JSON file in one, or the file of a "
     "selector that `adyton train` wrote."
 )
-_LISTED = 40
-"""How many tables are listed."""
 
 
 def command(
@@ -57,17 +52,10 @@ def command(
         check_ending(picture)
     if file is not None and not file.exists():
         raise BadInput(f"there is no file or folder {file}. {_OPENS}")
-    for module, show, what in _SHOWN if file is not None else ():
-        if import_module(module).KIND.says_so(file):
-            if picture is not None or workload is not None or dimensions is not None:
-                raise BadInput(f"{file} is {what}: --picture, --workload and --dimensions are for selectors.")
-            show(file, as_json=as_json)
-            return
-    release = None if file is None else _release_in(file)
-    if release is not None:
-        if picture is not None or workload is not None or dimensions is not None:
-            raise BadInput(f"{file} is a release: --picture, --workload and --dimensions are for selectors.")
-        _show_release(release, as_json=as_json)
+    if file is not None and _holds_result(file):
+        _show_result(
+            file, as_json=as_json, others=picture is not None or workload is not None or dimensions is not None
+        )
         return
     selector = _selector(file, dimensions)
     if workload is not None or cells is not None or rows is not None:
@@ -145,72 +133,40 @@ def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsi
     return choice
 
 
-def _show_classifier(file: Path, *, as_json: bool) -> None:
-    from adyton.learning import FittedClassifier
-
-    fitted = FittedClassifier.load(file)
-    if as_json:
-        decisions = [one.to_plain() for one in fitted.decisions]
-        print_json({"explanation": list(fitted.explain().paragraphs), "decisions": decisions})
-        return
-    for line in str(fitted.explain()).splitlines():
-        out().print(printable(line), soft_wrap=True)
-
-
-def _show_tables(file: Path, *, as_json: bool) -> None:
-    """Why these tables were measured, what was looked at to decide, and how far off each is."""
-    from adyton.exact import display
-    from adyton.marginals.table_errors import table_errors
-    from adyton.marginals.tables_release import TablesRelease
-
-    release = TablesRelease.load(file)
-    with progress("working out the tables", quiet=as_json):
-        explanation, errors = release.explain(), table_errors(release).to_pylist()
-    if as_json:
-        bought = [one.to_plain() for one in release.bought]
-        print_json({"explanation": list(explanation.paragraphs), "bought": bought, "tables": errors})
-        return
-    for paragraph in explanation.paragraphs:
-        out().print(printable(paragraph), soft_wrap=True)
-    for look in release.bought:
-        price = display(look.spent * release.rows_per_unit)
-        out().print(printable(f"Looked at {look.words}: {look.value:,.4g} ± {look.deviation:,.3g}, for ε = {price}."))
-    table = plain_table()
-    for title in ("table", "cells", "expected error", "how"):
-        table.add_column(title, justify="left" if title in {"table", "how"} else "right")
-    for line in errors[:_LISTED]:
-        error = "–" if line["expected_error"] is None else f"{line['expected_error']:.4f}"
-        table.add_row(printable(line["table"]), f"{line['cells']:,}", error, line["how"])
-    out().print(table)
-    if len(errors) > _LISTED:
-        out().print(f"… and {len(errors) - _LISTED:,} more tables; --json has all of them.")
-
-
-def _release_in(file: Path) -> Release | None:
-    """The release in a folder or a file; None for a file of something else, such as a selector."""
+def _holds_result(file: Path) -> bool:
+    """Whether a folder or a file holds a result, and not a selector."""
     from adyton.choice.checked_file import named_format
-    from adyton.result import Release
-    from adyton.result.files import JSON, says_so
+    from adyton.result.staging import file_in, says_so
 
-    if says_so(file) or (file / JSON).exists():
-        return Release.load(file)
+    if says_so(file) or (file.is_dir() and file_in(file).exists()):
+        return True
     if file.is_dir() or (file.suffix != ".json" and named_format(file) is None):
         raise BadInput(f"{file} holds nothing that can be explained. {_OPENS}")
-    return None
+    return False
 
 
-def _show_release(release: Release, *, as_json: bool) -> None:
+def _show_result(file: Path, *, as_json: bool, others: bool) -> None:
+    """Why it is as it is, what was looked at to decide, and how far off it is."""
+    from adyton.programs import load
+    from adyton.result.folder import to_dict
+
+    result = load(file)
+    if others:
+        raise BadInput(f"{file} is {result.holds}: --picture, --workload and --dimensions are for selectors.")
     with progress("estimating the error", quiet=as_json):
-        explanation = release.explain()
+        paragraphs, sheets = result.paragraphs(), result.explained()
     if as_json:
-        print_json(
-            {"explanation": list(explanation.paragraphs), "choice": release.choice and release.choice.to_plain()}
-        )
+        plain = {name: part for name, part in to_dict(result, complete=True).items() if name not in result.bulky}
+        shown = {"tables": [one for found in sheets for one in found.to_plain()["tables"]]}
+        print_json({"explanation": list(paragraphs), **plain, **(shown if sheets else {})})
         return
-    for paragraph in explanation.paragraphs:
-        out().print(printable(paragraph), soft_wrap=True)
-    if release.choice is not None:
-        _show_choice(release.choice, as_json=False, rows_per_unit=release.rows_per_unit)
+    for line in "\n".join(paragraphs).splitlines():
+        out().print(printable(line), soft_wrap=True)
+    choice = getattr(result, "choice", None)
+    if choice is not None:
+        _show_choice(choice, as_json=False, rows_per_unit=result.rows_per_unit)
+    for found in sheets:
+        print_sheets(found, "--json has them all")
 
 
 def _show_choice(choice: Choice, *, as_json: bool, left: str = "was left", rows_per_unit: int = 1) -> None:
@@ -240,11 +196,3 @@ def _show_choice(choice: Choice, *, as_json: bool, left: str = "was left", rows_
     out().print(f"ε = {display(choice.left * rows_per_unit)} {left} for {name}.")
     for note in choice.notes:
         out().print(printable(f"Note: {note}"))
-
-
-_SHOWN: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("adyton.learning.classifier_file", _show_classifier, "a classifier"),
-    ("adyton.marginals.tables_file", _show_tables, "a release of tables"),
-    ("adyton.statistics.numbers_file", explain_numbers, "a release of numbers"),
-)
-"""What a file can be besides a release of cells or a selector: the module that knows, how it is shown, its name."""

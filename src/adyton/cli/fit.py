@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,8 +11,9 @@ import typer
 
 from adyton.cli import asked
 from adyton.cli.charges import allowed_total, check_words, delivered
+from adyton.cli.console import notes, printable
+from adyton.cli.delivery import deliver
 from adyton.cli.folders import check_folder
-from adyton.cli.model_delivery import deliver
 from adyton.cli.options import (
     Accept,
     Dataset,
@@ -33,7 +34,6 @@ from adyton.interrupts import termination_interrupts
 
 if TYPE_CHECKING:
     from adyton.learning import FittedClassifier
-    from adyton.result.staging import Place
 
 
 def _methods() -> list[str]:
@@ -79,13 +79,15 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Learn a classifier under differential privacy. What comes out is public; `adyton predict` asks it for nothing."""
-    from adyton.learning import Classifier, classifier_file, classifier_saving
+    from adyton.learning import Classifier
+    from adyton.result.presentation import AS_IT_IS
     from adyton.result.staging import staged
     from adyton.session import Session
+    from adyton.tasks.base import names_of
 
     if out_folder is None and not as_json:
         raise BadInput("a model that is kept nowhere would be paid for and lost. Give --out FOLDER, or --json.")
-    names = None if attributes is None else asked.names_of(attributes)
+    names = None if attributes is None else names_of(attributes)
     classifier = Classifier(label, names, method, **asked.options_of(option))
     declared = asked.schema_beside(data, schema)
     classifier.target(declared)
@@ -93,10 +95,7 @@ def command(
     amount = budget(epsilon, "--epsilon")
     check_folder(out_folder, (*files_of(data), schema, ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet, what="a model")
-    folder: AbstractContextManager[Place | None] = nullcontext()
-    if out_folder is not None:
-        replaces = classifier_saving.REPLACEABLE if overwrite else ()
-        folder = staged(out_folder, replaces=replaces, ours=classifier_file.KIND.says_so)
+    folder = nullcontext() if out_folder is None else staged(out_folder, overwrite=overwrite)
     with termination_interrupts(), folder as place:
         words = accept or ()
         session = Session(
@@ -105,6 +104,8 @@ def command(
         ask = partial(session.fit, classifier, amount, where=where)
 
         def hand_over(fitted: FittedClassifier, interrupt: KeyboardInterrupt | None) -> None:
-            deliver(fitted, place, as_json=as_json, quiet=quiet, interrupt=interrupt)
+            deliver(fitted, place, AS_IT_IS, as_json=as_json, quiet=quiet, interrupt=interrupt)
 
         delivered(session, ask, hand_over, "learning", place=place, quiet=quiet or as_json)
+    if not (quiet or as_json):
+        notes().print(printable(f"`adyton predict {out_folder} DATA` asks it, at no cost in privacy."), soft_wrap=True)

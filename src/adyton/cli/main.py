@@ -10,15 +10,17 @@ from __future__ import annotations
 import gc
 import sys
 from importlib import import_module
+from inspect import getdoc
 from typing import Annotated, Any
 
 from adyton.cli.leaving import leave  # isort: split
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 import adyton
+from adyton.cli.asked import with_tasks
 from adyton.cli.console import InterruptedRelease, guard, open_streams
 from adyton.cli.lighter import load_less
 from adyton.interrupts import Terminated
@@ -27,6 +29,7 @@ from adyton.messages import no_such
 COMMANDS = {
     "release": "adyton.cli.release:command",
     "plan": "adyton.cli.plan:command",
+    "run": "adyton.cli.run:command",
     "fit": "adyton.cli.fit:command",
     "predict": "adyton.cli.predict:command",
     "configure": "adyton.cli.configure:command",
@@ -51,6 +54,9 @@ _NEW_OBJECTS = 50_000
 class Commands(TyperGroup):
     """The group of all commands: imports them one by one, and ends each of them in the same way."""
 
+    _listed = False
+    """Whether all of them are being listed."""
+
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the table."""
         return list(COMMANDS)
@@ -60,11 +66,22 @@ class Commands(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         if cmd_name not in self.commands:
-            module, function = COMMANDS[cmd_name].split(":")
+            module, name = COMMANDS[cmd_name].split(":")
+            function = getattr(import_module(module), name)
+            if self._listed:  # its options are not asked for, and some take long to find
+                return TyperCommand(cmd_name, help=getdoc(function))
             single = typer.Typer(add_completion=False)
-            single.command(cmd_name)(getattr(import_module(module), function))
+            single.command(cmd_name)(with_tasks(function))
             self.commands[cmd_name] = get_command(single)
         return self.commands[cmd_name]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help of the whole, with a line for each command."""
+        self._listed = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listed = False
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command; for a name that does not exist, say which do."""

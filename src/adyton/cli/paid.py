@@ -27,16 +27,12 @@ Saved = TypeVar("Saved")
 class Paid:
     """Something that was paid for, the folder that it goes to, if any, and the words for it."""
 
-    what: str
-    """Such as “the release”."""
-    comes: str
-    """Such as “The counts are”, with which a sentence on where they are begins."""
+    noun: str
+    """What it is called: “release”."""
     epsilon: Fraction
     place: Place | None
     plain: Callable[[], dict[str, Any]]
     """All of it, as it is printed where it cannot be written."""
-    advice: str = "keep that"
-    """What to do with what was printed."""
     _printed: str = field(default="printed", init=False)
     """Where it was printed."""
 
@@ -53,8 +49,8 @@ class Paid:
                 raise
             self.print()
             raise AdytonError(
-                f"{self.what} could not be written ({reason_of(error)}). It is paid for, so all of it is "
-                f"{self._printed} instead: {self.advice}."
+                f"the {self.noun} could not be written ({reason_of(error)}). It is paid for, so all of it is "
+                f"{self._printed} instead: keep that in a .json file, which ad.load and `adyton explain` open."
             ) from None
 
     def print(self) -> None:
@@ -62,18 +58,22 @@ class Paid:
         with deferred():
             self._printed = printed(self.plain())
 
-    def show(self, printing: Callable[[], None]) -> None:
-        """Print it in words. Where that fails and no folder has it, all of it is printed elsewhere."""
+    def show(self, printing: Callable[[], None], *, needed: bool = False) -> None:
+        """Print it in words. Where that fails and no folder has it, all of it is printed elsewhere; where it is so
+        short that a reader takes all of it or nothing (*needed*), also if nobody reads it."""
         try:
             with nullcontext() if self._settled else deferred():
                 printing()
                 sys.stdout.flush()
         except BrokenPipeError:
-            raise  # the reader, such as head, has seen enough
+            if not needed:
+                raise  # the reader, such as head, has seen enough
+            self.print()
+            raise AdytonError(f"the {self.noun} could not be printed: nobody reads it. {self.kept()}") from None
         except (OSError, ValueError) as error:
             if not self._settled:
                 self.print()
-            raise AdytonError(f"{self.what} could not be printed ({reason_of(error)}). {self.kept()}") from None
+            raise AdytonError(f"the {self.noun} could not be printed ({reason_of(error)}). {self.kept()}") from None
 
     def interrupted(self, came: KeyboardInterrupt) -> InterruptedRelease:
         """The error that says what became of it."""
@@ -81,10 +81,10 @@ class Paid:
 
     def kept(self) -> str:
         """Where it is, and what it cost."""
-        where, it = self._printed, "them" if self.comes.endswith(" are") else "it"
+        where = self._printed
         if self.place is not None and self.place.settled:
-            where = f"in {self.place.given if self.place.folder == self.place.goal else self.place.folder}"
-        return f"{self.comes} {where}; ε = {display(self.epsilon)} was charged for {it} and stays spent."
+            where = f"in {self.place.there}"
+        return f"The {self.noun} is {where}; ε = {display(self.epsilon)} was charged for it and stays spent."
 
     @property
     def _settled(self) -> bool:

@@ -45,11 +45,13 @@ def command(
     if keep and as_json and out_file is None:
         raise BadInput("--keep is for CSV and Parquet. Leave --json out, or give --out FILE.")
     check_file(out_file, (model, data, data.rpartition("#")[0]), overwrite=overwrite)
-    from adyton.learning.classifier_file import read_model
+    from adyton.choice.checked_file import named_format
+    from adyton.learning import FittedClassifier, model_file
     from adyton.learning.coding import kept_batches
     from adyton.learning.predictions import Predictions
 
-    learnt = read_model(model)
+    bare = not model.is_dir() and named_format(model) == model_file.KIND.format
+    learnt = model_file.read(model) if bare else FittedClassifier.load(model).model
     beside, batches = kept_batches(data, learnt.schema, keep=keep)
     found = Predictions(learnt, probabilities=probabilities, beside=beside)
     bar = progress("predicting", quiet=quiet or as_json or out_file is None)

@@ -123,6 +123,10 @@ class Configuration(Result):
         columns = (Column("parameter", np.array(values)), Column("from", lower), Column("to", upper))
         return Sheets(FILE, (Sheet({"of": names}, columns),))
 
+    def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
+        """All of it in words."""
+        return self.paragraphs()
+
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The guarantee against the number of instances, and the curve of public ones."""
         from adyton.report.configurations import drawings

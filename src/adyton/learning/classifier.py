@@ -89,15 +89,14 @@ class Classifier(Task):
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Classifier:
         """By the same."""
-        names, options = part_of(plain, "attributes"), of_kind(dict, part_of(plain, "options"), "options")
+        names, options = plain.get("attributes"), of_kind(dict, plain.get("options", {}), "options")
         if names is not None:
             names = [as_text(name, "an attribute") for name in of_kind(list, names, "attributes")]
         texts = {as_text(name, "the name of an option"): value for name, value in options.items()}
         if texts.keys() & {"label", "attributes", "method"}:
             raise BadInput(f"options have names of their own, given {listing(texts)}.")
-        return cls(
-            as_text(part_of(plain, "label"), "label"), names, as_text(part_of(plain, "method"), "method"), **texts
-        )
+        method = as_text(plain.get("method", AUTO), "method")
+        return cls(as_text(part_of(plain, "label"), "label"), names, method, **texts)
 
     def __str__(self) -> str:
         return f"classifier of {self.label}"

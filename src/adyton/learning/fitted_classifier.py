@@ -156,6 +156,11 @@ class FittedClassifier(Result):
         )
         return Sheets(FILE, (sheet,))
 
+    def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
+        """Which rows it was learnt from, where that is not all of them, and the model."""
+        first = self.counted.first(self.where)
+        return (*((first,) if first else ()), self.model.explain())
+
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The trees with noisy counts, or the profiles of the classes."""
         from adyton.report.models import drawings

@@ -220,6 +220,11 @@ class TablesRelease(Released):
         """The model of pairs."""
         return ModelRows(self.model)
 
+    @property
+    def rows_estimated(self) -> int:
+        """As the model has them."""
+        return max(0, round(self.model.total))
+
     # ---- for people and files ---------------------------------------------------------------------------------------
 
     @property
@@ -251,6 +256,10 @@ class TablesRelease(Released):
         values = np.array([math.nan if one is None else one for one in lines.column("expected_error").to_pylist()])
         labels = {name: lines.column(name).to_pylist() for name in ("table", "cells", "how")}
         return (Sheets(ERRORS, (Sheet(labels, (Column("expected_error", values),), counted=self.counted_rows),)),)
+
+    def explained(self) -> tuple[Sheets, ...]:
+        """How far off each table is."""
+        return self.more_sheets()
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The first tables of one or two attributes that were asked for."""

@@ -9,7 +9,7 @@ request is finished: there is no second text that makes an answer out of measure
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -70,6 +70,11 @@ class Program(ABC):
     def looks_at(self) -> tuple[str, ...] | None:
         """The attributes whose misfits are counted beside the answer; None where rows that do not fit are none."""
         return self.schema.names
+
+    @property
+    def lines(self) -> int:
+        """How many lines the answer has, about."""
+        return 1
 
     def source(self, table: Any) -> Any:
         """What is measured, derived from the rows that the request is about."""
@@ -146,6 +151,45 @@ class Outlook(ABC):
         return [("algorithm", "error", "what the error is", "what the algorithm does"), *told]
 
     ending: ClassVar[str] = "The error is how far off one answer typically is, in rows."
+
+    # ---- against ε --------------------------------------------------------------------------------------------------
+
+    word: ClassVar[str] = "typical error"
+    """What the error is called."""
+    title: ClassVar[str] = "typical error of an answer"
+    """What stands over a table of errors."""
+    pictured: ClassVar[bool] = True
+    """Whether the candidates have one error each, which can be drawn against ε."""
+
+    def line(self, epsilon: Fraction) -> dict[str, str]:
+        """The error that can be promised for a budget: a line of a table, by the titles of its columns."""
+        found = promised(self.errors(epsilon))
+        name, error = (UNKNOWN, None) if found is None else found
+        shown, kind = ("–", "") if error is None else (f"{error.per_query:,.4g}", MEANINGS[error.kind])
+        return {"error": shown, "algorithm": name, "what the error is": kind}
+
+    def length(self, epsilon: Fraction) -> float:
+        """The same as one positive number for a picture; 0 where there is none."""
+        found = promised(self.errors(epsilon))
+        return 0.0 if found is None else found[1].per_query
+
+    def to_plain(self, epsilon: Fraction) -> dict[str, Any]:
+        """What is known for a budget, as plain values for JSON."""
+        figures = {
+            name: None if error is None else {"per_query": error.per_query, "kind": error.kind}
+            for name, error in self.errors(epsilon).items()
+        }
+        return {"algorithms": figures}
+
+    def remarks(self, schema: Schema, budgets: Sequence[Fraction]) -> tuple[str, ...]:
+        """What there is to say of the errors for some budgets."""
+        errors = self.errors(budgets[0])
+        best = dict.fromkeys(found[0] for found in (promised(self.errors(one)) for one in budgets) if found)
+        did = tuple(f"{name}: {words}." for name in best if (words := what_it_does(name)))
+        names = [name for name, error in errors.items() if error is None or error.kind == "upper mark"]
+        more = f"A choice is also among {', '.join(names)}: often better, by as much as the data allow."
+        chosen = self.chooses and any(error is None for error in errors.values())
+        return (*did, self.ending, *((more,) if chosen else ()))
 
 
 def promised(errors: Mapping[str, ExpectedError | None]) -> tuple[str, ExpectedError] | None:

@@ -63,6 +63,11 @@ class Counts(Program):
         """The attributes; nothing for units, all of whose rows are counted whatever they say."""
         return None if self.request.task.per_unit else self.schema.names
 
+    @property
+    def lines(self) -> int:
+        """One for each cell."""
+        return self.schema.cells
+
     def source(self, table: TableSource) -> VectorSource:
         """The counts of all cells."""
         if self.request.task.per_unit:

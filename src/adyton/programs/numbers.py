@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
@@ -55,6 +55,11 @@ class Numbers(Program):
         """Of the groups, then of the numbers."""
         return self.asked.schema
 
+    @property
+    def lines(self) -> int:
+        """One for each group."""
+        return self.asked.groups
+
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
         """By the program that is best with this budget."""
         weighed = weigh(self.asked, epsilon, self.request.algorithm)
@@ -79,8 +84,8 @@ class NumbersOutlook(Outlook):
     asked: Asked
     algorithm: str = AUTO
     misfits: MisfitShare = NO_SHARE
-    chooses = False
-    ending = ""
+    chooses = pictured = False
+    ending, word, title = "", "standard error", "standard errors"
 
     @property
     def schema(self) -> Schema:
@@ -119,6 +124,29 @@ class NumbersOutlook(Outlook):
                 "rows=1000))."
             )
         return self.promised(epsilon)[name]
+
+    def line(self, epsilon: Fraction) -> dict[str, str]:
+        """The error of each statistic; what cannot be known without the rows is told times them."""
+        found, task = self.promised(epsilon), self.asked.task
+        shown = {f"{name}, rows" if name.endswith("%") else name: f"{one:,.4g}" for name, one in found.items()}
+        if task.rows is None:
+            shown = {f"{name} × rows" if name in PER_ROW else name: one for name, one in shown.items()}
+        return {**shown, "algorithm": self.weighed(epsilon).chosen}
+
+    def length(self, epsilon: Fraction) -> float:
+        """None: there are several."""
+        return 0.0
+
+    def to_plain(self, epsilon: Fraction) -> dict[str, Any]:
+        """What would run, and the error of each statistic."""
+        return {"algorithm": self.weighed(epsilon).chosen, "errors": self.promised(epsilon)}
+
+    def remarks(self, schema: Schema, budgets: Sequence[Fraction]) -> tuple[str, ...]:
+        """The errors in words, and how to read those that fall with the rows of a group."""
+        task = self.asked.task
+        divided = task.rows is None and set(PER_ROW) & set(task.statistics)
+        words = "Divide the figures × rows by the rows of a group; --group-rows N does so."
+        return (*self.notes(schema, budgets[-1]), *((words,) if divided else ()))
 
     def head(self, epsilon: Fraction) -> str:
         """What would run, and why."""

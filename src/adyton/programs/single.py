@@ -41,8 +41,11 @@ class Single(Program):
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Single:
         """Nothing can be chosen."""
-        if request.algorithm not in (AUTO, LAPLACE) or request.options or request.misfits:
-            raise BadInput(f"{request.task}: this is one number. Leave algorithm, options and misfits out.")
+        named = request.algorithm not in (AUTO, LAPLACE)
+        others = {"algorithm": named, "options": bool(request.options), "misfits": bool(request.misfits)}
+        if any(others.values()):
+            words = ", ".join(name for name, given in others.items() if given)
+            raise BadInput(f"not for {cls.noun}: {words}. Leave that out.")
         selected = request.task.select(schema)
         return cls(request, selected, selected.rows_per_unit)
 

@@ -61,6 +61,11 @@ class Tables(Program):
         coarser = tuple(changes(schema.select(wanted.schema.names), wanted.schema))
         return cls(request, wanted.schema, wanted, way, coarser)
 
+    @property
+    def lines(self) -> int:
+        """One for each cell."""
+        return self.wanted.cells
+
     def source(self, table: TableSource) -> TableSource:
         """The rows, in the cells of the task."""
         return table.select(list(self.schema.names)).coarsen(self.schema)

@@ -33,6 +33,11 @@ class CellRelease(Released):
         """Itself: there is one kind of release that has all cells."""
         return cast("Release", self)
 
+    @property
+    def rows_estimated(self) -> int:
+        """The sum of all cells."""
+        return max(0, round(float(self.estimate.sum())))
+
     def slice_counts(self, part: Slice) -> Reals:
         """The estimated counts of some cells of one attribute: sums of the estimate."""
         sums = part.widened(Identity(part.cells.stop - part.cells.start), self.schema) @ self.estimate

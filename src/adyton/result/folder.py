@@ -25,7 +25,7 @@ from adyton.result.presentation import AS_IT_IS, Look
 from adyton.result.receipt_reading import read_misfits, read_receipt
 from adyton.result.result import Result
 from adyton.result.sheets import Sheets
-from adyton.result.staging import FORMAT, JSON, REPORT, Place, file_in, staged
+from adyton.result.staging import ENDING, FORMAT, JSON, REPORT, Place, file_in, staged
 from adyton.schema import Schema
 from adyton.schema.plain_values import as_amount, as_plain, as_text, of_kind, part_of
 from adyton.spreadsheets import harmless
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 VERSION = 2
+PRINTED = "answers"
+"""What is printed beside the parts of a file: what follows from them."""
 CONFIDENCE = 0.95
 _ROOM = 1 << 20
 _FEW = 1 << 12
@@ -53,7 +55,9 @@ class _ResultFile(FileKind):
         return {self.format, *EARLIER}
 
     def made(self, plain: Any, path: str, made: Callable[[dict[str, Any]], Any]) -> Any:
-        """The same for files of earlier versions, which have digests of their own."""
+        """The same for files of earlier versions, which have digests of their own; and for what ``--json`` printed."""
+        if isinstance(plain, dict) and plain.get("version") == self.version:
+            plain = {name: part for name, part in plain.items() if name != PRINTED}
         if not isinstance(plain, dict) or not is_earlier(plain):
             return super().made(plain, path, made)
         try:
@@ -147,6 +151,9 @@ class Saved:
         """
         problems: list[str] = []
         asked = attempt("The numbers with their bounds", problems, self._write_asked)
+        if self.place.single:
+            attempt("The expected error", problems, self._complete)
+            return asked, problems
         attempt("The expected error", problems, self._complete)
         attempt("The report", problems, self._write_report)
         attempt("The other tables", problems, self._write_more)
@@ -154,7 +161,8 @@ class Saved:
 
     def _write_asked(self) -> Sheets:
         asked = self.result.sheets(self.look, CONFIDENCE)
-        write_sheets(asked, self.place.folder)
+        if not self.place.single:
+            write_sheets(asked, self.place.folder)
         return asked
 
     def _write_more(self) -> None:
@@ -162,7 +170,7 @@ class Saved:
             write_sheets(sheets, self.place.folder)
 
     def _complete(self) -> None:
-        with replaced(self.place.folder / JSON) as file:
+        with replaced(self.place.json) as file:
             write_json(self.result, file, complete=True)
 
     def _write_report(self) -> None:
@@ -175,8 +183,8 @@ class Saved:
 def put_down(result: Result, place: Place, look: Look = AS_IT_IS) -> Saved:
     """Write down what was paid for, and put it in place; interrupts wait until that is done."""
     with deferred():
-        write_json(result, place.folder / JSON, complete=False)
-        if result.at_once:
+        write_json(result, place.json, complete=False)
+        if result.at_once and not place.single:
             for sheets in (result.sheets(look, None), *result.more_sheets(look, None)):
                 write_sheets(sheets, place.folder)
         place.settle()
@@ -185,20 +193,8 @@ def put_down(result: Result, place: Place, look: Look = AS_IT_IS) -> Saved:
 
 def save(result: Result, path: str | os.PathLike[str], look: Look, *, overwrite: bool) -> list[str]:
     """Into a folder, or a JSON file; a sentence for everything that could not be made."""
-    given = path_of(path)
-    if given.suffix == ".json":
-        _save_file(result, given)
-        return []
-    with staged(path, overwrite=overwrite) as place:
+    with staged(path, overwrite=overwrite or path_of(path).suffix == ENDING) as place:
         return put_down(result, place, look).finish()[1]
-
-
-def _save_file(result: Result, file: Path) -> None:
-    try:
-        with replaced(file) as draft:
-            write_json(result, draft, complete=True)
-    except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror or error}.") from None
 
 
 def attempt(what: str, problems: list[str], step: Callable[[], _T]) -> _T | None:

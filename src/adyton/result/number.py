@@ -98,6 +98,11 @@ class Number(Result):
         """The standard deviation of the noise."""
         return ExpectedError(float(self.standard_deviations[0]), 1, "exact")
 
+    @property
+    def typical_errors(self) -> Mapping[str, float]:
+        """The same."""
+        return {"count": self.expected_error.per_query}
+
     def radius(self, confidence: float = CONFIDENCE) -> int:
         """How far the true number is from it at most, in so many of all cases."""
         return discrete_laplace_radius(1 / self.row_epsilon, float(share(confidence, "confidence")))
@@ -132,6 +137,10 @@ class Number(Result):
         column = Column("count", self.answers, *bounds, self.standard_deviations)
         return Sheets(FILE, (Sheet({"of": [what]}, (column,), counted=self.counted_rows),), rate)
 
+    def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
+        """The bare number, and what it is a number of where that is not all rows."""
+        return (f"{self.value}{f' {self.counted.what()}' if self.counted and not quiet else ''}",)
+
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """A dot with its interval."""
         from adyton.report.numbers import drawing_of_number
@@ -148,7 +157,7 @@ class Number(Result):
         """The number, its noise and its interval."""
         return {
             "count": self.value,
-            "of": "units" if self.task.per_unit else "rows",
+            "of": self.receipt.unit if self.task.per_unit else "rows",
             "row_epsilon": as_number(self.row_epsilon),
             "variance": float(self.variances[0]),
             "within": {"confidence": CONFIDENCE, "radius": self.radius()},
@@ -199,6 +208,10 @@ class RowsCut(Result):
         column = Column("count", np.array([found.units, found.rows]), lower, upper)
         labels = {"of": ["units with more rows than the limit", "rows left out, at least"]}
         return Sheets(FILE, (Sheet(labels, (column,)),), CONFIDENCE)
+
+    def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
+        """In words, which say what is "at least"."""
+        return self.own_paragraphs()
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """None: two numbers of different things."""

@@ -104,6 +104,36 @@ class Pending(Generic[Result]):
         return Measurements(self._kernel.ledger.dataset, debits, answers, self._kernel.private, in_short(cause))
 
 
+class Keeper:
+    """Who has what was paid for last: should an interrupt come before it has a name, it is not lost."""
+
+    _last: Any = None
+
+    @property
+    def last(self) -> Any:
+        """What was paid for last: should an interrupt come before it has a name, it is not lost.
+
+        A request that was interrupted in its arithmetic is finished now, from what was measured: nothing more is spent.
+        One that lacks measurements is :class:`~adyton.result.pending.Measurements`: what was measured, as it is.
+        """
+        if isinstance(self._last, Pending):
+            self._last = self._last.finish()
+        return self._last
+
+    @last.setter
+    def last(self, kept: Any) -> None:
+        self._last = kept
+
+    @property
+    def measurements(self) -> Measurements | None:
+        """What was measured for a request that has no result yet, as it is; None where there is none."""
+        return self._last.measurements(self._last.cause) if isinstance(self._last, Pending) else None
+
+    def keep(self, paid: Any) -> None:
+        """Take what was paid for."""
+        self._last = paid
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Measurements:
     """What was measured for a request that could not be brought to its end: noisy answers as they are, and their price.

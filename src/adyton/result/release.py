@@ -22,6 +22,7 @@ from adyton.result import averaging, files
 from adyton.result.cell_release import CellRelease
 from adyton.result.cell_rows import CellRows
 from adyton.result.cell_tables import cell_errors, cell_table, unbiased_table
+from adyton.result.cut_off import cut_off
 from adyton.result.explanation import choice_in_words, error_in_words
 from adyton.result.interval import Interval
 from adyton.result.intervals import NoiseModel
@@ -201,8 +202,9 @@ class Release(CellRelease):
         return f"; {self.estimate.size:,} cells"
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """Why this algorithm, and how far off the answers are."""
-        return choice_in_words(self), error_in_words(self.known_error)
+        """Why this algorithm, how far off the answers are, and what limits on the rows of a unit would leave out."""
+        limits = () if self.task.last_class is None else cut_off(self)
+        return choice_in_words(self), error_in_words(self.known_error), *(f"{one}." for one in limits)
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """Marginals, cumulative counts, answers to queries, or the cells."""

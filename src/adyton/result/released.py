@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from adyton.arrays import Reals
@@ -62,12 +62,22 @@ class Released(Result, FreeFigures):
         except Exception:  # what was paid for must not be lost over it
             return None
 
+    @property
+    def typical_errors(self) -> Mapping[str, float]:
+        """Of one answer."""
+        return {} if self.known_error is None else {"count": self.known_error.per_query}
+
     # ---- rows -------------------------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def row_source(self) -> RowSource:
         """What synthetic rows are made from."""
+
+    @property
+    @abstractmethod
+    def rows_estimated(self) -> int:
+        """About how many rows there are."""
 
     def sample(self, rows: int, *, seed: int | None = None) -> Any:
         """Synthetic rows that fit the schema, as a pandas DataFrame: their tables look like those of the release.

@@ -88,6 +88,19 @@ class Result(ABC):
         """What else goes into files."""
         return ()
 
+    @property
+    def typical_errors(self) -> Mapping[str, float]:
+        """How far off its numbers are expected to be, by what they are; none where that depends on the data."""
+        return {}
+
+    def explained(self) -> tuple[Sheets, ...]:
+        """What an explanation shows in numbers."""
+        return ()
+
+    def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
+        """What a terminal shows in the place of the sheets: a text, or a single number; *quiet* without words."""
+        return ()
+
     @abstractmethod
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The pictures, at most so many."""

@@ -18,6 +18,7 @@ from adyton.interrupts import deferred
 from adyton.messages import path_of
 from adyton.result.earlier import EARLIER
 
+ENDING = ".json"
 JSON, REPORT, FORMAT = "release.json", "report.html", "adyton release"
 FILES = (JSON, *(one.file for one in EARLIER.values()), REPORT, "*.csv", "tables", "tables/*.csv")
 """What a saved result can consist of: what may be overwritten by another one."""
@@ -36,6 +37,21 @@ class Place:
     settled: bool = False
     """Whether what was paid for is to stay."""
 
+    @property
+    def single(self) -> bool:
+        """Whether it is one JSON file, and no folder."""
+        return self.goal.suffix == ENDING
+
+    @property
+    def json(self) -> Path:
+        """Where the JSON file is now."""
+        return self.goal if self.single and self.folder == self.goal.parent else self.folder / JSON
+
+    @property
+    def there(self) -> Path:
+        """Where what was settled is: where it was to be or, if that failed, in the hidden folder."""
+        return self.given if self.folder in (self.goal, self.goal.parent) else self.folder
+
     def settle(self) -> None:
         """Put the hidden folder in place, in one step: what is in it now is there for good.
 
@@ -46,6 +62,11 @@ class Place:
             self.settled = True
             old: Path | None = None
             try:
+                if self.single:
+                    next(self.folder.glob(f"*{ENDING}")).replace(self.goal)
+                    shutil.rmtree(self.folder, ignore_errors=True)
+                    self.folder = self.goal.parent
+                    return
                 if self.overwrite and self.goal.is_dir() and any(self.goal.iterdir()) and _lost(self.goal) is None:
                     old = self.goal.rename(drafts.hidden(self.goal))
                 self.folder = self.folder.rename(self.goal)  # takes the place of an empty folder too
@@ -75,7 +96,8 @@ def says_so(path: Path) -> bool:
 
 @contextmanager
 def staged(folder: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Place]:
-    """A place to write to, which vanishes at the end of the block if it was not settled in it.
+    """A place to write to, which vanishes at the end of the block if it was not settled in it: a folder, or one file
+    where the name ends in ``.json``.
 
     What cannot be written later is refused now: a folder with files in it too, unless it may be overwritten and holds
     a result and nothing else.
@@ -114,6 +136,12 @@ def _paid_for(draft: Path) -> bool:
 
 
 def _check(given: Path, goal: Path, overwrite: bool) -> None:
+    if goal.suffix == ENDING:
+        if goal.is_dir():
+            raise BadInput(f"{given} is a folder. Give the name of a file, or of a new folder.")
+        if goal.exists() and not overwrite:
+            raise BadInput(f"{given} exists. Give another name, or allow to overwrite it (--overwrite).")
+        return
     if goal.exists() and not goal.is_dir():
         raise BadInput(f"{given} is a file. Name a folder to write to.")
     if goal.is_dir() and any(goal.iterdir()):

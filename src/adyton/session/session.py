@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from adyton import odds
 from adyton.errors import LedgerError
 from adyton.exact import Rational, display
+from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.ledger.records import Account, Budgeted
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables.locations import table_at
+from adyton.messages import path_of
 from adyton.noise.source import NoiseSource
 from adyton.programs.base import Outlook, program_of
 from adyton.programs.epsilon import Epsilon
 from adyton.result.cut_off import CutOff
+from adyton.result.folder import put_down
 from adyton.result.number import Number, RowsCut
-from adyton.result.pending import Measurements, Pending
+from adyton.result.pending import Keeper, Measurements
 from adyton.result.receipt import RowsCounted
 from adyton.result.result import Result
+from adyton.result.staging import Place
 from adyton.schema import Schema
+from adyton.session.batch import Batch
 from adyton.session.misfits import MisfitCount
 from adyton.session.opening import declared_schema, total_budget
 from adyton.session.preview import Preview
@@ -36,10 +42,8 @@ if TYPE_CHECKING:
     from adyton.learning.classifier import Classifier
     from adyton.learning.fitted_classifier import FittedClassifier
 
-Paid: TypeAlias = Result | Measurements | None
 
-
-class Session(Budgeted):
+class Session(Budgeted, Keeper):
     """A private table with a budget. Releases come out of it, and what they cost is written into a ledger.
 
     *data* is a CSV, Parquet or DuckDB file, a pandas, polars, Arrow, Spark or Ibis table, or the address of a database
@@ -76,7 +80,8 @@ class Session(Budgeted):
         noise: NoiseSource | None = None,
     ) -> None:
         self.schema = declared_schema(schema, rows_per_unit)
-        self._last: Pending[Any] | Paid = None
+        self.results: list[Result] = []
+        """The results of the last :meth:`run`, as far as it came, in the order of the requests."""
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
@@ -113,26 +118,6 @@ class Session(Budgeted):
     def ledger(self) -> Ledger | Tally:
         """The record of every debit."""
         return self._kernel.ledger
-
-    @property
-    def last(self) -> Paid:
-        """What was paid for last: should an interrupt come before it has a name, it is not lost.
-
-        A request that was interrupted in its arithmetic is finished now, from what was measured: nothing more is spent.
-        One that lacks measurements is :class:`~adyton.result.pending.Measurements`: what was measured, as it is.
-        """
-        if isinstance(self._last, Pending):
-            self._last = self._last.finish()
-        return self._last
-
-    @last.setter
-    def last(self, kept: Paid) -> None:
-        self._last = kept
-
-    @property
-    def measurements(self) -> Measurements | None:
-        """What was measured for a request that has no result yet, as it is; None where there is none."""
-        return self._last.measurements(self._last.cause) if isinstance(self._last, Pending) else None
 
     # ---- before spending --------------------------------------------------------------------------------------------
 
@@ -243,9 +228,50 @@ class Session(Budgeted):
         """
         return cast("RowsCut", self._ask(Request.of(RowsLeftOut(most), epsilon))).found
 
+    def run(
+        self, requests: Sequence[Any], epsilon: Rational | None = None, *, out: str | os.PathLike[str] | None = None
+    ) -> list[Result]:
+        """Carry out several requests with one budget: ``session.run([ad.Histogram("age"), ad.Count()], epsilon=1)``.
+
+        A request is a task, an :class:`adyton.Request`, or a mapping such as ``{"task": "mean", "attribute": "cost",
+        "share": 2, "name": "costs"}``. What they name of the budget themselves is theirs, and the rest is split by
+        their shares, evenly if none is stated. All of them are checked, and afforded together, before the first debit.
+
+        With *out*, every result is saved in a folder of its name there as soon as it is there, and what an earlier call
+        with the same requests has saved there is not paid for again. :attr:`results` has what there is so far.
+        """
+        batch, folder = Batch.of(requests, epsilon), None if out is None else path_of(out)
+        found = batch.answered(folder)
+        self.results = list(found.values())
+        with batch.opened(self, folder, found) as steps:
+            for step in steps.values():
+                self._last = None
+                try:
+                    found[step.name] = step.ask(self.keep)
+                finally:
+                    self._put_down(step.place)
+                self.results = [found[name] for name in batch.requests if name in found]
+        return self.results
+
+    def _put_down(self, place: Place | None) -> None:
+        """Save what was paid for last, whatever ended it; a warning says what could not be computed from it."""
+        if place is None or self._last is None:
+            return
+        bare = self.measurements
+        try:
+            found = self.last
+        except KeyboardInterrupt:  # the second: what was measured is kept as it is
+            found = bare
+        with deferred():
+            if isinstance(found, Measurements) and found.answers:
+                found.save_in(place)
+            saved = put_down(found, place) if isinstance(found, Result) else None
+        for problem in () if saved is None else saved.finish()[1]:
+            warnings.warn(f"{place.given}: {problem} Everything else is there.", stacklevel=3)
+
     def _ask(self, request: Request) -> Result:
         self._last = None
-        return run(self._kernel, request, self._keep)
+        return run(self._kernel, request, self.keep)
 
     def close(self) -> None:
         """Let go of the ledger's file, if the session opened it. At its end a ``with`` block does the same."""
@@ -259,9 +285,6 @@ class Session(Budgeted):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _keep(self, paid: Any) -> None:
-        self._last = paid
 
     def __repr__(self) -> str:
         try:

@@ -114,6 +114,11 @@ class NumbersRelease(Result):
         return {one.name: one.typical_error for one in self.figures()}
 
     @property
+    def typical_errors(self) -> Mapping[str, float]:
+        """The same."""
+        return self.expected_error
+
+    @property
     def extent(self) -> str:
         """Its groups."""
         return f"; {self.asked.groups:,} groups" if self.task.by else ""
@@ -132,6 +137,10 @@ class NumbersRelease(Result):
             for one in self.figures(rate)
         )
         return Sheets(FILE, (Sheet(labels, columns, prefixed=True, counted=self.counted_rows),), rate)
+
+    def explained(self) -> tuple[Sheets, ...]:
+        """The numbers themselves: they are few."""
+        return (self.sheets(),)
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """Dots with intervals for groups, lines for groups that are dates."""

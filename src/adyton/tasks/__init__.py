@@ -1,5 +1,6 @@
 """What a curator can ask for: tasks, and questions in the words of the table."""
 
+from adyton.tasks.base import Option as Option
 from adyton.tasks.base import Task as Task
 from adyton.tasks.marginals import Marginals as Marginals
 from adyton.tasks.named import Cdf as Cdf

@@ -4,11 +4,39 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from adyton.queries import Queries
 from adyton.schema import Schema
 from adyton.schema.attributes import Label
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of the command line, with which a task is asked for, or described more closely."""
+
+    name: str
+    """As it is written, without the dashes before it: ``with-ranges``."""
+    help: str
+    metavar: str | None = None
+    reads: type = str
+    """What it takes: ``str``, ``int``, ``Path``, ``list[str]`` where it can be given again, ``bool`` for a flag."""
+    asks: bool = True
+    """Whether it asks for the task by itself; else it goes with one that does."""
+
+    @property
+    def key(self) -> str:
+        """Its name as Python writes it."""
+        return self.name.replace("-", "_")
+
+    def __str__(self) -> str:
+        return f"--{self.name}"
+
+
+def names_of(text: str | None) -> list[str]:
+    """Names that are separated by commas; none where nothing was given."""
+    return [] if text is None else [name.strip() for name in text.split(",")]
 
 
 class Task(ABC):
@@ -25,6 +53,8 @@ class Task(ABC):
 
     cumulative: ClassVar[bool] = False
     """Whether counts up to each cell are asked for, and not those of the cells."""
+    asked_by: ClassVar[tuple[Option, ...]] = ()
+    """How it is asked for on the command line. Each kind of task has its own: they are not inherited."""
     per_unit: ClassVar[bool] = False
     """Whether units are counted instead of rows."""
     last_class: int | None = None
@@ -58,3 +88,9 @@ class Task(ABC):
     @abstractmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """What :meth:`to_dict` says, from a stranger."""
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """From what was given of its own options, by their keys: here names of attributes, separated by commas."""
+        (text,) = given.values()
+        return cls(*names_of(text))

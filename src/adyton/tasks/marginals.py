@@ -15,7 +15,7 @@ from adyton.queries import Marginals as MarginalQueries
 from adyton.schema import Identifier, Schema
 from adyton.schema.coarsening import coarsened
 from adyton.tasks.along import Along, Asked
-from adyton.tasks.base import Task
+from adyton.tasks.base import Option, Task, names_of
 from adyton.tasks.named import check_axes
 from adyton.tasks.table_sets import MOST_SETS, Group, axes_in, names_in, sets_in, weights_in
 from adyton.whole import whole
@@ -43,6 +43,15 @@ class Marginals(Task):
     """
 
     kind = "marginals"
+    asked_by = (
+        Option("marginals", "All tables of K attributes.", "K", int),
+        Option("attributes", "For --marginals: out of these attributes.", "A,B…", asks=False),
+        Option("marginal", "The table of these attributes; can be given again for others.", "A,B…", list[str]),
+        Option("with-ranges", "For tables: counts between any two bounds of these, too.", "A,B…", asks=False),
+        Option("with-prefixes", "For tables: counts up to every value of these, too.", "A,B…", asks=False),
+        Option("with-any", "For tables: counts of any value of these, too.", "A,B…", asks=False),
+        Option("cells", "For tables: read numbers in at most so many cells each.", "N", int, asks=False),
+    )
     answered_by = "adyton.programs.tables:Tables"
     way: int | None = None
     attrs: Sequence[str] | None = None
@@ -185,6 +194,22 @@ class Marginals(Task):
             weights=weights,
             cells=plain.get("cells"),
             **along,
+        )
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Marginals:
+        """All tables of so many attributes, or those that are named."""
+        tables = given.get("marginal")
+        if tables and "attributes" in given:
+            raise BadInput("--attributes belongs to --marginals: a --marginal names its own. Leave it out.")
+        return cls(
+            way=given.get("marginals"),
+            attrs=names_of(given["attributes"]) if "attributes" in given else None,
+            sets=[names_of(one) for one in tables] if tables else None,
+            ranges=names_of(given.get("with_ranges")),
+            prefixes=names_of(given.get("with_prefixes")),
+            totals=names_of(given.get("with_any")),
+            cells=given.get("cells"),
         )
 
     def __str__(self) -> str:

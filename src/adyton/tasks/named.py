@@ -13,7 +13,7 @@ from adyton.messages import shorten
 from adyton.queries import AllRange, Identity, Prefix, Queries, RandomRanges
 from adyton.queries import Ranges as RangeQueries
 from adyton.schema import Schema
-from adyton.tasks.base import Task
+from adyton.tasks.base import Option, Task
 
 _MOST_CELLS_FOR_ALL = 1024
 _SAMPLE, _SEED = 2000, 1
@@ -77,6 +77,7 @@ class Histogram(_Named):
     """
 
     kind = "histogram"
+    asked_by = (Option("histogram", "Count the rows of every cell.", "A[,B…]"),)
     attributes: tuple[str, ...]
 
     def workload(self, schema: Schema) -> Queries:
@@ -98,6 +99,7 @@ class Ranges(_Named):
     """
 
     kind = "ranges"
+    asked_by = (Option("ranges", "Counts between any two bounds.", "A[,B…]"),)
     attributes: tuple[str, ...]
 
     def select(self, schema: Schema) -> Schema:
@@ -135,6 +137,7 @@ class Cdf(_Named):
 
     kind = "cdf"
     cumulative = True
+    asked_by = (Option("cdf", "Counts up to every value.", "A"),)
     attributes: tuple[str, ...]
 
     def __init__(self, attribute: str) -> None:
@@ -150,6 +153,11 @@ class Cdf(_Named):
     def workload(self, schema: Schema) -> Queries:
         """All prefixes."""
         return Prefix(schema.shape)
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """One name."""
+        return cls(given["cdf"].strip())
 
     def __str__(self) -> str:
         return f"cumulative distribution of {self.attributes[0]}"

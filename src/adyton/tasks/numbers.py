@@ -12,10 +12,15 @@ from adyton.errors import BadInput
 from adyton.messages import listing, shorten
 from adyton.queries import Queries
 from adyton.schema import Integer, Numeric, Schema
-from adyton.tasks.base import Task
+from adyton.tasks.base import Option, Task, names_of
 from adyton.tasks.named import check_axes
 from adyton.tasks.quantile_parts import QUARTILES, parts_of, quantile_name
 from adyton.whole import SAFE, whole
+
+_GROUPS = (
+    Option("by", "For numbers: by groups of these attributes.", "B,C…", asks=False),
+    Option("group-rows", "For numbers: how many rows a group has, if that is public.", "N", int, asks=False),
+)
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,11 @@ class NumbersTask(Task):
         """By the attribute, the groups and the rows."""
         return cls(plain.get("attribute"), by=plain.get("by", ()), rows=plain.get("rows"))  # type: ignore[arg-type]
 
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """The attribute, and the groups."""
+        return cls(given[cls.kind].strip(), by=names_of(given.get("by")), rows=given.get("group_rows"))
+
     def __str__(self) -> str:
         by = f" by {' × '.join(self.by)}" if self.by else ""
         return f"{self.word} of {self.attribute}{by}"
@@ -104,6 +114,7 @@ class Sum(NumbersTask):
     """
 
     kind, word = "sum", "sum"
+    asked_by = (Option("sum", "The sum of an attribute of numbers.", "A"), *_GROUPS)
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -120,6 +131,7 @@ class Mean(NumbersTask):
     """
 
     kind, word = "mean", "mean"
+    asked_by = (Option("mean", "Its mean, with the count.", "A"), *_GROUPS)
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -136,6 +148,7 @@ class Variance(NumbersTask):
     """
 
     kind, word = "variance", "variance"
+    asked_by = (Option("variance", "Its variance and deviation, too.", "A"), *_GROUPS)
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -152,6 +165,11 @@ class Quantiles(NumbersTask):
     """
 
     kind, word = "quantiles", "quantiles"
+    asked_by = (
+        Option("quantiles", "Its quantiles: the quartiles, or those of --at.", "A"),
+        Option("at", "For --quantiles: 0.1,0.5,0.9, or median, quartiles or deciles.", "Q,Q…", asks=False),
+        *_GROUPS,
+    )
 
     parts: Sequence[Any] | str = "quartiles"
 
@@ -187,6 +205,12 @@ class Quantiles(NumbersTask):
         attribute: Any = plain.get("attribute")
         return cls(attribute, plain.get("parts", ()), by=plain.get("by", ()), rows=plain.get("rows"))
 
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """With the parts."""
+        at, by = given.get("at", "quartiles").strip(), names_of(given.get("by"))
+        return cls(given[cls.kind].strip(), at if at.isalpha() else names_of(at), by=by, rows=given.get("group_rows"))
+
     def __str__(self) -> str:
         shown = ", ".join(self.statistics[:3]) + (" …" if len(self.statistics) > 3 else "")
         return f"{shown} {super().__str__()}"
@@ -201,6 +225,7 @@ class Summary(NumbersTask):
     """
 
     kind, word = "summary", "summary"
+    asked_by = (Option("summary", "Count, mean, deviation and quartiles at once.", "A"), *_GROUPS)
 
     @property
     def quantiles(self) -> tuple[Fraction, ...]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from adyton.errors import BadInput
@@ -13,7 +14,7 @@ from adyton.messages import shorten
 from adyton.queries import Queries
 from adyton.remembered import cached_property
 from adyton.schema import Schema
-from adyton.tasks.base import Task
+from adyton.tasks.base import Option, Task
 from adyton.tasks.named import check_axes
 from adyton.tasks.questions import MOST_QUERIES, as_queries, to_plain
 
@@ -30,6 +31,7 @@ class QueryList(Task):
     """
 
     kind = "queries"
+    asked_by = (Option("queries", "A JSON list of queries, one by one.", "FILE", Path),)
     merges = True
     written: tuple[str, ...]
     """Each query as JSON: nobody can change a text later, and tasks are equal when these are."""
@@ -79,6 +81,22 @@ class QueryList(Task):
     def from_dict(cls, plain: Mapping[str, Any]) -> QueryList:
         """By the queries."""
         return cls(plain.get("queries", ()))
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> QueryList:
+        """Out of a JSON file."""
+        path, problem = given["queries"], "cannot be read"
+        try:
+            return cls(json.loads(path.read_text(encoding="utf-8")))
+        except BadInput:
+            raise
+        except FileNotFoundError:
+            problem = "does not exist"
+        except (ValueError, RecursionError):
+            problem = "is not JSON"
+        except OSError:
+            pass
+        raise BadInput(f'{path} {problem}. Give a JSON list of queries, like [{{"age": {{"from": 20, "to": 29}}}}].')
 
     def __str__(self) -> str:
         number = f"{len(self.written):,} quer{'y' if len(self.written) == 1 else 'ies'}"

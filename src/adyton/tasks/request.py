@@ -17,6 +17,7 @@ from adyton.tasks.reading import as_task, task_from_dict
 
 AUTO = "auto"
 _KEYS = ("task", "epsilon", "where", "algorithm", "options", "misfits")
+_OTHERS = ", ".join(_KEYS[1:])
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,16 @@ class Request:
         if nested and (unknown := [key for key in plain if key not in _KEYS]):
             raise BadInput(f"a request has the keys {listing(_KEYS)}, given {listing(unknown)}.")
         given, where = plain.get("epsilon", epsilon), plain.get("where")
-        options = of_kind(dict, plain.get("options") or {}, "options")
+        task = task_from_dict(plain["task"] if nested else plain)
+        its_own = {*task.to_dict(), *getattr(task, "__dataclass_fields__", ())}
+        if not nested and (unknown := [key for key in plain if key not in {*_KEYS, *its_own}]):
+            raise BadInput(
+                f"a request for a {task.kind} has no {listing(unknown)}. Known beside the task's own are {_OTHERS}."
+            )
+        options = of_kind(dict, {} if not nested and "options" in its_own else plain.get("options") or {}, "options")
         return cls.of(
-            task_from_dict(plain["task"] if nested else plain),
-            exact(given["exact"], "epsilon", computed=True) if isinstance(given, Mapping) else given,  # type: ignore[arg-type]
+            task,
+            exact(given["exact"], "epsilon", computed=True) if isinstance(given, Mapping) else given,
             where=None if where is None else as_text(where, "where"),
             algorithm=plain.get("algorithm", AUTO),
             misfits=plain.get("misfits"),

@@ -11,7 +11,7 @@ from adyton.messages import shorten
 from adyton.queries import Queries
 from adyton.schema import Schema
 from adyton.schema.attributes import Label
-from adyton.tasks.base import Task
+from adyton.tasks.base import Option, Task
 from adyton.tasks.named import Histogram
 from adyton.whole import whole
 
@@ -29,6 +29,9 @@ class RowsPerUnit(Histogram):
     """
 
     kind = "rows per unit"
+    asked_by = (
+        Option("rows-per-unit", "Units by their number of rows, up to M or more: what a limit cuts off.", "M", int),
+    )
     per_unit = True
     attributes: tuple[str, ...]
     most: int
@@ -69,6 +72,11 @@ class RowsPerUnit(Histogram):
             raise BadInput(f"the task {cls.kind!r} needs one name, given {shorten(names)}.")
         return cls(most, *names)  # type: ignore[arg-type]
 
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """By the limit."""
+        return cls(*given.values())
+
     @property
     def last_class(self) -> int:  # type: ignore[override]
         """The largest class."""
@@ -90,6 +98,7 @@ class Count(Task):
     """
 
     kind = "count"
+    asked_by = (Option("count", "Count all rows.", reads=bool),)
     answered_by = "adyton.programs.single:Single"
 
     def select(self, schema: Schema) -> Schema:
@@ -109,6 +118,11 @@ class Count(Task):
         """Nothing but its kind."""
         return cls()
 
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """The same."""
+        return cls()
+
     def __str__(self) -> str:
         return "number of rows"
 
@@ -122,6 +136,7 @@ class Units(Count):
     """
 
     kind = "units"
+    asked_by = (Option("units", "Count the units, such as people, that the schema names.", reads=bool),)
     per_unit = True
 
     def select(self, schema: Schema) -> Schema:
@@ -141,6 +156,9 @@ class RowsLeftOut(Units):
     """
 
     kind = "rows left out"
+    asked_by = (
+        Option("cut-off", "What the limit on rows leaves out: of how many units, and rows up to M a unit.", "M", int),
+    )
     answered_by = "adyton.programs.single:LeftOut"
     most: int
 
@@ -155,6 +173,11 @@ class RowsLeftOut(Units):
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """By that number."""
         return cls(plain.get("most"))  # type: ignore[arg-type]
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """The same."""
+        return cls(*given.values())
 
     def __str__(self) -> str:
         return f"units and rows that the limit leaves out, up to {self.most:,} rows of each"

@@ -1,0 +1,199 @@
+"""``adyton run``: several requests with one budget, from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adyton.cli import asked
+from adyton.cli.charges import allowed_total, check_words, delivered
+from adyton.cli.console import notes, out, plain_table, print_json, printable
+from adyton.cli.options import (
+    Accept,
+    Dataset,
+    LedgerFile,
+    Quiet,
+    Table,
+    Total,
+    Yes,
+    files_of,
+    table_of,
+)
+from adyton.cli.paid import Paid
+from adyton.errors import AdytonError, BadInput
+from adyton.exact import as_number, display
+from adyton.interrupts import termination_interrupts
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from adyton.result.result import Result
+    from adyton.result.staging import Place
+    from adyton.session import Session
+    from adyton.session.batch import Batch
+
+_Epsilon = Annotated[
+    str | None, typer.Option(help="The privacy budget of all requests together; as the file says if not given.")
+]
+_Data = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[DATA…]", help="The table, as for adyton release; as the file says if not given."),
+]
+_Schema = Annotated[
+    Path | None, typer.Option("--schema", help="The schema file; as the file of requests says if not given.")
+]
+_Folder = Annotated[Path | None, typer.Option("--out", metavar="FOLDER", help="Write a folder for each request here.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: what each cost, and its expected errors.")]
+
+
+def command(
+    requests: Annotated[Path, typer.Argument(metavar="REQUESTS", help="A TOML file with [[request]] tables.")],
+    data: _Data = None,
+    schema: _Schema = None,
+    out_folder: _Folder = None,
+    epsilon: _Epsilon = None,
+    table: Table = None,
+    ledger: LedgerFile = None,
+    total: Total = None,
+    dataset: Dataset = None,
+    accept: Accept = None,
+    yes: Yes = False,
+    as_json: _AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Carry out several requests with one budget, each into a folder of its own.
+
+    All of them are checked before anything is spent. After an interruption the same command goes on: what is in its
+    folder is not paid for again.
+    """
+    from adyton.session import Session
+    from adyton.session.batch import Batch, read_file
+
+    listed, said = read_file(requests)
+    batch = Batch.of(listed, said.get("epsilon") if epsilon is None else epsilon)
+    data = data or said.get("data")
+    schema, ledger, out_folder = (
+        Path(said[name][0]) if given is None and name in said else given
+        for name, given in (("schema", schema), ("ledger", ledger), ("out", out_folder))
+    )
+    if not data or schema is None or out_folder is None:
+        raise BadInput("say which table, with which schema, and where the results go: DATA --schema FILE --out FOLDER.")
+    declared = asked.schema_beside(data, schema)
+    _check(batch, declared)
+    check_words(accept or ())
+    for file in (*files_of(data), schema, ledger, requests):
+        if file and any(out_folder.resolve() / name in Path(file).resolve().parents for name in batch.requests):
+            raise BadInput(f"{file} lies in a folder of {out_folder} that is to be written. Give --out another folder.")
+    there = batch.answered(out_folder)
+    found = dict(there)
+    left = sum((one.epsilon for name, one in batch.requests.items() if name not in found), 0 * batch.epsilon)
+    if left:
+        allowed = allowed_total(left, total, declared, ledger, yes=yes, quiet=quiet, what="all requests together")
+        with termination_interrupts():
+            session = Session(
+                table_of(data),
+                table=table,
+                schema=declared,
+                epsilon=allowed,
+                ledger=ledger,
+                dataset=dataset,
+                accept=accept or (),
+            )
+            _carry_out(session, batch, out_folder, found, quiet=quiet or as_json)
+    now = sum((one.epsilon for name, one in found.items() if name not in there), 0 * batch.epsilon)
+    _report(batch, out_folder, found, now, as_json=as_json, quiet=quiet)
+
+
+def _check(batch: Batch, schema: Any) -> None:
+    """Refuse what cannot be answered before the data are opened."""
+    from adyton.programs.base import program_of
+
+    for name, request in batch.requests.items():
+        try:
+            program_of(request, schema).outlook()
+        except BadInput as problem:
+            raise BadInput(f"{name}: {problem}") from None
+
+
+def _carry_out(session: Session, batch: Batch, folder: Path, found: dict[str, Result], *, quiet: bool) -> None:
+    """Ask one by one; each is in its folder before the next is asked."""
+    with batch.opened(session, folder, found) as steps:
+        for step in steps.values():
+            place = step.place
+            assert place is not None
+
+            def hand_over(
+                result: Result, interrupt: KeyboardInterrupt | None, name: str = step.name, place: Place = place
+            ) -> None:
+                found[name] = result
+                _save(result, place, interrupt)
+
+            session.last = None
+            try:
+                ask = partial(step.ask, session.keep)
+                delivered(session, ask, hand_over, step.name, place=place, quiet=quiet)
+            except AdytonError:
+                notes().print("The requests after it were not asked: the same command goes on with them.")
+                raise
+
+
+def _save(result: Result, place: Place, interrupt: KeyboardInterrupt | None) -> None:
+    """Put a result into its folder, then what is computed from it; after an interrupt, only the first."""
+    from adyton.result.folder import put_down, to_dict
+
+    paid = Paid(result.noun, result.epsilon, place, lambda: to_dict(result, complete=False))
+    saved = paid.put_down(lambda: put_down(result, place))
+    try:
+        if interrupt is not None:
+            raise interrupt
+        for problem in saved.finish()[1]:
+            notes().print(printable(f"{place.given}: {problem}"), soft_wrap=True)
+    except KeyboardInterrupt as came:
+        raise paid.interrupted(came) from None
+    if result.unfinished is not None:
+        raise AdytonError(f"{result.unfinished} {paid.kept()}")
+
+
+def _report(
+    batch: Batch, folder: Path, found: Mapping[str, Result], charged: Fraction, *, as_json: bool, quiet: bool
+) -> None:
+    """What each cost, and how far off it is expected to be."""
+    lines = [(name, request, found[name]) for name, request in batch.requests.items()]
+    if as_json:
+        print_json(
+            {
+                "epsilon": as_number(batch.epsilon),
+                "charged_now": as_number(charged),
+                "results": [
+                    {
+                        "name": name,
+                        "folder": str(folder / name),
+                        "request": request.to_dict(),
+                        "algorithm": result.algorithm,
+                        "epsilon": as_number(result.epsilon),
+                        "expected_errors": dict(result.typical_errors),
+                    }
+                    for name, request, result in lines
+                ],
+            }
+        )
+        return
+    table = plain_table()
+    for title in ("name", "what", "ε", "expected error", "algorithm"):
+        table.add_column(title, justify="right" if title == "ε" else "left")
+    for name, request, result in lines:
+        errors = ", ".join(f"{what} ± {error:.3g}" for what, error in result.typical_errors.items())
+        cells = (name, str(request), display(result.epsilon), errors or "depends on the data", result.algorithm)
+        table.add_row(*map(printable, cells))
+    out().print(table)
+    if quiet:
+        return
+    for _, _, result in lines:
+        for warning in (one for one in result.paragraphs() if one.startswith("WARNING")):
+            notes().print(printable(warning), soft_wrap=True, style="bold red")
+    said = "Nothing was charged: all of it was there." if not charged else f"Charged now: ε = {display(charged)}."
+    notes().print(printable(f"{said} Each result is in a folder of its name in {folder}."), soft_wrap=True)

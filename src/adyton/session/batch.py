@@ -1,0 +1,233 @@
+"""Several requests with one budget: all are checked before the first debit, and each is kept as soon as it is answered.
+
+What is kept in a folder is not paid for twice: ``requests.json`` in it says which request every folder answers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adyton.choice.checked_file import WRONG
+from adyton.drafts import replaced
+from adyton.errors import BadInput
+from adyton.exact import Rational, budget, display, positive
+from adyton.messages import listing, shorten
+from adyton.programs.loading import load
+from adyton.result.pending import FILE as MEASURED
+from adyton.result.result import Result
+from adyton.result.staging import Place, says_so, staged
+from adyton.schema.plain_values import as_text
+from adyton.session.run import admitted
+from adyton.tasks import Task
+from adyton.tasks.request import Request
+
+if TYPE_CHECKING:
+    from adyton.session.session import Session
+
+FILE = "requests.json"
+MOST = 1000
+_PATHS = ("data", "schema", "ledger", "out")
+"""What a file may name beside its requests: by places that are looked for from where the file is."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Requests by their names, each with its part of the budget."""
+
+    requests: Mapping[str, Request]
+
+    @classmethod
+    def of(cls, given: object, epsilon: Rational | None = None) -> Batch:
+        """From tasks, requests, or mappings as in a file: there ``name``, ``epsilon`` and ``share`` may be said, too.
+
+        What requests name of the budget themselves is theirs; the rest is split by their shares, evenly if none is
+        stated.
+
+        >>> from adyton.tasks import Count, Histogram
+        >>> batch = Batch.of([Histogram("age"), {"task": "count", "share": "1/2", "name": "all"}], 1)
+        >>> {name: str(request.epsilon) for name, request in batch.requests.items()}
+        {'histogram-of-age': '2/3', 'all': '1/3'}
+        """
+        if not isinstance(given, Sequence) or isinstance(given, str) or not 1 <= len(given) <= MOST:
+            raise BadInput(
+                f'run takes a list of 1 to {MOST:,} requests, such as [ad.Histogram("age"), ad.Count()], given '
+                f"{shorten(given)}."
+            )
+        total = None if epsilon is None else budget(epsilon, "epsilon")
+        read = [_Read.of(one, place) for place, one in enumerate(given, start=1)]
+        own = sum((one.request.epsilon for one in read if one.share is None), Fraction(0))
+        shares = sum((one.share for one in read if one.share is not None), Fraction(0))
+        left = (total or Fraction(0)) - own
+        if shares and total is None:
+            raise BadInput("say what may be spent on all requests: epsilon (--epsilon 1); or give each its own.")
+        if left < 0 and total is not None:
+            raise BadInput(
+                f"the requests ask for ε = {display(own)} themselves, of {display(total)} in all. Ask for less."
+            )
+        if shares and not left:
+            raise BadInput("nothing is left of the budget for requests that do not say their own ε. Allow more.")
+        return cls(_named([one.paid(left, shares) for one in read]))
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What all cost together."""
+        return sum((request.epsilon for request in self.requests.values()), Fraction(0))
+
+    def answered(self, folder: Path | None) -> dict[str, Result]:
+        """Those that were answered before, with what a folder holds of them. Refused where it holds something else."""
+        found: dict[str, Result] = {}
+        known = {} if folder is None else _listed(folder / FILE)
+        for name, request in self.requests.items() if folder is not None else ():
+            place = folder / name  # type: ignore[operator]
+            if not says_so(place):
+                continue
+            if known.get(name) != request.to_dict():
+                raise BadInput(
+                    f"{place} holds the result of another request than this one ({request}, ε = "
+                    f"{display(request.epsilon)}). Give the request another name, or --out another folder."
+                )
+            result = load(place)
+            if (result.task.to_dict(), result.where) != (request.task.to_dict(), request.where):
+                raise BadInput(f"{place} does not hold what {folder}/{FILE} says. Give --out another folder.")
+            found[name] = result
+        return found
+
+    @contextmanager
+    def opened(
+        self, session: Session, folder: Path | None, answered: Mapping[str, Result]
+    ) -> Iterator[dict[str, Step]]:
+        """What is left to ask: every request has passed all checks, and has a place to write to.
+
+        What was measured for a request that could not be finished stays beside the folder of its result.
+        """
+        kernel = session._kernel
+        rest = {name: request for name, request in self.requests.items() if name not in answered}
+        kernel.budget.afford(sum((one.epsilon for one in rest.values()), Fraction(0)), kernel.ledger.path)
+        asks = {name: admitted(kernel, request) for name, request in rest.items()}
+        with ExitStack() as places:
+            steps = {name: Step(name, rest[name], ask) for name, ask in asks.items()}
+            if folder is not None:
+                for name, step in steps.items():
+                    _set_aside(folder / name)
+                    step.place = places.enter_context(staged(folder / name))
+                with replaced(folder / FILE) as file:
+                    listed = {**_listed(folder / FILE), **{one: self.requests[one].to_dict() for one in self.requests}}
+                    file.write_text(json.dumps(listed, indent=1, ensure_ascii=False), encoding="utf-8")
+            yield steps
+
+
+@dataclass
+class Step:
+    """One request that can be carried out, and where its result goes."""
+
+    name: str
+    request: Request
+    ask: Callable[[Callable[[Any], None]], Result]
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A request as it was given."""
+
+    name: str | None
+    request: Request
+    share: Fraction | None
+    """Its part of what is left; None where it says its own ε."""
+
+    @classmethod
+    def of(cls, given: object, place: int) -> _Read:
+        if isinstance(given, Request):
+            return cls(None, given, None)
+        if isinstance(given, Task):
+            return cls(None, Request.of(given, 1), Fraction(1))
+        if not isinstance(given, Mapping):
+            raise BadInput(f"request {place} must be a task, a Request or a mapping, given {shorten(given)}.")
+        try:
+            plain = dict(given)
+            name, share = plain.pop("name", None), plain.pop("share", None)
+            if name is not None and not _NAME.fullmatch(as_text(name, "name")):
+                raise BadInput(f"a name has letters, digits, blanks and . _ - alone, given {shorten(name)}.")
+            if share is not None and "epsilon" in plain:
+                raise BadInput("epsilon and share are two ways to say the same. Leave one of them out.")
+            part = None if "epsilon" in plain else positive(1 if share is None else share, "share")
+            return cls(name, Request.from_dict(plain, 1), part)
+        except BadInput as problem:
+            called = f" ({given['name']})" if isinstance(given.get("name"), str) else ""
+            raise BadInput(f"request {place}{called}: {problem}") from None
+
+    def paid(self, left: Fraction, shares: Fraction) -> _Read:
+        """With its part of what is left."""
+        if self.share is None:
+            return self
+        amount = budget(str(left * self.share / shares), "epsilon")
+        return _Read(self.name, self.request.with_epsilon(amount), self.share)
+
+
+def _named(read: Sequence[_Read]) -> dict[str, Request]:
+    """By name; those without one are called after their task."""
+    given = [one.name for one in read if one.name is not None]
+    if twice := [name for name in given if [other.lower() for other in given].count(name.lower()) > 1]:
+        raise BadInput(f"two requests are called {twice[0]!r}. Give each a name of its own.")
+    found: dict[str, Request] = {}
+    taken = {name.lower() for name in given}
+    for one in read:
+        plain = re.sub(r"[^a-z0-9]+", "-", str(one.request).lower()).strip("-")[:60].strip("-") or "request"
+        names = (plain if number == 1 else f"{plain}-{number}" for number in range(1, MOST + 2))
+        name = one.name or next(name for name in names if name not in taken)
+        taken.add(name.lower())
+        found[name] = one.request
+    return found
+
+
+def _listed(file: Path) -> dict[str, Any]:
+    """Which request every folder answers, as far as it is written down."""
+    try:
+        plain = json.loads(file.read_text(encoding="utf-8"))
+        return plain if isinstance(plain, dict) else {}
+    except FileNotFoundError:
+        return {}
+    except (OSError, *WRONG):
+        raise BadInput(f"{file} cannot be read. Give --out another folder, or take the file away.") from None
+
+
+def _set_aside(place: Path) -> None:
+    """Give measurements that could not be finished another name: the request is asked again."""
+    if not (place / MEASURED).exists():
+        return
+    names = (place.with_name(f"{place.name}.measured{number or ''}") for number in range(MOST))
+    place.rename(next(name for name in names if not name.exists()))
+
+
+def read_file(file: Path) -> tuple[list[Any], dict[str, Any]]:
+    """The requests in a TOML file, and what else it says: their budget, and files by their places.
+
+    No code is in it, and none is run.
+    """
+    import tomllib
+
+    advice = 'Write [[request]] tables, such as task = "histogram" with attributes = ["age"].'
+    try:
+        plain = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{file} does not exist. {advice}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadInput(f"{file} is no TOML file that can be read ({why}). {advice}") from None
+    requests = plain.pop("request", None)
+    if not isinstance(requests, list) or not requests:
+        raise BadInput(f"{file} has no requests. {advice}")
+    if unknown := [key for key in plain if key not in ("epsilon", *_PATHS)]:
+        raise BadInput(f"{file} may say epsilon, {', '.join(_PATHS)} beside its requests, not {listing(unknown)}.")
+    for key in plain.keys() & set(_PATHS):
+        given = plain[key] if isinstance(plain[key], list) and key == "data" else [plain[key]]
+        plain[key] = [str(file.parent / as_text(one, key)) if "://" not in str(one) else one for one in given]
+    return requests, plain
