@@ -194,9 +194,7 @@ class TablesRelease(Released):
 
     # ---- frames and rows --------------------------------------------------------------------------------------------
 
-    def to_arrow(  # type: ignore[override]  # its options are named
-        self, attributes: str | Sequence[str] | None = None, *, confidence: float | None = None
-    ) -> pa.Table:
+    def to_arrow(self, attributes: str | Sequence[str] | None = None, *, confidence: float | None = None) -> pa.Table:
         """The table of these attributes with one line per cell; without any, all tables that were asked for.
 
         With *confidence*, the columns ``lower`` and ``upper`` too: from least squares, and wide enough to hold the

@@ -99,10 +99,16 @@ class Outlook(ABC):
     misfits: MisfitShare
     chooses: bool
     """Whether one of several is chosen privately."""
-    cells: int | None = None
-    """How many cells are estimated, where they are."""
-    queries: int | None = None
-    """How many queries the task asks about them."""
+
+    @property
+    def cells(self) -> int | None:
+        """How many cells are estimated, where they are."""
+        return None
+
+    @property
+    def queries(self) -> int | None:
+        """How many queries the task asks about them."""
+        return None
 
     @property
     @abstractmethod

@@ -86,10 +86,9 @@ def _combined(plain: Mapping[str, Any]) -> Release:
     if abs(sum(weights) - 1) > 1e-9 or any(isinstance(one, Mapping) and "parts" in one for one in parts):
         raise BadInput("its weights must add up to 1, and its parts must not be put together themselves.")
     read = [from_plain(one, lambda task, kind: Release if kind == Release.kind else None) for one in parts]
-    if not all(isinstance(one, Release) for one in read):
-        raise BadInput("its parts must be releases of counts.")
-    check_same(read)
-    return averaged(read, weights)
+    counts = [one for one in read if isinstance(one, Release)]
+    check_same(counts)
+    return averaged(counts, weights)
 
 
 def _estimate(plain: object, shape: tuple[int, ...]) -> Reals:

@@ -168,7 +168,7 @@ class Release(CellRelease):
             upper=found.upper.reshape(shape),
         )
 
-    def to_arrow(  # type: ignore[override]  # its options are named
+    def to_arrow(
         self,
         attributes: str | Sequence[str] | None = None,
         *,

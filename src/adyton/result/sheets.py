@@ -146,7 +146,7 @@ class Sheets:
         names = list(dict.fromkeys(name for sheet in self.sheets for name in sheet.labels))
         which = frames.free("table", names)
         numbers = [sheet.numbers({which, *names}) for sheet in self.sheets]
-        columns = list(max(numbers, key=len))
+        columns = max((list(own) for own in numbers), key=len)
         parts = []
         for sheet, own in zip(self.sheets, numbers, strict=True):
             part: dict[str, Any] = {which: arrow_column([sheet.title] * sheet.lines)}
