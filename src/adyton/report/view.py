@@ -395,7 +395,7 @@ def _written(value: float | None, write: Any) -> str:
 
 
 def printed(result: Result) -> str:
-    """The first lines as on a terminal, then what it is and what it cost."""
+    """The first lines as on a terminal, then what it is and what it cost; which rows were counted before any number."""
     sheets = result.glance()
     sheet = sheets.sheets[0]
     table = table_of(sheet, rate_of(sheets), most=_PRINTED)
@@ -412,10 +412,8 @@ def printed(result: Result) -> str:
     more = [f"{_PRINTED} of {sheet.lines:,} lines: to_frame() has all of them."] if sheet.lines > _PRINTED else []
     mark = "" if result.receipt.private else " The noise is simulated: it protects nobody."
     only = f" where {result.where}" if result.where else ""
-    paid = (
-        f"ε = {display(result.epsilon)}; {display(result.receipt.remaining)} of {display(result.receipt.total)} is left"
-    )
-    about = (
-        f"{sentence(str(result.task))}{only}{result.counted.aside}{result.extent}, by {result.algorithm}. {paid}.{mark}"
-    )
-    return "\n".join([*(line.rstrip() for line in lines), *more, about])
+    left, total = display(result.receipt.remaining), display(result.receipt.total)
+    asked = f"{sentence(str(result.task))}{only}{result.extent}, by {result.algorithm}"
+    about = f"{asked}. ε = {display(result.epsilon)}; {left} of {total} is left.{mark}"
+    first = [result.counted.sentence] if result.counted else []
+    return "\n".join([*first, *(line.rstrip() for line in lines), *more, about])
