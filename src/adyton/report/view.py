@@ -399,9 +399,9 @@ def printed(result: Result) -> str:
     sheets = result.glance()
     sheet = sheets.sheets[0]
     table = table_of(sheet, rate_of(sheets), most=_PRINTED)
-    rows = [[*table.names, *(name for name, _ in table.columns)]]
-    rows += [
-        [*labels, *(f"{text} ({small})" if small else text for text, small in cells)] for labels, cells in table.lines
+    rows = [
+        [*labels, *(f"{text} ({small})" if small else text for text, small in cells)]
+        for labels, cells in [(table.names, table.columns), *table.lines]
     ]
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     labelled = len(table.names)
@@ -409,7 +409,8 @@ def printed(result: Result) -> str:
         "  ".join(text.ljust(width) if place < labelled else text.rjust(width) for place, (text, width) in texts)
         for texts in (enumerate(zip(row, widths, strict=True)) for row in rows)
     ]
-    more = [f"{_PRINTED} of {sheet.lines:,} lines: to_frame() has all of them."] if sheet.lines > _PRINTED else []
+    shown = min(sheet.lines, _PRINTED)
+    more = [f"{shown} of {sheets.lines:,} lines: save() writes all of them."] if sheets.lines > shown else []
     mark = "" if result.receipt.private else " The noise is simulated: it protects nobody."
     only = f" where {result.where}" if result.where else ""
     left, total = display(result.receipt.remaining), display(result.receipt.total)
