@@ -16,8 +16,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "adyton"
 GROUND = "ground"
 """All modules that lie directly in the package."""
 
-UPWARD = {"release": {"report"}, "learning": {"report"}, "marginals": {"report"}, "statistics": {"report"}}
-"""A release, or a model, shows itself when it is asked to, with what stands above it; nothing else calls upwards."""
+UPWARD = {room: {"report"} for room in ("result", "learning", "marginals", "statistics", "configuration")}
+"""A result shows itself when it is asked to, with what stands above it; nothing else calls upwards."""
 
 _STYLE = (
     "<style>path{fill:none;stroke:#8a9a98}rect{fill:#e6f2f0;stroke:#4c7f78}"
