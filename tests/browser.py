@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections import deque
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -36,11 +37,40 @@ _SWITCHES = (
 )
 _PATIENCE = 30.0
 """Seconds until an answer of the browser counts as missing."""
+_VOID = {"meta", "br", "image", "path", "line", "rect", "circle"}
+"""Tags that have no end."""
 
 
 def find_chromium() -> str | None:
     """Where Chromium is on this machine, None where it is not."""
     return next((found for name in _NAMES if (found := shutil.which(name))), None)
+
+
+class Outline(HTMLParser):
+    """What a page is made of: its tags with their attributes, all closed in order, and the text of its cells."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.open, self.cells = [], [], []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in _VOID:
+            self.open.append(tag)
+        if tag in {"td", "th"}:
+            self.cells.append("")
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in {"td", "th"}:
+            self.cells[-1] += data
 
 
 @dataclass

@@ -92,7 +92,7 @@ def test_words(found):
     assert "With probability 95% the average loss (losses above 0.1 on one instance count as 0.1)" in text
     assert "whether a certain instance is among those used, with even odds before, is right at most 74 times" in text
     assert "cost ε = 1; 0 of 1 is left, in this process only" in text
-    assert found._repr_html_().startswith("<p>Tuned: liked")
+    assert "Tuned: liked" in found._repr_html_()
     assert repr(found).startswith("<liked tuned to 0.")
 
 

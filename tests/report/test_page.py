@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 from html import unescape
-from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +16,7 @@ from adyton.errors import BadInput
 from adyton.report.page import render
 from adyton.report.scales import people
 from adyton.result import Release
-from browser import Browser, find_chromium
+from browser import Browser, Outline, find_chromium
 
 KINDS = ("line", "bars", "map", "mixed map", "marginals", "cdf", "queries", "hostile", "joined")
 CUT_OFF = """[...document.querySelectorAll('svg text')].filter(one => {
@@ -25,34 +24,6 @@ CUT_OFF = """[...document.querySelectorAll('svg text')].filter(one => {
   return words.width && (words.left < drawing.left - 1 || words.right > drawing.right + 1);
 }).map(one => one.textContent).join()"""
 """The words in drawings that reach beyond them."""
-VOID = {"meta", "br", "image", "path", "line", "rect"}
-
-
-class Outline(HTMLParser):
-    """What a page is made of: its tags with their attributes, all closed in order, and the text of its cells."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags, self.open, self.cells = [], [], []
-        self.feed(page)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag in {"td", "th"}:
-            self.cells.append("")
-
-    def handle_startendtag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] in {"td", "th"}:
-            self.cells[-1] += data
 
 
 @pytest.fixture(scope="module")

@@ -273,8 +273,10 @@ class TablesRelease(Released):
 
     def glance(self, *, bounds: bool = False) -> Sheets:
         """The first table."""
-        rate = CONFIDENCE if bounds else None
-        return Sheets(TABLES, (self._sheet(self.groups[0], rate),), rate)
+        first, *others = self.groups
+        rate, sides = CONFIDENCE if bounds else None, self.wanted.sides
+        more = sum(math.prod(sides[name] for name in group) for group in others)
+        return Sheets(TABLES, (self._sheet(first, rate),), rate, more=more)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, attributes: Sequence[str] = ()) -> Figure:
         """The pictures of the first tables that were asked for, or of one or two *attributes*."""

@@ -395,13 +395,13 @@ def _written(value: float | None, write: Any) -> str:
 
 
 def printed(result: Result) -> str:
-    """The first lines as on a terminal, then what it is and what it cost."""
+    """The first lines as on a terminal, then what it is and what it cost; which rows were counted before any number."""
     sheets = result.glance()
     sheet = sheets.sheets[0]
     table = table_of(sheet, rate_of(sheets), most=_PRINTED)
-    rows = [[*table.names, *(name for name, _ in table.columns)]]
-    rows += [
-        [*labels, *(f"{text} ({small})" if small else text for text, small in cells)] for labels, cells in table.lines
+    rows = [
+        [*labels, *(f"{text} ({small})" if small else text for text, small in cells)]
+        for labels, cells in [(table.names, table.columns), *table.lines]
     ]
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     labelled = len(table.names)
@@ -409,13 +409,12 @@ def printed(result: Result) -> str:
         "  ".join(text.ljust(width) if place < labelled else text.rjust(width) for place, (text, width) in texts)
         for texts in (enumerate(zip(row, widths, strict=True)) for row in rows)
     ]
-    more = [f"{_PRINTED} of {sheet.lines:,} lines: to_frame() has all of them."] if sheet.lines > _PRINTED else []
+    shown = min(sheet.lines, _PRINTED)
+    more = [f"{shown} of {sheets.lines:,} lines: save() writes all of them."] if sheets.lines > shown else []
     mark = "" if result.receipt.private else " The noise is simulated: it protects nobody."
     only = f" where {result.where}" if result.where else ""
-    paid = (
-        f"ε = {display(result.epsilon)}; {display(result.receipt.remaining)} of {display(result.receipt.total)} is left"
-    )
-    about = (
-        f"{sentence(str(result.task))}{only}{result.counted.aside}{result.extent}, by {result.algorithm}. {paid}.{mark}"
-    )
-    return "\n".join([*(line.rstrip() for line in lines), *more, about])
+    left, total = display(result.receipt.remaining), display(result.receipt.total)
+    asked = f"{sentence(str(result.task))}{only}{result.extent}, by {result.algorithm}"
+    about = f"{asked}. ε = {display(result.epsilon)}; {left} of {total} is left.{mark}"
+    first = [result.counted.sentence] if result.counted else []
+    return "\n".join([*first, *(line.rstrip() for line in lines), *more, about])

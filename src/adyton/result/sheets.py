@@ -121,11 +121,13 @@ class Sheets:
     """The confidence of the bounds, if there are any."""
     look: Mapping[str, bool] | None = None
     """How counts are shown, where that can be chosen."""
+    more: int = 0
+    """How many lines are on sheets that are not here."""
 
     @property
     def lines(self) -> int:
         """Of all sheets."""
-        return sum(sheet.lines for sheet in self.sheets)
+        return sum(sheet.lines for sheet in self.sheets) + self.more
 
     @property
     def note(self) -> str:
