@@ -48,6 +48,7 @@ Misfits = Annotated[
 
 def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of all tasks, behind what it must be given, if it takes ``**asked``."""
+    vars(function).pop("__signature__", None)  # of an earlier time: more tasks may be there now
     own = inspect.signature(function, eval_str=True)
     parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
     if len(parameters) < len(own.parameters):

@@ -48,76 +48,85 @@ def deliver(
     rows: Rows | None = None,
 ) -> None:
     """Write and print a result, of whatever kind; after an interrupt, only what was paid for."""
-    from adyton.result.folder import put_down, to_dict
+    from adyton.result.folder import attempt, put_down, to_dict
 
     print_anything()
     paid = Paid(result.noun, result.epsilon, place, lambda: to_dict(result, complete=False))
     saved = paid.put_down(lambda: None if place is None else put_down(result, place, look))
+    problems, rowless = list[str](), list[str]()
     quiet = quiet or as_json
-    problems: list[str] = []
     try:
         if interrupt is not None:
             raise interrupt
         with progress("estimating the error", quiet=quiet):
-            found, problems = saved.finish() if saved is not None else (None, [])
-            printed, remarks = _told(result, look, found, problems, saved is None, as_json=as_json, quiet=quiet)
-        made = None if rows is None else _make_rows(result, rows, quiet=quiet)
+            found, problems = (None, problems) if saved is None else saved.finish()
+            told = _told(result, look, found, problems, as_json=as_json, quiet=quiet)
     except KeyboardInterrupt as came:
-        if (as_json or place is None) and result.at_once:
-            bare = result.sheets(look, None)
-            plain = {**to_dict(result, complete=False), "answers": bare.to_plain()} if as_json else None
-            paid.show(lambda: _print(result, bare, place, plain, quiet=quiet))
-        elif as_json or place is None:
-            paid.print()
+        if as_json or place is None:
+            bare = _bare(result, look, as_json=as_json)
+            paid.print() if bare is None else paid.show(lambda: _print(result, bare, place, quiet=quiet))
         raise paid.interrupted(came) from None
-    if isinstance(printed, str):
+    if told is None:
         if place is None:
             paid.print()
-        raise AdytonError(f"not all could be made of it. {printed} {paid.kept()}")
+        raise AdytonError(f"not all could be made of it. {' '.join(problems)} {paid.kept()}")
     try:
-        sheets, plain = printed
-        few = place is None and (sheets.lines <= _SHOWN)
-        paid.show(lambda: _print(result, sheets, place, plain, quiet=quiet), needed=few)
+        few = place is None and told.sheets.lines <= _SHOWN
+        paid.show(lambda: _print(result, told, place, quiet=quiet), needed=few)
+        made = rows and attempt("The synthetic rows", rowless, lambda: _make_rows(result, rows, quiet=quiet))
     except KeyboardInterrupt as came:
         raise paid.interrupted(came) from None
     if not as_json:
         _say_counted(result, quiet=quiet)
-    _remark(result, sheets, place, remarks, quiet=quiet)
+    _remark(result, told, place, quiet=quiet)
     for problem in (*problems, *([made] if made and not quiet else [])):
         notes().print(printable(problem), soft_wrap=True)
-    if result.unfinished is not None:
-        raise AdytonError(f"{result.unfinished} {paid.kept()}")
+    if rowless or result.unfinished is not None:
+        raise AdytonError(f"{' '.join(rowless) or result.unfinished} {paid.kept()}")
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What is printed of a result, and what is said of it."""
+
+    sheets: Sheets
+    plain: dict[str, Any] | None = None
+    """The same for JSON, if that is asked for."""
+    remarks: Sequence[str] = ()
 
 
 def _told(
-    result: Result,
-    look: Look,
-    found: Sheets | None,
-    problems: list[str],
-    alone: bool,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> tuple[tuple[Sheets, dict[str, Any] | None] | str, Sequence[str]]:
-    """What is printed, with bounds if there are any (or, where there is nothing, why), and what is said of it.
+    result: Result, look: Look, found: Sheets | None, problems: list[str], *, as_json: bool, quiet: bool
+) -> _Told | None:
+    """With bounds if there are any; None where nothing can be made of it.
 
     What cannot be computed is left out, and a sentence more is among the problems.
     """
     from adyton.result.explanation import misfits_in_words
     from adyton.result.folder import CONFIDENCE, attempt, to_dict
 
-    if alone:
+    if found is None and not problems:
         found = attempt("The numbers with their bounds", problems, lambda: result.sheets(look, CONFIDENCE))
     if found is None:
         found = attempt("The numbers", problems, lambda: result.sheets(look, None))
     if found is None:
-        return " ".join(problems), ()
+        return None
     plain = None
     if as_json:
         whole = attempt("The expected error", problems, lambda: to_dict(result, complete=True))
         plain = {**(whole or to_dict(result, complete=False)), "answers": found.to_plain()}
     said = None if quiet else attempt("The explanation", problems, lambda: result.paragraphs()[1:])
-    return (found, plain), said or misfits_in_words(result)[0]
+    return _Told(found, plain, said or misfits_in_words(result)[0])
+
+
+def _bare(result: Result, look: Look, *, as_json: bool) -> _Told | None:
+    """The numbers alone, where they are there in no time."""
+    from adyton.result.folder import attempt, to_dict
+
+    sheets = attempt("The numbers", [], lambda: result.sheets(look, None)) if result.at_once else None
+    if sheets is None:
+        return None
+    return _Told(sheets, {**to_dict(result, complete=False), "answers": sheets.to_plain()} if as_json else None)
 
 
 def print_anything() -> None:
@@ -130,17 +139,17 @@ def print_anything() -> None:
 # ---- on standard output ---------------------------------------------------------------------------------------------
 
 
-def _print(result: Result, sheets: Sheets, place: Place | None, plain: dict[str, Any] | None, *, quiet: bool) -> None:
+def _print(result: Result, told: _Told, place: Place | None, *, quiet: bool) -> None:
     """All of it, unless a folder has it."""
-    if plain is not None:
-        print_json(plain)
+    if told.plain is not None:
+        print_json(told.plain)
         return
     if shown := result.shown(quiet=quiet):
         for line in "\n".join(shown).splitlines():
             sys.stdout.write(f"{printable(line)}\n")
         return
     say_counted(result.counted.first(result.where))
-    print_sheets(sheets, None if place is None else f"{printable(str(place.given))} has them all")
+    print_sheets(told.sheets, None if place is None else f"{printable(str(place.given))} has them all")
 
 
 def print_sheets(sheets: Sheets, elsewhere: str | None = None) -> None:
@@ -211,18 +220,18 @@ def _say_counted(result: Result, *, quiet: bool) -> None:
         notes().print(printable(words), soft_wrap=True)
 
 
-def _remark(result: Result, sheets: Sheets, place: Place | None, remarks: Sequence[str], *, quiet: bool) -> None:
+def _remark(result: Result, told: _Told, place: Place | None, *, quiet: bool) -> None:
     """What nobody should overlook and, unless *quiet*, everything else there is to say."""
     from adyton.result.staging import REPORT
 
     shown = result.shown()
-    for paragraph in (one for one in remarks if one not in shown):
+    for paragraph in (one for one in told.remarks if one not in shown):
         loud = "bold red" if paragraph.startswith("WARNING") else None
         notes().print(printable(paragraph), soft_wrap=True, style=loud)
     if quiet:
         return
-    if sheets.note:
-        notes().print(printable(sheets.note), soft_wrap=True)
+    if told.sheets.note:
+        notes().print(printable(told.sheets.note), soft_wrap=True)
     if place is not None:
         whole = not place.single and (place.folder / REPORT).exists()
         said = (

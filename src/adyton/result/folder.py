@@ -41,7 +41,20 @@ CONFIDENCE = 0.95
 _ROOM = 1 << 20
 _FEW = 1 << 12
 """For so few lines, reading each is faster than loading Arrow's functions."""
-_LONG = ("schema", "task", "record", "misfits", "parts", "axes", "estimate", "measured", "model", "classifier", "own")
+_LONG = (
+    "schema",
+    "task",
+    "record",
+    "misfits",
+    "parts",
+    "axes",
+    "estimate",
+    "measured",
+    "model",
+    "classifier",
+    "own",
+    PRINTED,
+)
 _T = TypeVar("_T")
 
 
