@@ -236,13 +236,17 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         return answers[0]
 
     def afford(self, source: Source, epsilon: Rational) -> None:
-        """Refuse a request of *epsilon* in all, made of several measurements, if there is not enough left for all."""
+        """Refuse a request of *epsilon* in all, made of several measurements, if there is not enough left for all.
+
+        In a replay there is nothing to refuse: it was paid for.
+        """
         amount = rounded_down(positive(epsilon, "epsilon", computed=True), source.stability)
         with self._turn():
             if source.kernel is not self:
                 raise BadInput("an operator needs a source of this kernel. Start from kernel.root.")
             asked, account = self._accounts.quote(source.node, amount).at_root, self.budget
-        account.afford(asked, self._ledger.path, stability=source.stability)
+        if self._recorders.replay is None:
+            account.afford(asked, self._ledger.path, stability=source.stability)
 
     def recording(self, limit: Fraction | None = None) -> AbstractContextManager[Recorder]:
         """What this thread pays for and receives within a block, in lists that grow; no debit goes beyond *limit*."""
