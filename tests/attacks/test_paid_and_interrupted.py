@@ -19,6 +19,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import NoisyCount
 from adyton.plans.dawa import Dawa
 from adyton.result.pending import Measurements
+from adyton.result.receipt import Receipt
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +93,24 @@ def test_a_replay_finds_the_same_result(monkeypatch, session, kind):
     again = made[0].finish()
     assert made[1] is result is not again
     assert again.to_dict() | {"receipt": None} == result.to_dict() | {"receipt": None}
+
+
+@pytest.mark.parametrize("kind", ["auto", "rows per unit", "summary", "pairs", "fit", "forest"])
+def test_a_replay_needs_no_budget(monkeypatch, frame, kind):
+    """All of the budget is spent when the text runs again: what it asks of the budget meanwhile is no reason to end."""
+    with ad.Session(frame, schema=SCHEMA, epsilon=1) as session:
+        with monkeypatch.context() as patched:
+            patched.setattr(Receipt, "paid", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                KINDS[kind](session)
+        assert session.spent > F(99, 100)
+        assert not isinstance(session.last, Measurements)
+        assert session.last.epsilon == session.spent
+
+
+def interrupted(*given):
+    """The last thing that a request does, when all was measured and computed."""
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("cause", [KernelFailure(), OSError(), MemoryError()])
