@@ -122,6 +122,6 @@ def test_a_chosen_algorithm_runs_on_merged_cells_of_two_attributes(algorithm):
     schema = ad.Schema({"age": ad.Integer(0, 99, step=5), "sex": ad.Categorical(["F", "M"])})
     workload = ad.QueryList([{"age": (20, 29)}, {"sex": "F"}]).workload(schema)
     counts = np.full((20, 2), 10)
-    found = simulate(Chosen.named(algorithm, finished=True), counts, workload, 1000, seed=0, trials=3)
+    found = simulate(Chosen.named(algorithm, finished=True, reduce=True), counts, workload, 1000, seed=0, trials=3)
     assert found.shape == (3, 20, 2)
     assert np.allclose(workload @ found[0].reshape(-1), workload @ counts.reshape(-1), atol=1)
