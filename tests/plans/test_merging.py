@@ -10,6 +10,7 @@ from adyton.plans import algorithms, plan_named, plan_type, simulate
 from adyton.plans.merging import Merging
 from adyton.plans.strategy_plan import StrategyPlan
 from adyton.queries import Identity, Partition, Ranges
+from adyton.selection.chosen import Chosen
 
 SIDE = 12
 TRIALS = 2000
@@ -113,3 +114,14 @@ def test_queries_on_groups():
     alone = Merging.of(Identity(4), Partition(range(4)))
     assert alone.on_groups(Identity(4)).count == 4
     np.testing.assert_array_equal(alone.lift(np.arange(4.0)), range(4))
+
+
+@pytest.mark.parametrize("algorithm", ["staged-quadtree", "denoised-cells", "identity"])
+def test_a_chosen_algorithm_runs_on_merged_cells_of_two_attributes(algorithm):
+    """It may see axes, and says what it found in the shape of the domain all the same."""
+    schema = ad.Schema({"age": ad.Integer(0, 99, step=5), "sex": ad.Categorical(["F", "M"])})
+    workload = ad.QueryList([{"age": (20, 29)}, {"sex": "F"}]).workload(schema)
+    counts = np.full((20, 2), 10)
+    found = simulate(Chosen.named(algorithm, finished=True, reduce=True), counts, workload, 1000, seed=0, trials=3)
+    assert found.shape == (3, 20, 2)
+    assert np.allclose(workload @ found[0].reshape(-1), workload @ counts.reshape(-1), atol=1)
