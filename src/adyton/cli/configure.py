@@ -11,13 +11,12 @@ import typer
 
 from adyton.cli import asked
 from adyton.cli.charges import check_words, delivered, total_of
-from adyton.cli.configuration_plan import print_plan
-from adyton.cli.console import accept_large, notes, printable, progress
+from adyton.cli.console import accept_large, notes, out, plain_table, print_json, printable, progress
 from adyton.cli.delivery import deliver
-from adyton.cli.folders import check_folder
 from adyton.cli.options import Accept, Dataset, LedgerFile, Quiet, Total, Yes
+from adyton.cli.paid import check_folder
 from adyton.errors import BadInput
-from adyton.exact import budget
+from adyton.exact import as_number, budget, display
 from adyton.interrupts import termination_interrupts
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 
 _PLAN, _TODAY = "plan", "today"
 _OWNERS = ("file", "folder")
+_COUNTS = (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
+_WIDTHS = (0.1, 0.01, 0.001)
 
 
 def _names() -> list[str]:
@@ -105,7 +106,7 @@ def command(
     words = words or []
     if words[:1] == [_PLAN] and not instances:
         promise = _promise(epsilon, neighbours, utility, clip, bound, points, default)
-        print_plan(promise, target, as_json=as_json)
+        _print_plan(promise, target, as_json=as_json)
         return
     if target is not None or points is not None:
         raise BadInput("--target and --points belong to a plan. Write adyton configure plan --target 0.005.")
@@ -195,6 +196,56 @@ def _promise(
 
     about = {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound}
     return planned(epsilon, points=points, has_default=default is not None, **about)  # type: ignore[arg-type]
+
+
+def _print_plan(promise: Guarantee, target: str | None, *, as_json: bool) -> None:
+    """How much may be lost on average for some numbers of instances; and how many a target needs."""
+    widths = _WIDTHS if promise.points is None else _WIDTHS[:1]  # a grid's points have no neighbourhoods
+    losses = {count: [promise.average_loss(count, width=width) for width in widths] for count in _COUNTS}
+    needed = None if target is None else [promise.instances_needed(target, width=width) for width in widths]
+    if as_json:
+        print_json(
+            {
+                "epsilon": as_number(promise.epsilon),
+                "neighbours": promise.neighbours,
+                "utility": promise.utility.name,
+                "scale": as_number(promise.utility.scale),
+                "points": promise.points,
+                "has_default": promise.has_default,
+                "probability": 0.95,
+                "widths": list(widths) if promise.points is None else None,
+                "average_losses": [{"instances": count, "losses": found} for count, found in losses.items()],
+                "target": target,
+                "instances_needed": needed,
+            }
+        )
+        return
+    table = plain_table()
+    table.title, table.title_justify = (
+        f"ε = {display(promise.epsilon)}: average loss, at most, with probability 95%",
+        "left",
+    )
+    table.add_column("instances", justify="right")
+    for width in widths:
+        table.add_column("the best point" if promise.points else f"{width:.1%} as good", justify="right")
+    for count, found in losses.items():
+        table.add_row(f"{count:,}", *(_loss(promise, one) for one in found))
+    if needed is not None:
+        table.add_row(f"for {target}", *(f"{one:,} needed" for one in needed))
+    out().print(table)
+    notes().print(
+        "Against the best point of the grid; nothing is known of what lies between."
+        if promise.points
+        else "Against any parameter whose whole neighbourhood, so much of the interval, is at least as good.",
+        soft_wrap=True,
+    )
+    if promise.utility.name == "regret":
+        clip = display(promise.utility.scale)
+        notes().print(f"A loss of more than {clip} on one instance counts as {clip}.", soft_wrap=True)
+
+
+def _loss(promise: Guarantee, loss: float) -> str:
+    return f"{100 * loss:.3g}%" if promise.utility.name == "regret" else f"{loss:.4g}"
 
 
 def _paid_from(

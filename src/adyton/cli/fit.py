@@ -13,7 +13,6 @@ from adyton.cli import asked
 from adyton.cli.charges import allowed_total, check_words, delivered
 from adyton.cli.console import notes, printable
 from adyton.cli.delivery import deliver
-from adyton.cli.folders import check_folder
 from adyton.cli.options import (
     Accept,
     Dataset,
@@ -28,6 +27,7 @@ from adyton.cli.options import (
     files_of,
     table_of,
 )
+from adyton.cli.paid import check_folder
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts

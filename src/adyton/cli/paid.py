@@ -6,14 +6,15 @@ import os
 import secrets
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from adyton.cli.console import InterruptedRelease, output_is_open, print_json
-from adyton.errors import AdytonError
+from adyton.errors import AdytonError, BadInput
 from adyton.exact import display
 from adyton.interrupts import deferred
 
@@ -113,3 +114,24 @@ def reason_of(error: BaseException) -> str:
     """Why something failed: in words that are ours, or the system's, or else the kind of the error."""
     reason = str(error).rstrip(".") if isinstance(error, AdytonError) else getattr(error, "strerror", None)
     return reason or type(error).__name__
+
+
+# ---- before anything is paid ----------------------------------------------------------------------------------------
+
+
+def check_folder(folder: Path | None, used: Iterable[str | Path | None], *, overwrite: bool) -> None:
+    """Refuse to write where a file lies that the command works with."""
+    if folder is None:
+        if overwrite:
+            raise BadInput("--overwrite belongs to --out. Name the folder that may be overwritten.")
+        check_output()
+        return
+    for file in used:
+        if file and folder.resolve() in Path(file).resolve().parents:
+            raise BadInput(f"{file} lies in {folder}, which is to be written whole. Give --out another folder.")
+
+
+def check_output() -> None:
+    """Refuse to pay for what would be printed nowhere."""
+    if not output_is_open():
+        raise BadInput("standard output is closed, so the answer would be paid for and lost. Open it, or give --out.")

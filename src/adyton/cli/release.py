@@ -13,7 +13,6 @@ import typer
 from adyton.cli import asked as asking
 from adyton.cli.charges import allowed_total, check_words, delivered
 from adyton.cli.delivery import Rows, deliver
-from adyton.cli.folders import check_folder
 from adyton.cli.options import (
     Accept,
     Dataset,
@@ -28,6 +27,7 @@ from adyton.cli.options import (
     files_of,
     table_of,
 )
+from adyton.cli.paid import check_folder
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts

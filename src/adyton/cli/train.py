@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from dataclasses import asdict, replace
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +13,7 @@ import typer
 
 from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
 from adyton.cli.options import Quiet
-from adyton.cli.own_plans import run_script
-from adyton.errors import BadInput
+from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number, positive
 from adyton.exact import share as part_of_budget
 from adyton.messages import shorten
@@ -124,7 +125,7 @@ def command(
     _check_out(out_file)
     kept = cache or out_file.with_name(out_file.name + ".experiments.db")
     for script in plan or ():
-        run_script(script)
+        _run_script(script)
     delphi = Delphi(
         corpus=corpus,
         public=public,
@@ -248,3 +249,23 @@ def _as_json(selector: Selector, measured: Measured, path: Path, cache: Path) ->
         "mean_regrets": {workload: finite(means) for workload, means in _mean_regrets(measured).items()},
         "cache": str(cache),
     }
+
+
+def _run_script(script: Path) -> None:
+    """Run a person's own script, which registers plans."""
+    from adyton.plans.registry import PLANS, algorithms
+
+    algorithms()
+    name = f"adyton_plans_{script.stem}"
+    spec = spec_from_file_location(name, script)
+    if spec is None or spec.loader is None or not script.is_file():
+        raise BadInput(f"{script} is not a Python script. Give a file such as my_plan.py that registers a plan.")
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except AdytonError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise BadInput(f"{script} failed: {type(error).__name__}: {error}.") from error
+    if not any(plan.__module__ == name for plan in PLANS.values()):
+        raise BadInput(f"{script} registers no plan. Decorate a class derived from Plan with @register.")
