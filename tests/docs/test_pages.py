@@ -76,7 +76,7 @@ SHOWN = [
 
 CALLS = ("calls-by-hour", "maps", "time-and-place", "weekly")
 """About the table of calls, which the page of questions asks about in every run, too."""
-LONG = tuple(f"docs/how-to/{page}.md" for page in (*CALLS, "choices", "selector", "tables", "salaries"))
+LONG = tuple(f"docs/how-to/{page}.md" for page in (*CALLS, "choices", "configure", "selector", "tables", "salaries"))
 """What the others do is done in every run by the tests of their commands."""
 
 

@@ -87,7 +87,9 @@ def check_requests(name, domain, given):
         pytest.param(
             name,
             domain,
-            marks=[pytest.mark.full] if domain == (3,) or (name in LONG and domain not in ((7,), (5, 3))) else [],
+            marks=[pytest.mark.full]
+            if domain in ((2,), (3,)) or (name in LONG and domain not in ((7,), (5, 3)))
+            else [],
         )
         for name, domain in SERVED
     ],
@@ -203,7 +205,7 @@ def test_a_seed_repeats_a_simulation(name):
 
 
 PREDICTED = [
-    pytest.param(name, domain, marks=[pytest.mark.full] if name in RELATIVES else [])
+    pytest.param(name, domain, marks=[pytest.mark.full] if name in RELATIVES or domain in ((64,), (8, 8)) else [])
     for name in INDEPENDENT
     for domain in ((37,), (5, 6), *(((64,), (8, 8)) if is_linear(plan_named(name)) else ()))
     if plan_named(name).serves.serves(len(domain))
