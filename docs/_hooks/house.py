@@ -68,8 +68,13 @@ def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """What stands in a node on lines of its own: no import is inside an expression."""
+    return (line for line in ast.iter_child_nodes(node) if not isinstance(line, ast.expr | ast.arguments))
+
+
 def _imported(node: ast.AST) -> Iterator[str]:
-    for line in ast.iter_child_nodes(node):
+    for line in statements(node):
         if isinstance(line, ast.ImportFrom) and (line.module or "").startswith("adyton."):
             yield str(line.module)
         elif isinstance(line, ast.Import):

@@ -121,8 +121,12 @@ def some_or_all(some, every):
     return pytest.mark.parametrize("odd", [some, pytest.param(every, marks=pytest.mark.full)], ids=["some", "all"])
 
 
+def long_for(readers, *long):
+    return [pytest.param(name, marks=[pytest.mark.full] if name in long else []) for name in readers]
+
+
 @some_or_all(SOME_TEXTS, ODD_TEXTS)
-@pytest.mark.parametrize("reader", TEXT_READERS)
+@pytest.mark.parametrize("reader", long_for(TEXT_READERS, "pandas arrow"))  # Arrow's types, through pandas
 def test_one_odd_line_of_a_file_moves_no_other_row(reader, odd):
     def build(columns):
         lines = [",".join(columns), *(",".join(row) for row in zip(*columns.values(), strict=True))]
@@ -132,7 +136,7 @@ def test_one_odd_line_of_a_file_moves_no_other_row(reader, odd):
 
 
 @some_or_all(SOME_VALUES, ODD_VALUES)
-@pytest.mark.parametrize("reader", VALUE_READERS)
+@pytest.mark.parametrize("reader", long_for(VALUE_READERS, "pandas categories"))  # of texts they are above
 def test_one_odd_value_in_a_frame_moves_no_other_row(reader, odd):
     doubles = {"None", "nan", "0.25"}.intersection(map(str, odd))  # pandas makes doubles of numbers: known-limits.md
     by_pandas = {row: ["large"] for row in doubles}

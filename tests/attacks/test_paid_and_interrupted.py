@@ -33,6 +33,13 @@ def session(frame):
         yield opened
 
 
+@pytest.fixture(scope="module")
+def shared(frame):
+    """For requests that begin anew whatever came before."""
+    with ad.Session(frame, schema=SCHEMA, epsilon=1000) as opened:
+        yield opened
+
+
 def ends(monkeypatch, after, cause):
     """Something ends requests once so many measurements were answered, before anybody sees the last of them."""
     honest, answered = Kernel.measure, []
@@ -58,38 +65,38 @@ def measurements_of(monkeypatch, session, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_interrupt_loses_no_answer(monkeypatch, session, kind):
-    every = measurements_of(monkeypatch, session, kind)
+def test_an_interrupt_loses_no_answer(monkeypatch, shared, kind):
+    every = measurements_of(monkeypatch, shared, kind)
     for after in {1, every}:
-        before = session.spent
+        before = shared.spent
         with monkeypatch.context() as patched:
             ends(patched, after, KeyboardInterrupt())
             with suppress(KeyboardInterrupt):
-                KINDS[kind](session)
-        if session.measurements is None:
+                KINDS[kind](shared)
+        if shared.measurements is None:
             assert after > 1  # noise led to fewer measurements
             continue
-        spent = session.spent
-        bare, result = session.measurements, session.last
+        spent = shared.spent
+        bare, result = shared.measurements, shared.last
         assert len(bare.answers) == after
         assert bare.epsilon == spent - before > 0
         assert json.loads(json.dumps(bare.to_dict()))["measurements"]
-        assert session.spent == spent
+        assert shared.spent == spent
         if isinstance(result, Measurements):
             assert after < every or not FIXED[kind]  # noise may lead to one measurement more
         else:
             unfinished = getattr(result, "unfinished", None)
             assert unfinished is None or after < every or not FIXED[kind]
-        assert session.last is result
+        assert shared.last is result
 
 
-@pytest.mark.parametrize("kind", ["dawa", "cdf", "pairs", "forest"])
-def test_a_replay_finds_the_same_result(monkeypatch, session, kind):
+@pytest.mark.parametrize("kind", ["dawa", "cdf", "forest", pytest.param("pairs", marks=pytest.mark.full)])
+def test_a_replay_finds_the_same_result(monkeypatch, shared, kind):
     """A request that is interrupted after its result was made: the replay makes it again."""
     made = []
     with monkeypatch.context() as patched:
-        patched.setattr(type(session), "keep", lambda self, paid: made.append(paid))
-        result = KINDS[kind](session)
+        patched.setattr(type(shared), "keep", lambda self, paid: made.append(paid))
+        result = KINDS[kind](shared)
     again = made[0].finish()
     assert made[1] is result is not again
     assert again.to_dict() | {"receipt": None} == result.to_dict() | {"receipt": None}
@@ -114,15 +121,15 @@ def interrupted(*given):
 
 
 @pytest.mark.parametrize("cause", [KernelFailure(), OSError(), MemoryError()])
-def test_a_failure_between_two_debits_says_what_was_charged(monkeypatch, session, cause):
+def test_a_failure_between_two_debits_says_what_was_charged(monkeypatch, shared, cause):
     for kind in ("dawa", "privbayes", "forest"):
-        before = session.spent
+        before = shared.spent
         with monkeypatch.context() as patched:
             ends(patched, 1, cause)
             with pytest.raises(Unfinished, match=r"ended early .* was charged and stays spent. Measured before: "):
-                KINDS[kind](session)
-        assert isinstance(session.last, Measurements)
-        assert session.last.epsilon == session.spent - before > 0
+                KINDS[kind](shared)
+        assert isinstance(shared.last, Measurements)
+        assert shared.last.epsilon == shared.spent - before > 0
 
 
 def test_a_plan_cannot_spend_more_than_its_request_was_given(monkeypatch, session):
@@ -211,7 +218,14 @@ def test_a_closed_output_is_refused_before_anything_is_spent(table, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
-@pytest.mark.parametrize("what", [["--count"], ["--histogram", "sex", "--algorithm", "identity"], ["--mean", "cost"]])
+@pytest.mark.parametrize(
+    "what",
+    [
+        ["--histogram", "sex", "--algorithm", "identity"],
+        pytest.param(["--mean", "cost"], marks=pytest.mark.full),
+        pytest.param(["--count"], marks=pytest.mark.full),  # one that nobody reads is below
+    ],
+)
 def test_an_output_that_takes_nothing_does_not_lose_the_answer(table, what):
     with open("/dev/full", "w") as full:
         done = run(command(table, *what, "--epsilon", "1", "--quiet"), stdout=full)

@@ -1,14 +1,14 @@
 """The audit passes on the product as it is, and says so."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from typer.testing import CliRunner
 
 from adyton.audit.accounting import audit_accounting
 from adyton.audit.durability import audit_crashes
 from adyton.audit.run import audit, checks
+from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MECHANISMS
 from adyton.learning.registry import learners
@@ -18,9 +18,8 @@ from adyton.plans import algorithms
 
 @pytest.fixture(scope="module")
 def brief():
-    command = [sys.executable, "-m", "adyton", "audit", "--profile", "brief", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = CliRunner().invoke(app, ["audit", "--profile", "brief", "--json"])
+    assert done.exit_code == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 
 

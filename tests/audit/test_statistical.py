@@ -67,7 +67,7 @@ def test_vectors_are_never_accused(generator, epsilon, pairs):
 
 def test_distance_two_doubles_the_loss(generator):
     """False alarms: ALPHA for each pair."""
-    for pair in vector_pairs(3, 4, distance=2):
+    for pair in vector_pairs(3, 2, distance=2):
         bound = certify(noisy(generator, 1), pair.left, pair.right, draws=DRAWS, alpha=ALPHA).lower_bound
         assert 1.9 <= bound <= 2
 

@@ -131,6 +131,7 @@ def test_a_forced_option_that_is_not_there_is_passed_over():
     assert policy.decide("l", ("a", "b"), "a", {}).chosen == "a"
 
 
+@pytest.mark.full
 def test_noise_by_its_place_halves_the_variance():
     """Of what a changed visit is worth: the same noise everywhere else, against fresh noise in the second run."""
     public = ad.PublicData("s", PUBLIC["set 0"])

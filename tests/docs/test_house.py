@@ -17,7 +17,7 @@ MODULES = {
 
 def imported(node):
     """The modules that a file imports, also inside functions, but not for types alone."""
-    for line in ast.iter_child_nodes(node):
+    for line in house.statements(node):
         if isinstance(line, ast.ImportFrom) and (line.module or "").startswith("adyton"):
             names = {f"{line.module}.{name.name}" for name in line.names}
             yield from names & MODULES.keys() or {line.module}

@@ -75,8 +75,10 @@ SHOWN = [
 ]  # those have a test of their own
 
 
-LONG = tuple(f"docs/how-to/{page}.md" for page in ("calls-by-hour", "maps", "time-and-place", "weekly"))
-"""Those about the table of calls, which the page of questions asks about in every run, too."""
+CALLS = ("calls-by-hour", "maps", "time-and-place", "weekly")
+"""About the table of calls, which the page of questions asks about in every run, too."""
+LONG = tuple(f"docs/how-to/{page}.md" for page in (*CALLS, "choices", "configure", "selector", "tables", "salaries"))
+"""What the others do is done in every run by the tests of their commands."""
 
 
 @pytest.mark.parametrize(

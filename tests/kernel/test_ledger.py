@@ -164,7 +164,7 @@ def compare_with_oracle(ledger: Ledger, asked: list[Fraction], total: Fraction) 
     return taken
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(asked=amounts, total=st.fractions(min_value=Fraction(1, 100), max_value=3, max_denominator=100))
 def test_random_debits_agree_with_a_list_of_fractions(asked: list[Fraction], total: Fraction):
     with Ledger.open(None, total=total, dataset="visits") as ledger:

@@ -173,7 +173,7 @@ interval date exists any all union distinct as over lambda x'00' e'x' 0x1f $$ é
 WORDS = st.sampled_from([*VOCABULARY.split(), "\n", "\t"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.one_of(
         st.text(max_size=60), st.lists(WORDS, max_size=25).map(" ".join), st.lists(WORDS, max_size=12).map("".join)

@@ -189,6 +189,7 @@ def test_a_plan_of_ones_own_joins_is_trained_in_and_chosen_where_it_wins():
         PLANS.pop("every-tenth", None)
 
 
+@pytest.mark.full
 def test_training_after_a_session_whose_remains_are_not_swept_up_yet(tmp_path):
     """Workers inherit the parent's memory. One that sweeps it up closes a database that is not its own, and dies."""
     code = """if True:

@@ -64,7 +64,7 @@ SAMPLERS = {
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_choices_have_the_exact_probabilities(name):
-    chosen = np.bincount([SAMPLERS[name]() for _ in range(6000)], minlength=len(SCORES))
+    chosen = np.bincount([SAMPLERS[name]() for _ in range(3000)], minlength=len(SCORES))
     probabilities = [float(one) for one in permute_and_flip_probabilities(SCORES, SHARPNESS)]
     assert counts_fit(chosen, probabilities) > 1e-9
 

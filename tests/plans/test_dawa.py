@@ -162,7 +162,7 @@ def test_the_counts_do_not_remember_the_noise_of_the_partition():
     assert fits_the_noise_of_the_second_phase(noise) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("again", [pytest.param(False, marks=pytest.mark.full), True])
 def test_one_seed_for_two_phases_is_caught(monkeypatch, again):
     """The first number of both phases would be one: cells are merged when it is large, and then counted too large."""
     monkeypatch.setattr(SimulatedNoise, "discrete_laplace", by_inversion(again))

@@ -127,12 +127,14 @@ def test_the_rounds_learn():
         assert error(name, x, workload, 1) < even / 3
 
 
+@pytest.mark.full
 def test_measuring_the_rest_too_is_better_where_noise_is_large():
     x, workload = stepped(256, 1000), Prefix(256)
     with_rest, without = (error("mwem", x, workload, 1, trials=60, rest=rest) for rest in (True, False))
     assert with_rest < 0.95 * without
 
 
+@pytest.mark.full
 def test_variants_with_blocks_win_on_large_data_with_fine_structure():
     random = np.random.default_rng(3)
     x, workload = random.multinomial(10**6, random.dirichlet(np.full(1024, 0.1))), RandomRanges(1024, 500, seed=1)

@@ -71,6 +71,7 @@ def test_straight_data_are_seen_in_blocks_and_a_crowd_in_cells():
     assert sizes == [1] * 5
 
 
+@pytest.mark.full
 def test_little_data_are_better_than_on_all_cells():
     """Prefix sums of 25 rows that crowd in a few of 4096 cells, at ε = 1: about a fifth less error, here."""
     shape = np.exp(-np.arange(4096) / 50)

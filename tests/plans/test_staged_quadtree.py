@@ -32,6 +32,7 @@ def test_boxes_on_scarce_maps(rows, factor):
     assert error("staged-quadtree", x, boxes) < factor * error("denoised-tree", x, boxes)
 
 
+@pytest.mark.full
 def test_boxes_on_full_maps():
     """With plenty of rows it is the plan that measures whole levels, less the hundredth that the total costs."""
     x = np.random.default_rng(0).integers(0, 200, (32, 32))

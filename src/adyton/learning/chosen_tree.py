@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Flags, Reals
+from adyton.arrays import Array, Flags, Reals
 from adyton.choice.policy import choose
 from adyton.kernel.mechanisms.split_scores import LARGEST_CAP
 from adyton.kernel.sources import TableSource
@@ -65,7 +65,8 @@ class BySupport:
                 mean_levels=float(levels.mean()),
             )
             limits[alike] = {_BY_SUPPORT: self.finest, _STOP: 0.0, _SPLIT: 3 * self.finest}[chosen]
-        return np.asarray(free & (frontier.cells[:, None] * frontier.levels <= limits[:, None]))
+        fine: Array = frontier.cells[:, None] * frontier.levels
+        return np.asarray(free & (fine <= limits[:, None]))
 
 
 @dataclass(frozen=True, kw_only=True)

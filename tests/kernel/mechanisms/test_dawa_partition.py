@@ -419,7 +419,7 @@ def test_parts_of_trials_and_of_cells_change_nothing_but_the_order_of_the_draws(
     law = pair_law(x, scales_of(pairs_only(1), 5, epsilon), 1, 1)
     monkeypatch.setattr(dawa_partition, "_AT_ONCE", 4)
     monkeypatch.setattr(dawa_partition, "_FIRST_CELLS", 1)
-    assert agree(pairs_only(1), x, epsilon, law, SimulatedNoise(1), trials=5_000) > FALSE_ALARM
+    assert agree(pairs_only(1), x, epsilon, law, SimulatedNoise(1), trials=2_000) > FALSE_ALARM
 
 
 @pytest.mark.full

@@ -196,12 +196,12 @@ def test_both_kinds_of_noise_choose_the_worst_query_at_a_large_epsilon():
 
 
 def test_the_sampler_follows_the_enumerated_law():
-    """Exact noise, 20,000 draws: 5.5 standard deviations each way."""
+    """Exact noise, 8,000 draws: 5.5 standard deviations each way."""
     selection = WorstApproximated(Prefix(5), [1, 1, 1, 1, 1], 2)
     x = np.array([0, 4, 0, 1, 2])
     law = enumerate_distribution(lambda source: int(selection.choose(x, F(1), source)[0]))
     noise = ExactNoise()
-    draws = 20_000
+    draws = 8_000
     counts = np.bincount([int(selection.choose(x, F(1), noise)[0]) for _ in range(draws)], minlength=5)
     for query, chance in law.items():
         assert abs(counts[query] - draws * chance) < 5.5 * math.sqrt(draws * chance * (1 - chance)) + 1

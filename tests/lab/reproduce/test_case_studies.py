@@ -33,6 +33,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.full
 def test_the_census_writes_all_files_and_goes_on_where_it_was(folder, monkeypatch):
     monkeypatch.setattr(census, "SCHEMA", SMALL)
     out = folder / "out"
