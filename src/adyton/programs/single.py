@@ -129,7 +129,7 @@ class LeftOut(Single):
 
         return run
 
-    def outlook(self, misfits: MisfitShare = NO_SHARE) -> LeftOutOutlook:  # type: ignore[override]
+    def outlook(self, misfits: MisfitShare = NO_SHARE) -> LeftOutOutlook:
         """Half of the budget goes to each of two numbers."""
         task = self.request.task
         assert isinstance(task, RowsLeftOut)
