@@ -167,22 +167,29 @@ def print_sheets(sheets: Sheets, elsewhere: str | None = None) -> None:
 
 def _lines(sheet: Sheet, rows: int, confidence: float | None) -> Iterator[str]:
     """So many lines of a sheet, under its header. They may be a million, so that no more is made of them than text."""
-    from rich.cells import cell_len
-
     columns = [[name, *map(str, islice(labels, rows))] for name, labels in sheet.labels.items()]
     columns = [[printable(text) for text in column] for column in columns]
     for column in sheet.columns:
         columns.extend(_written(column, rows, confidence, prefixed=sheet.prefixed))
-    widths = [max(map(cell_len, column)) for column in columns]
+    widths = [max(map(_width, column)) for column in columns]
     yield "\n"
     for number, texts in enumerate(zip(*columns, strict=True)):
         padded = (
-            f"{text}{' ' * (width - cell_len(text))}" if place < len(sheet.labels) else f"{text:>{width}}"
+            f"{text}{' ' * (width - _width(text))}" if place < len(sheet.labels) else f"{text:>{width}}"
             for place, (text, width) in enumerate(zip(texts, widths, strict=True))
         )
         yield _GAP.join(padded).rstrip() + "\n"
         if number == 0:
             yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1)) + "\n"
+
+
+def _width(text: str) -> int:
+    """How many places it takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _written(column: Column, rows: int, confidence: float | None, *, prefixed: bool) -> Iterator[list[str]]:
