@@ -16,6 +16,7 @@ from adyton.result.interval import NOT_MEASURED
 from adyton.result.intervals import NoiseModel
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
+from saved_results import signed
 
 SIDE = 13
 """Cubed, more cells than are solved by dense equations."""
@@ -49,7 +50,7 @@ def test_counts_that_were_not_measured_have_no_bounds(three, tmp_path):
     """Bounds that are known to be wrong stand in no file, frame or report: of merged cells by any algorithm, too."""
     singles = three.release(ad.Marginals(way=1), epsilon="0.1", algorithm="hdmm", nonnegative=True)
     merged = three.release(ad.QueryList([{"a": (3, 7)}]), epsilon="0.1", algorithm="denoised-cells", reduce=True)
-    for release, asked in ((singles, "tables/a.csv"), (merged, "answers.csv")):
+    for release, asked in ((singles, "tables.csv"), (merged, "answers.csv")):
         release.save(tmp_path / release.algorithm)
         cells = pd.read_csv(tmp_path / release.algorithm / "estimate.csv")
         assert cells["note"][0] == NOT_MEASURED
@@ -104,7 +105,7 @@ def test_what_a_selector_projects_afterwards(tmp_path):
     assert ad.Release.load(tmp_path / "kept").noise.kind() == "approximate"
     plain = release.to_dict()
     del plain["choice"]["finished"]  # a file that does not say
-    (tmp_path / "old.json").write_text(json.dumps(plain))
+    (tmp_path / "old.json").write_text(json.dumps(signed(plain)))
     assert ad.Release.load(tmp_path / "old.json").noise.kind() == "approximate"
     shown = session.preview(ad.Histogram("v"), "0.5", selector=projecting_selector())
     assert shown.candidates["identity"].kind == "estimate"

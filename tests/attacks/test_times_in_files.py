@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 import adyton as ad
 from adyton.cli.main import app
-from saved_results import signed
 
 TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d|\d{4}-\d\d-\d\dT")
 SCHEMA = ad.Schema({"age": ad.Integer(0, 9)})
@@ -65,7 +64,7 @@ def test_older_files_are_read_and_their_times_cut(release, tmp_path):
     old["record"]["created"] = "2026-11-15T23:30:05.561-02:00"
     for entry in old["record"]["entries"]:
         entry["time"] = "2026-11-15T23:30:04.123-02:00"
-    (tmp_path / "release.json").write_text(json.dumps(signed(old)), encoding="utf-8")
+    (tmp_path / "release.json").write_text(json.dumps(old), encoding="utf-8")
     again = ad.Release.load(tmp_path)
     assert again.record["created"] == "2026-11-16"
     assert not TIME_OF_DAY.search(json.dumps(again.to_dict()))

@@ -188,7 +188,7 @@ def test_what_was_measured_comes_out_when_the_rest_fails(session, monkeypatch):
 
 def test_files_of_strangers(session, tmp_path):
     session.release(ad.Quantiles("age"), epsilon=1).save(tmp_path / "out")
-    file = tmp_path / "out" / "numbers.json"
+    file = tmp_path / "out" / "release.json"
     plain = json.loads(file.read_text(encoding="utf-8"))
     plain["measured"][1]["numbers"][0][0] = 10**6
     file.write_text(json.dumps(plain), encoding="utf-8")

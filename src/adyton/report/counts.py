@@ -52,7 +52,6 @@ from adyton.report.view import (
     table_of,
     view_of,
 )  # fmt: skip
-from adyton.result.explanation import error_in_words
 from adyton.result.release import QUICK
 from adyton.result.sheets import Column, Sheet
 from adyton.result.tables import parts_alone, table_places
@@ -149,7 +148,7 @@ def view(release: Release) -> View:
         ),
         short=(Section("estimate", "The estimate", tuple(_shown(release, summary))),),
         long=(
-            Section("errors", "How far off it is", (Words(error_in_words(release.known_error)),)),
+            Section("errors", "How far off it is", tuple(map(Words, release.own_paragraphs()[1:]))),
             Section("choice", "The choice, and why", tuple(_choice(release, about))),
         ),
         facts=facts | {"Algorithm": f"{release.algorithm}. {source}" if source else release.algorithm},

@@ -12,7 +12,6 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.report.axes import DisplayAxis
 from adyton.report.charts import Kind, Panel, oriented
-from adyton.report.drawing import Drawing
 from adyton.report.maps import ground_of
 from adyton.report.palette import BLUE, VERMILION, heat, is_deep
 from adyton.report.pictures import check_ending, drawing, write
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from adyton.report.drawing import Drawing
     from adyton.result.result import Result
 
 INK, QUIET = "#1D2329", "#55606B"
