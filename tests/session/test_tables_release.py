@@ -122,7 +122,7 @@ def test_saved_and_read_back(released, tmp_path):
     assert "The budget" in page
     assert pd.read_csv(tmp_path / "out" / "tables.csv")["table"].nunique() == 15
     again.save(tmp_path / "out", overwrite=True)
-    with pytest.raises(BadInput, match=r"ad\.TablesRelease\.load"):
+    with pytest.raises(BadInput, match=r"ad\.load"):
         Release.load(tmp_path / "out")
     with pytest.raises(BadInput, match="holds files already"):
         released.save(tmp_path / "out")
