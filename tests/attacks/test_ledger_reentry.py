@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,6 +20,8 @@ from adyton.interrupts import Terminated, deferred, termination_interrupts
 from adyton.kernel.alone import alone, under_way
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger import ledger as ledger_module
+from adyton.result.pending import Pending
+from adyton.result.receipt import Receipt
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="needs signals of Unix")
 
@@ -147,6 +150,51 @@ def test_a_timer_that_spends_never_overspends(tmp_path: Path):
         signal.signal(signal.SIGALRM, before)
         assert paid[0] <= ledger.spent <= Fraction(1, 20)
         assert ledger.report().spent == ledger.spent
+
+
+def test_a_handler_that_asks_in_a_replay_is_refused():
+    """It would be given the answers of the request that it interrupted, and pay nothing; nor may that one pay again."""
+    spent: list[Fraction] = []
+    with ad.Session(TABLE, schema=SCHEMA, epsilon=1) as session:
+        kernel = session._kernel
+        with kernel.recording() as recorder:
+            value = kernel.root.count(TENTH).value
+
+        def ask(*_: object) -> None:
+            with pytest.raises(BadInput, match="in this very thread"):
+                session.count(TENTH)
+            spent.append(session.spent)
+
+        def work(_: object) -> int:
+            signal.raise_signal(signal.SIGUSR1)
+            return kernel.root.count(TENTH).value
+
+        before = signal.signal(signal.SIGUSR1, ask)
+        assert Pending(kernel, work, recorder).finish() == value
+        signal.signal(signal.SIGUSR1, before)
+        assert [session.spent] == spent == [TENTH]
+
+
+def test_a_handler_that_asks_within_a_request_is_refused(monkeypatch: pytest.MonkeyPatch):
+    """After its debit, the request goes on as if nothing had come; the handler has paid nothing."""
+    refused: list[str] = []
+    with ad.Session(TABLE, schema=SCHEMA, epsilon=1) as session:
+        paid = Receipt.paid
+
+        def ask(*_: object) -> None:
+            with pytest.raises(BadInput, match="in this very thread") as found:
+                session.count(TENTH)
+            refused.append(str(found.value))
+
+        def interrupted(*given: Any) -> Receipt:
+            signal.raise_signal(signal.SIGUSR1)
+            return paid(*given)
+
+        before = signal.signal(signal.SIGUSR1, ask)
+        monkeypatch.setattr(Receipt, "paid", interrupted)
+        assert session.count(TENTH).epsilon == session.spent == TENTH
+        signal.signal(signal.SIGUSR1, before)
+        assert len(refused) == 1
 
 
 def test_a_write_says_what_it_believes(ledger: Ledger, monkeypatch: pytest.MonkeyPatch):

@@ -106,7 +106,17 @@ class Recorders:
 
     @contextmanager
     def recording(self, limit: Fraction | None = None) -> Iterator[Recorder]:
-        """A recorder for what is measured within the block; a block around it gets all of it too."""
+        """A recorder for what is measured within the block; a block around it gets all of it too.
+
+        A request has a *limit*, and none begins within another: who asks then is a signal handler, and one of the two
+        would be given the answers of the other.
+        """
+        within = self.replay is not None or (self.current is not None and self.current.limit is not None)
+        if within and limit is not None:
+            raise BadInput(
+                "a request is under way in this very thread, which a signal handler must have interrupted. Nothing was "
+                "spent; ask again when the handler has returned."
+            )
         outer, recorder = self.current, Recorder(limit)
         self._threads.recorder = recorder
         try:
@@ -120,8 +130,8 @@ class Recorders:
     @contextmanager
     def replaying(self, recorder: Recorder, cause: BaseException) -> Iterator[None]:
         """Within the block, measurements are answered from *recorder*: nothing is read, nothing is charged."""
-        self._threads.replay = recorder.replayed(cause)
+        outer, self._threads.replay = self.replay, recorder.replayed(cause)
         try:
             yield
         finally:
-            self._threads.replay = None
+            self._threads.replay = outer

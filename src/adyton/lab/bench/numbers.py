@@ -19,7 +19,7 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus.number_tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
 from adyton.lab.engine import geometric_mean
-from adyton.session.numbers_outlook import NumbersOutlook
+from adyton.programs.numbers import NumbersOutlook
 from adyton.statistics.asked import Asked
 from adyton.statistics.choosing import weigh
 from adyton.statistics.figures import Figures
@@ -177,7 +177,7 @@ def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> Mea
 
 def _told(asked: Asked, name: str, rows: int, epsilon: Fraction) -> float:
     task = replace(asked.task, rows=rows)
-    return NumbersOutlook(Asked(task, asked.schema)).errors(epsilon)[name]
+    return NumbersOutlook(Asked(task, asked.schema)).promised(epsilon)[name]
 
 
 def _truth(name: str, values: Reals) -> float:
