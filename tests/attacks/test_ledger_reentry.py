@@ -185,6 +185,7 @@ def test_a_handler_that_asks_within_a_request_is_refused(monkeypatch: pytest.Mon
             with pytest.raises(BadInput, match="in this very thread") as found:
                 session.count(TENTH)
             refused.append(str(found.value))
+            assert session.measurements is not None  # those of the request under way are kept
 
         def interrupted(*given: Any) -> Receipt:
             signal.raise_signal(signal.SIGUSR1)

@@ -248,6 +248,11 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         if self._recorders.replay is None:
             account.afford(asked, self._ledger.path, stability=source.stability)
 
+    @property
+    def asked(self) -> bool:
+        """Whether a request is under way in this very thread, or is being finished."""
+        return self._recorders.within
+
     def recording(self, limit: Fraction | None = None) -> AbstractContextManager[Recorder]:
         """What this thread pays for and receives within a block, in lists that grow; no debit goes beyond *limit*."""
         return self._recorders.recording(limit)

@@ -104,6 +104,11 @@ class Recorders:
         """What answers in place of the kernel, in a replay."""
         return getattr(self._threads, "replay", None)
 
+    @property
+    def within(self) -> bool:
+        """Whether a request is under way in this thread, or is being finished."""
+        return self.replay is not None or (self.current is not None and self.current.limit is not None)
+
     @contextmanager
     def recording(self, limit: Fraction | None = None) -> Iterator[Recorder]:
         """A recorder for what is measured within the block; a block around it gets all of it too.
@@ -111,8 +116,7 @@ class Recorders:
         A request has a *limit*, and none begins within another: who asks then is a signal handler, and one of the two
         would be given the answers of the other.
         """
-        within = self.replay is not None or (self.current is not None and self.current.limit is not None)
-        if within and limit is not None:
+        if self.within and limit is not None:
             raise BadInput(
                 "a request is under way in this very thread, which a signal handler must have interrupted. Nothing was "
                 "spent; ask again when the handler has returned."
