@@ -90,7 +90,7 @@ def test_an_interrupt_loses_no_answer(monkeypatch, shared, kind):
         assert shared.last is result
 
 
-@pytest.mark.parametrize("kind", ["dawa", "cdf", "forest", pytest.param("pairs", marks=pytest.mark.full)])
+@pytest.mark.parametrize("kind", ["dawa", "cdf", "pairs", "forest"])
 def test_a_replay_finds_the_same_result(monkeypatch, shared, kind):
     """A request that is interrupted after its result was made: the replay makes it again."""
     made = []
@@ -222,7 +222,7 @@ def test_a_closed_output_is_refused_before_anything_is_spent(table, tmp_path):
     "what",
     [
         ["--histogram", "sex", "--algorithm", "identity"],
-        pytest.param(["--mean", "cost"], marks=pytest.mark.full),
+        ["--mean", "cost"],
         pytest.param(["--count"], marks=pytest.mark.full),  # one that nobody reads is below
     ],
 )

@@ -96,7 +96,7 @@ def test_a_split_into_too_many_parts_is_refused() -> None:
     vector = kernel.root.vectorize()
     with pytest.raises(BadInput, match="at most 131,072 are allowed"):
         vector.split(Partition(np.arange(cells)))
-    assert len(vector.split(Partition(np.arange(cells) // 2))) == cells // 2 + 1
+    assert len(vector.split(Partition(np.arange(cells) // 64))) == cells // 64 + 1
     assert vector.measure(Identity(cells), 1).answers.size == cells
 
 

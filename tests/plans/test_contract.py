@@ -87,9 +87,7 @@ def check_requests(name, domain, given):
         pytest.param(
             name,
             domain,
-            marks=[pytest.mark.full]
-            if domain in ((2,), (3,)) or (name in LONG and domain not in ((7,), (5, 3)))
-            else [],
+            marks=[pytest.mark.full] if domain == (3,) or (name in LONG and domain not in ((7,), (5, 3))) else [],
         )
         for name, domain in SERVED
     ],
