@@ -249,7 +249,7 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
             account.afford(asked, self._ledger.path, stability=source.stability)
 
     @property
-    def asked(self) -> bool:
+    def answering(self) -> bool:
         """Whether a request is under way in this very thread, or is being finished."""
         return self._recorders.within
 

@@ -270,7 +270,7 @@ class Session(Budgeted, Keeper):
             warnings.warn(f"{place.given}: {problem} Everything else is there.", stacklevel=3)
 
     def _ask(self, request: Request) -> Result:
-        if not self._kernel.asked:  # else a handler asks, and is refused: what it has interrupted stays
+        if not self._kernel.answering:  # else a handler asks, and is refused: what it has interrupted stays
             self._last = None
         return run(self._kernel, request, self.keep)
 
