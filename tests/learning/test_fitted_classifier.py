@@ -197,6 +197,8 @@ def _changed(plain, path, value):
         (["model", "learnt", "prior"], ["a", "b", "c"]),
         (["model", "learnt", "profiles"], []),
         (["model", "schema", "attributes", "kind", "levels"], ["x", "y"]),
+        (["schema", "rows_per_unit"], 3),
+        (["schema", "unit"], "who"),
         (["task", "label"], "size"),
         (["task", "method"], "os.system"),
         (["task", "options"], {"label": "kind"}),

@@ -237,3 +237,26 @@ def test_marginals_of_a_large_table_are_optimised():
     schema = ad.Schema({name: ad.Integer(1, side) for name, side in sides.items()})
     errors = program_of(ad.Request.of(ad.Marginals(way=2), 1), schema).outlook().errors(F(1))
     assert errors["hdmm"].per_query < errors["identity"].per_query / 1.5
+
+
+def test_a_request_is_read_from_plain_values_or_refused():
+    request = ad.Request.of(ad.Mean("age", by="sex"), "1/3", where="age > 3", misfits="0.1", options={})
+    assert ad.Request.from_dict(request.to_dict()).to_dict() == request.to_dict()
+    for given, words in (
+        ({"task": {"task": "count"}, "epsilon": {}}, "'exact' is missing"),
+        ({"task": "count", "epsilon": 1, "where": 3}, "where must be a text"),
+        ({"task": "count", "epsilon": 1, "colour": 3}, "has no 'colour'"),
+        ({"task": "count"}, "epsilon must be"),
+    ):
+        with pytest.raises(BadInput, match=words):
+            ad.Request.from_dict(given)
+    with pytest.raises(BadInput, match="where is a predicate in a text"):
+        ad.Request.of(ad.Count(), 1, where=3)
+    with pytest.raises(BadInput, match="the option selector is a object, which cannot be written"):
+        ad.Request.of(ad.Histogram("age"), 1, options={"selector": object()}).to_dict()
+
+
+def test_a_preview_of_a_classifier_is_about_learners():
+    shown = str(session().preview(ad.Classifier("sex"), 1))
+    assert "pairs" not in shown
+    assert "depends on the data" in shown

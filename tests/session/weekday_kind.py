@@ -27,7 +27,7 @@ DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 FIRST = 3  # 1970-01-01 was a Thursday
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Weekdays(Result):
     """The noisy number of rows of every weekday."""
 
@@ -35,17 +35,8 @@ class Weekdays(Result):
     holds = "rows by weekday"
     at_once = True
 
-    schema: object
-    task: object
-    where: object
-    algorithm: str
-    options: object
-    epsilon: Fraction
     rows: tuple
     row_epsilon: Fraction
-    receipt: object
-    misfits: object = None
-    unfinished: object = None
 
     def own_paragraphs(self):
         """The busiest day."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from adyton.exact import display
 from adyton.kernel.instances.utility import Utility
 from adyton.odds import often
 from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.receipt import Receipt
 from adyton.result.result import CONFIDENCE, Result
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.plain_values import as_real, of_kind, part_of
@@ -30,7 +28,7 @@ FILE = "parameters.csv"
 MOST_DRAWN = 10_000
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Configuration(Result):
     """A tuned parameter. It is public: nothing in it tells anything about an instance, nor how many there were.
 
@@ -42,26 +40,41 @@ class Configuration(Result):
     holds = "a configuration"
     checks_values = False
 
-    family: str
-    """The name of the algorithm that was tuned."""
+    task: Tuning
     parameter: Parameter
     """The value that was chosen; a tuple of them for a grid of several parameters."""
-    epsilon: Fraction
-    """What was charged for it."""
-    intervals: tuple[tuple[float, float], ...]
-    """Where every parameter was looked for."""
-    neighbours: str
-    """Whom ε protects: one instance that is added or removed (``add-remove``), or that is another one (``replace``)."""
-    utility: Utility
-    """What was made as good as possible: the clipped relative regret, or the value."""
-    receipt: Receipt
-    """What was paid: privacy unit, budget, entries of the ledger, versions, date."""
-    points: int | None = None
-    """How many points the grid had; None where the whole interval was looked at."""
-    default: float | None = None
-    """Today's value, if half of the prior was on it."""
     curve: tuple[tuple[float, float], ...] | None = None
     """Parameters and their mean utility, 0 … 1, for *public* instances of one parameter; never for private ones."""
+
+    @property
+    def family(self) -> str:
+        """The name of the algorithm that was tuned."""
+        return self.task.family
+
+    @property
+    def intervals(self) -> tuple[tuple[float, float], ...]:
+        """Where every parameter was looked for."""
+        return self.task.intervals
+
+    @property
+    def neighbours(self) -> str:
+        """Whom ε protects: one instance that is added or removed (``add-remove``), or another one (``replace``)."""
+        return self.task.neighbours
+
+    @property
+    def utility(self) -> Utility:
+        """What was made as good as possible: the clipped relative regret, or the value."""
+        return self.task.utility
+
+    @property
+    def points(self) -> int | None:
+        """How many points the grid had; None where the whole interval was looked at."""
+        return self.task.points
+
+    @property
+    def default(self) -> float | None:
+        """Today's value, if half of the prior was on it."""
+        return self.task.default
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -78,31 +91,6 @@ class Configuration(Result):
     def private(self) -> bool:
         """Whether the noise was real; on public instances it is simulated."""
         return self.receipt.private
-
-    @property
-    def task(self) -> Tuning:  # type: ignore[override]
-        """What was asked for."""
-        return Tuning(self.family, self.intervals, self.neighbours, self.utility, self.default, self.points)
-
-    @property
-    def algorithm(self) -> str:  # type: ignore[override]
-        """The algorithm that was tuned."""
-        return self.family
-
-    schema = where = None  # type: ignore[assignment]  # instances are no rows
-
-    @property
-    def options(self) -> dict[str, Any]:  # type: ignore[override]
-        """None."""
-        return {}
-
-    @classmethod
-    def of(cls, parts: Mapping[str, Any], asked: Fraction) -> Configuration:
-        """From a task and what was chosen."""
-        task = parts["task"]
-        about = {name: getattr(task, name) for name in ("family", "intervals", "neighbours", "utility")}
-        own = {name: parts[name] for name in ("parameter", "epsilon", "receipt", "curve")}
-        return cls(**about, **own, points=task.points, default=task.default)
 
     def paragraphs(self) -> tuple[str, ...]:
         """What was tuned and to what, what is promised, and what was spent."""
@@ -141,9 +129,8 @@ class Configuration(Result):
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The parameter, and the curve of public instances."""
-        several = isinstance(self.parameter, tuple)
         return {
-            "parameter": list(self.parameter) if isinstance(self.parameter, tuple) and several else self.parameter,
+            "parameter": list(self.parameter) if isinstance(self.parameter, tuple) else self.parameter,
             "curve": None if self.curve is None else [list(one) for one in self.curve],
         }
 
@@ -156,8 +143,7 @@ class Configuration(Result):
         if receipt.private and curve is not None:
             raise BadInput("the instances are private, and yet their curve is there.")
         parameter = _parameter(part_of(plain, "parameter"), task.intervals)
-        own = {"parameter": parameter, "curve": None if curve is None else _curve(curve)}
-        return cls.of({**common, **own}, common["epsilon"])
+        return cls(**common, parameter=parameter, curve=None if curve is None else _curve(curve))
 
     def _chosen(self) -> str:
         where = " × ".join(f"[{low:g}, {high:g}]" for low, high in self.intervals)

@@ -15,24 +15,21 @@ from adyton.schema.places import axes_of
 from adyton.schema.plain_values import as_amount, as_text, of_kind, part_of
 
 
-def parts_of(plain: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a classifier, by name."""
+def own_parts(plain: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts that a classifier has beside those of every result, by name."""
     model, classifier, epsilon = Model.from_plain(part_of(plain, "model")), common["task"], common["epsilon"]
     known = model.schema.attributes
     if not isinstance(classifier, Classifier):
         raise BadInput("the task is no classifier.")
     asked = {axis for name in classifier.attributes or () for axis in axes_of(name, known)}
+    if common["schema"] != model.target.whole:
+        raise BadInput("the model is about another schema than the record.")
     if classifier.label != model.label or not asked <= known.keys():
         raise BadInput("the model predicts something else than what was asked for.")
     more = plain.get("asked")  # older files have none
     return {
         "asked": None if more is None else as_amount(more, "what was asked for", most=common["receipt"].total),
-        "classifier": classifier,
-        "where": common["where"],
-        "learner": common["algorithm"],
         "model": model,
-        "epsilon": epsilon,
-        "receipt": common["receipt"],
         "decisions": tuple(_decision(one, epsilon) for one in of_kind(list, part_of(plain, "decisions"), "decisions")),
     }
 

@@ -21,10 +21,8 @@ from adyton.learning.model import Model, class_array
 from adyton.messages import listing
 from adyton.remembered import cached_property
 from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.receipt import Receipt
 from adyton.result.result import CONFIDENCE, Result
 from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.schema import Schema
 
 if TYPE_CHECKING:
     from adyton.report.drawing import Drawing
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 FILE = "classes.csv"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class FittedClassifier(Result):
     """A model with its story and its receipt. It is public: predicting costs nothing, and no row is in it.
 
@@ -54,41 +52,22 @@ class FittedClassifier(Result):
     bulky = ("model",)
     checks_values = False
 
-    classifier: Classifier
-    """What was asked for."""
-    where: str | None
-    """Of which rows it was learnt."""
-    learner: str
-    """The name of what was run."""
+    task: Classifier
     model: Model
-    epsilon: Fraction
-    """What was charged: a person's whole part in the table is protected by this much."""
-    receipt: Receipt
-    """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
     decisions: tuple[Decision, ...] = ()
     """What was decided on the way, if anything, and why; the first is about the method."""
     asked: Fraction | None = None
     """What was asked for, where the method needed less; None where all of it was charged."""
 
     @property
-    def task(self) -> Classifier:  # type: ignore[override]
+    def classifier(self) -> Classifier:
         """What was asked for."""
-        return self.classifier
+        return self.task
 
     @property
-    def algorithm(self) -> str:  # type: ignore[override]
+    def learner(self) -> str:
         """The name of what was run."""
-        return self.learner
-
-    @property
-    def options(self) -> dict[str, Any]:  # type: ignore[override]
-        """None of its own: the classifier names them."""
-        return {}
-
-    @property
-    def schema(self) -> Schema:  # type: ignore[override]
-        """What is public about what predicts, and about the label."""
-        return self.model.target.whole
+        return self.algorithm
 
     @property
     def method(self) -> str:
@@ -184,11 +163,9 @@ class FittedClassifier(Result):
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> FittedClassifier:
         """With a model that predicts what was asked for."""
-        return cls(**classifier_file.parts_of(plain, common))
+        return cls(**common, **classifier_file.own_parts(plain, common))
 
     @classmethod
     def of(cls, parts: Mapping[str, Any], asked: Fraction) -> FittedClassifier:
         """With what was asked for, where less was needed."""
-        known = {name: parts[name] for name in ("where", "epsilon", "receipt", "model", "decisions")}
-        less = None if parts["epsilon"] == asked else asked
-        return cls(classifier=parts["task"], learner=parts["algorithm"], asked=less, **known)
+        return cls(**parts, asked=None if parts["epsilon"] == asked else asked)

@@ -7,7 +7,6 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -33,16 +32,13 @@ from adyton.queries.measurement import MeasuredTable
 from adyton.remembered import cached_property
 from adyton.result import frames
 from adyton.result.interval import Interval
-from adyton.result.misfits import Misfits
 from adyton.result.one_slice import Slice
 from adyton.result.one_table import Table
 from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.receipt import Receipt
 from adyton.result.released import Released, one_by_one
 from adyton.result.result import CONFIDENCE
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.result.tables import TABLES
-from adyton.schema import Schema
 from adyton.solving.table_moments import TableMoments
 from adyton.tasks import Marginals
 
@@ -56,7 +52,7 @@ if TYPE_CHECKING:
 ERRORS = "errors.csv"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TablesRelease(Released):
     """Tables of few attributes out of many: any table of them, exact errors where there are any, and synthetic rows.
 
@@ -75,21 +71,13 @@ class TablesRelease(Released):
     holds = "a release of tables"
     bulky = ("measured", "model")
 
-    schema: Schema
     task: Marginals
-    where: str | None
-    algorithm: str
-    options: Mapping[str, Any]
-    epsilon: Fraction
     measured: tuple[MeasuredTable, ...]
     """The noisy tables, as they came out, with the variance of the noise in each of their cells."""
     why: str
     """Why these tables were measured."""
     bought: tuple[Bought, ...]
     """What was looked at to decide, if anything; else the program was named."""
-    receipt: Receipt
-    misfits: Misfits | None = None
-    unfinished: str | None = None
     kept: PairModel | None = None
     """The model as it was saved, of a release that was read from a file."""
 

@@ -141,6 +141,10 @@ class Outlook(ABC):
         """The sentence before the candidates."""
         return "One of these is chosen privately:" if self.chooses else "This would run:"
 
+    def what_it_does(self, name: str) -> str:
+        """A candidate in a few words."""
+        return what_it_does(name)
+
     def promised(self, epsilon: Fraction) -> Any:
         """The error that can be promised; None where there is none."""
         found = promised(self.errors(epsilon))
@@ -153,7 +157,7 @@ class Outlook(ABC):
         ranked = sorted(known, key=lambda name: known[name].total)
         rest = [name for name in errors if name not in known]
         figures = [(name, f"{known[name].per_query:.4g}", MEANINGS[known[name].kind]) for name in ranked]
-        told = [(*line, what_it_does(line[0])) for line in (*figures, *((name, "–", UNKNOWN) for name in rest))]
+        told = [(*line, self.what_it_does(line[0])) for line in (*figures, *((name, "–", UNKNOWN) for name in rest))]
         return [("algorithm", "error", "what the error is", "what the algorithm does"), *told]
 
     ending: ClassVar[str] = "The error is how far off one answer typically is, in rows."
@@ -191,7 +195,7 @@ class Outlook(ABC):
         """What there is to say of the errors for some budgets."""
         errors = self.errors(budgets[0])
         best = dict.fromkeys(found[0] for found in (promised(self.errors(one)) for one in budgets) if found)
-        did = tuple(f"{name}: {words}." for name in best if (words := what_it_does(name)))
+        did = tuple(f"{name}: {words}." for name in best if (words := self.what_it_does(name)))
         names = [name for name, error in errors.items() if error is None or error.kind == "upper mark"]
         more = f"A choice is also among {', '.join(names)}: often better, by as much as the data allow."
         chosen = self.chooses and any(error is None for error in errors.values())

@@ -14,6 +14,7 @@ from adyton.learning.decisions import collected
 from adyton.learning.fitted_classifier import FittedClassifier
 from adyton.learning.learner import Learner
 from adyton.learning.public_randomness import repeated
+from adyton.learning.registry import LEARNERS
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result
@@ -64,7 +65,9 @@ class Learning(Program):
         def run() -> Answer:
             with collected() as decisions, repeated(keys):
                 model = learn()
-            return Answer(self.learner.name, {"model": model, "decisions": tuple(decisions)})
+            return Answer(
+                self.learner.name, {"schema": model.target.whole, "model": model, "decisions": tuple(decisions)}
+            )
 
         return run
 
@@ -87,6 +90,10 @@ class LearningOutlook(Outlook):
     def size(self) -> str:
         """By its attributes."""
         return f"{len(self.schema.names)} attributes"
+
+    def what_it_does(self, name: str) -> str:
+        """A learner in a few words."""
+        return LEARNERS.what_it_does(name)
 
     def errors(self, epsilon: Fraction) -> Mapping[str, Any]:
         """Unknown."""

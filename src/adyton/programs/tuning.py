@@ -46,7 +46,7 @@ class Tune(Program):
         source.kernel.afford(source, epsilon)
 
         def run() -> Answer:
-            own = {"parameter": self.asked.chosen(source, epsilon), "curve": self.curve}
+            own = {"schema": None, "parameter": self.asked.chosen(source, epsilon), "curve": self.curve}
             return Answer(self.asked.name, own)
 
         return run

@@ -17,14 +17,10 @@ from adyton.noise.probabilities import discrete_laplace_radius, discrete_laplace
 from adyton.plans.expected_error import ExpectedError
 from adyton.result.cut_off import CutOff
 from adyton.result.figure import Figure
-from adyton.result.misfits import Misfits
 from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.receipt import Receipt
 from adyton.result.result import CONFIDENCE, Result
 from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.schema import Schema
 from adyton.schema.plain_values import as_amount, as_real, of_kind, part_of
-from adyton.tasks import Task
 from adyton.whole import SAFE, whole
 
 if TYPE_CHECKING:
@@ -38,7 +34,7 @@ _UNCHECKED = (
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Number(Result):
     """A noisy number of rows, or of units that have rows, with its interval.
 
@@ -59,19 +55,10 @@ class Number(Result):
     at_once = True
     checks_values = False
 
-    schema: Schema
-    task: Task
-    where: str | None
-    algorithm: str
-    options: Mapping[str, Any]
-    epsilon: Fraction
     value: int
     """The number with its noise."""
     row_epsilon: Fraction
     """What one row pays: the noise has the scale 1/ε of this."""
-    receipt: Receipt
-    misfits: Misfits | None = None
-    unfinished: str | None = None
 
     @property
     def answers(self) -> np.ndarray:
@@ -175,7 +162,7 @@ class Number(Result):
         return cls(**common, value=value, row_epsilon=own)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RowsCut(Result):
     """What the limit on the rows of a unit leaves out: see :class:`~adyton.result.cut_off.CutOff`."""
 
@@ -185,16 +172,7 @@ class RowsCut(Result):
     at_once = True
     checks_values = False
 
-    schema: Schema
-    task: Task
-    where: str | None
-    algorithm: str
-    options: Mapping[str, Any]
-    epsilon: Fraction
     found: CutOff
-    receipt: Receipt
-    misfits: Misfits | None = None
-    unfinished: str | None = None
 
     def own_paragraphs(self) -> tuple[str, ...]:
         """In words."""

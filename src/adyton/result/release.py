@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,18 +25,15 @@ from adyton.result.cut_off import cut_off
 from adyton.result.explanation import choice_in_words, error_in_words
 from adyton.result.interval import Interval
 from adyton.result.intervals import NoiseModel
-from adyton.result.misfits import Misfits
 from adyton.result.one_table import Table
 from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.receipt import Receipt
 from adyton.result.released import one_by_one
 from adyton.result.result import CONFIDENCE
 from adyton.result.sheets import Sheets
 from adyton.result.tables import CELLS, asked_sheets, cell_sheets, within
-from adyton.schema import Schema
 from adyton.selection.choice import Choice
 from adyton.selection.chosen import Chosen
-from adyton.tasks import Task, as_queries
+from adyton.tasks import as_queries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +45,7 @@ QUICK = 1 << 12
 """Up to so many cells bounds and errors take little time; beyond, a notebook should not have to wait for them."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Release(CellRelease):
     """The estimated count of every cell of some attributes, from which any query about them is answered for nothing.
 
@@ -68,19 +64,10 @@ class Release(CellRelease):
     at_once = looks = True
     bulky = ("estimate", "parts")
 
-    schema: Schema
-    task: Task
-    where: str | None
-    algorithm: str
-    options: Mapping[str, Any]
-    epsilon: Fraction
     estimate: Reals
     """The estimated count of every cell, in the shape of the domain. Noise makes some fractional or negative."""
     choice: Choice | None
     """How the algorithm was chosen, if it was: what was looked at, for how much, and what the others promised."""
-    receipt: Receipt
-    misfits: Misfits | None = None
-    unfinished: str | None = None
 
     parts: tuple[Release, ...] = ()
     """What it was put together from by :func:`adyton.combine`, if it was; then *algorithm* is ``combined``."""

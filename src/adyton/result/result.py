@@ -6,6 +6,7 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Result(ABC):
-    """What a request returned: what was asked, what came out, what it cost. Subclasses are frozen dataclasses.
+    """What a request returned: what was asked, what was measured, what it cost. A kind of result adds its own fields.
 
     A kind of result says what it is by :meth:`paragraphs` (in words), :meth:`sheets` (in numbers), :meth:`drawings` (in
     pictures) and :meth:`own_dict` (in JSON); everything else is made of these.
@@ -55,9 +57,13 @@ class Result(ABC):
     schema: Schema
     """What is public about the attributes that were released."""
     task: Task
+    """What was asked for."""
     where: str | None
+    """Of which rows."""
     algorithm: str
     """What ran, named or chosen."""
+    options: Mapping[str, Any]
+    """Those of the algorithm that were given."""
     epsilon: Fraction
     """What was charged: a person's whole part in the table is protected by this much."""
     receipt: Receipt
@@ -66,8 +72,6 @@ class Result(ABC):
     """The noisy numbers of rows that do not fit the schema, if they were counted."""
     unfinished: str | None = None
     """What ended the program before it had measured all that it was going to, if something did."""
-    options: Mapping[str, Any]
-    """Those of the algorithm that were given."""
 
     @classmethod
     def of(cls, parts: Mapping[str, Any], asked: Fraction) -> Self:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
@@ -12,12 +11,9 @@ from adyton.exact import share
 from adyton.messages import listing, no_such
 from adyton.remembered import cached_property
 from adyton.result import frames
-from adyton.result.misfits import Misfits
 from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.receipt import Receipt
 from adyton.result.result import CONFIDENCE, Result
 from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.schema import Schema
 from adyton.schema.plain_values import as_text, of_kind, part_of
 from adyton.statistics.asked import Asked
 from adyton.statistics.figures import Figures
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
 FILE = "numbers.csv"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NumbersRelease(Result):
     """Statistics of the numbers of an attribute, a line for each group, with bounds.
 
@@ -52,20 +48,11 @@ class NumbersRelease(Result):
     holds = "a release of numbers"
     bulky = ("measured",)
 
-    schema: Schema
-    """What is public about the attributes: those of the groups, then that of the numbers."""
     task: NumbersTask
-    where: str | None
-    algorithm: str
-    options: Mapping[str, Any]
-    epsilon: Fraction
     parts: tuple[Part, ...]
     """The noisy numbers, as they came out."""
     why: str
     """Why this program ran."""
-    receipt: Receipt
-    misfits: Misfits | None = None
-    unfinished: str | None = None
 
     @cached_property
     def asked(self) -> Asked:

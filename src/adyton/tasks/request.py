@@ -11,7 +11,7 @@ from adyton.errors import BadInput
 from adyton.exact import Rational, as_number, budget, exact
 from adyton.messages import listing, shorten
 from adyton.plans.registry import check_name
-from adyton.schema.plain_values import as_plain, as_text, of_kind
+from adyton.schema.plain_values import as_plain, as_text, of_kind, part_of
 from adyton.tasks.base import Task
 from adyton.tasks.reading import as_task, task_from_dict
 
@@ -51,6 +51,8 @@ class Request:
     ) -> Request:
         """From what was given: the one place where a budget is read."""
         check_name(algorithm)
+        if where is not None and not isinstance(where, str):
+            raise BadInput(f'where is a predicate in a text, such as "age >= 65", given {shorten(where)}.')
         amount = budget(epsilon, "epsilon")
         return cls(as_task(task), amount, where, algorithm, dict(options or {}), misfits)  # type: ignore[arg-type]
 
@@ -59,13 +61,17 @@ class Request:
         return replace(self, epsilon=epsilon)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values; :meth:`from_dict` reads them back."""
+        """As plain values; :meth:`from_dict` reads them back. Refused where an option is an object, which has none."""
+        options = as_plain(self.options)
+        for name, value in options.items():
+            if not isinstance(value, str | int | float | bool | list | dict | None):
+                raise BadInput(f"the option {name} is a {type(value).__name__}, which cannot be written down as JSON.")
         return {
             "task": self.task.to_dict(),
             "epsilon": as_number(self.epsilon),
             "where": self.where,
             "algorithm": self.algorithm,
-            "options": as_plain(self.options),
+            "options": options,
             "misfits": as_plain(self.misfits),
         }
 
@@ -90,7 +96,7 @@ class Request:
         options = of_kind(dict, {} if not nested and "options" in its_own else plain.get("options") or {}, "options")
         return cls.of(
             task,
-            exact(given["exact"], "epsilon", computed=True) if isinstance(given, Mapping) else given,
+            exact(part_of(given, "exact"), "epsilon", computed=True) if isinstance(given, Mapping) else given,
             where=None if where is None else as_text(where, "where"),
             algorithm=plain.get("algorithm", AUTO),
             misfits=plain.get("misfits"),
