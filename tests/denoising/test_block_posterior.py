@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adyton.denoising import split_prior, top_down
-from adyton.denoising.block_posterior import block_posterior
+from adyton.denoising.top_down import block_posterior
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
 from adyton.queries.block_tree import BlockTree

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from adyton.denoising import chain_fit as chain
+from adyton.denoising import change_points as chain
 from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
-from adyton.denoising.intensities import intensities
-from adyton.denoising.level_shapes import SCATTERED, SPIKES, blended, distribution, first_shares, relearnt
+from adyton.denoising.intensities import SCATTERED, SPIKES, blended, distribution, first_shares, intensities, relearnt
 from adyton.errors import BadInput
 from adyton.plans.registry import plan_named
 from adyton.plans.simulation import simulate

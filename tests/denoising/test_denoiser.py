@@ -7,11 +7,8 @@ import pytest
 
 from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
-from adyton.denoising.isotonic import monotone_prefix
 from adyton.denoising.neighbours import with_neighbours
-from adyton.denoising.polya_tree import polya_tree
-from adyton.denoising.shrinkage import james_stein
-from adyton.denoising.thresholding import clip_and_rescale, cut_to_total, noise_threshold, threshold
+from adyton.denoising.shrinkage import james_stein, monotone_prefix, polya_tree
 from adyton.denoising.top_down import top_down
 from adyton.queries import Hierarchy
 
@@ -20,9 +17,6 @@ LEVELS = {"block_sizes": [1, 8], "variances": [2.0, 1e6]}
 WITHOUT_ORDER = {
     "empirical-bayes": partial(empirical_bayes, epsilon=1.0),
     "settled": partial(empirical_bayes, epsilon=1.0, settle=True),
-    "threshold": partial(threshold, least=noise_threshold(CELLS, 1.0)),
-    "clip-and-rescale": clip_and_rescale,
-    "cut-to-total": cut_to_total,
 }
 IN_ORDER = {
     "neighbours": partial(with_neighbours, epsilon=1.0, domain=(6, 8)),

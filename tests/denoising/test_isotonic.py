@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton.denoising.isotonic import isotonic, monotone_prefix
+from adyton.denoising.shrinkage import isotonic, monotone_prefix
 from adyton.errors import BadInput
 
 

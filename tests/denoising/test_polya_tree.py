@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton.denoising.isotonic import monotone_prefix
-from adyton.denoising.polya_tree import SPREADS, polya_tree
+from adyton.denoising.shrinkage import SPREADS, monotone_prefix, polya_tree
 from adyton.errors import BadInput
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.block_answers import BlockAnswers

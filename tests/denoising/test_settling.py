@@ -6,8 +6,7 @@ from scipy.stats import poisson
 
 from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
-from adyton.denoising.intensities import _columns
-from adyton.denoising.settling import STEADINESS, settled
+from adyton.denoising.intensities import STEADINESS, _columns, settled
 
 X = np.arange(400)
 

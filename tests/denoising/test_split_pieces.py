@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from adyton.denoising import split_pieces
-from adyton.denoising.count_windows import generations, least_squares
-from adyton.denoising.split_pieces import leaf_means
-from adyton.denoising.splits import Splits
-from adyton.denoising.top_down import posterior
+from adyton.denoising import top_down
+from adyton.denoising.splits import Splits, generations, least_squares
+from adyton.denoising.top_down import leaf_means, posterior
 from adyton.queries.block_tree import BlockTree
 
 
@@ -31,17 +29,15 @@ def measured(cells, seed=0):
 @pytest.mark.parametrize("most", [1, 7, 100, 700])
 def test_pieces_are_the_tree(most):
     splits, answers, precisions, _ = measured(1024)
-    above, pieces = split_pieces._cut(splits, most)
+    above, pieces = top_down._cut(splits, most)
     nodes = np.concatenate([above.blocks[above.leaves :], *(piece.nodes for piece in pieces)])
     assert np.array_equal(np.sort(nodes), np.arange(splits.levels.size))
     assert all(piece.leaves <= most for piece in pieces)
     whole = least_squares(generations(splits), answers, precisions)
-    inside = [split_pieces._inside(one.tree(splits), answers[one.nodes], precisions[one.nodes]) for one in pieces]
+    inside = [top_down._inside(one.tree(splits), answers[one.nodes], precisions[one.nodes]) for one in pieces]
     roots = above.blocks[: above.leaves]
     assert np.transpose(inside) == pytest.approx(np.stack([whole.inside[roots], whole.noise[roots]]))
-    mean, precision = split_pieces._outside(
-        above, np.transpose(inside), answers[above.blocks], precisions[above.blocks]
-    )
+    mean, precision = top_down._outside(above, np.transpose(inside), answers[above.blocks], precisions[above.blocks])
     assert 1 / (precision + 1 / whole.noise[roots]) == pytest.approx(whole.variance[roots])
     both = (mean * precision + whole.inside[roots] / whole.noise[roots]) * whole.variance[roots]
     assert both == pytest.approx(whole.mean[roots])

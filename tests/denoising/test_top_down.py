@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adyton.denoising import split_prior, top_down
-from adyton.denoising.count_windows import generations, least_squares
+from adyton.denoising.splits import generations, least_squares
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
 from adyton.queries.domain_trees import boxes_in_boxes

@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Reals
 from adyton.compiling import compiled
-from adyton.denoising.intensities import Intensities, intensities, read
-from adyton.denoising.settling import cautious, settled
+from adyton.denoising.intensities import Intensities, cautious, intensities, read, settled
 
 STEPS = 40
 """EM steps."""
@@ -34,7 +33,7 @@ def empirical_bayes(noisy: npt.ArrayLike, epsilon: float, *, settle: bool = Fals
     privacy and does not depend on the order of the cells.
 
     *settle* keeps measured counts where they are better guesses than posterior means, if every cell is judged by
-    itself, and on few cells most of them always (see :mod:`adyton.denoising.settling`).
+    itself, and on few cells most of them always (see :func:`.intensities.settled`).
 
     >>> empirical_bayes([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 57.0, 0.0]

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from adyton.arrays import Integers, Reals
 from adyton.compiling import compiled
 from adyton.denoising.empirical_bayes import fit_prior
-from adyton.denoising.intensities import Intensities, intensities, read
-from adyton.denoising.level_shapes import blended, distribution, first_shares, relearnt
+from adyton.denoising.intensities import Intensities, blended, distribution, first_shares, intensities, read, relearnt
 from adyton.errors import BadInput
 from adyton.whole import as_shape
 

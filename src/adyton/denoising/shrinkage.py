@@ -1,15 +1,25 @@
-"""Block James–Stein: where the children of a block differ by no more than their noise, they become alike."""
+"""What improves a least-squares estimate from the levels of a tree: blocks that become alike, and sums that never fall.
+
+``james_stein`` makes the children of a block alike where they differ by no more than their noise; ``polya_tree`` learns
+from the noisy tree itself how unevenly blocks divide (empirical Bayes); ``monotone_prefix`` is isotonic regression of
+the prefix sums. The noise of an estimate from whole levels is independent in every Haar coefficient.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
-from adyton.denoising.level_noise import level_noise
+from adyton.arrays import Places, Reals
+from adyton.compiling import compiled
+from adyton.errors import BadInput
+from adyton.messages import shorten
 from adyton.queries.block_tree import BlockTree
+from adyton.whole import whole
 
 STRENGTH = 0.9
 """How much of the noise's expected squared norm is taken off; James and Stein take all but a part 2/(m − 1)."""
@@ -51,3 +61,239 @@ def james_stein(
         shrunk = tree.spread(shrunk, level) * even + tree.spread(kept, level) * apart
         whole = parts
     return np.asarray(tree.spread(shrunk / np.diff(tree.boundaries[-1]), len(sizes)))
+
+
+SPREADS = (0.0, 0.1, 0.3, 1.0)
+"""The τ of the mixture: from blocks whose halves differ by chance alone to blocks where all may be on one side."""
+EM_STEPS = 3
+INHERITED = 0.6
+"""How much of a block's mixture is its parent's posterior; the rest is the level's own mixture."""
+
+
+def polya_tree(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float]) -> Reals:
+    """Shrink a least-squares estimate from the levels of a tree: the differences between halves of blocks, top-down.
+
+    Measured were the blocks of each of *block_sizes* (powers of two, ascending), with noise of the given *variances*.
+    Then the difference d̂ of a block's halves has independent noise of a known variance S². A block of M rows is thought
+    to divide with d ~ Σ_k π_k·N(0, τ_k²M² + M): rows fall on either side by chance (M), and the halves are unequal by a
+    factor τ of their sum. Each component gives the posterior mean d̂·v/(v + S²). The weights π are fitted to each level
+    by EM and mixed with the posterior of the parent, because even regions have even parts (after Ferguson, "Prior
+    distributions on spaces of probability measures", 1974, and Kolaczyk, "Bayesian multiscale models for Poisson
+    processes", 1999). Sums are kept on the way down, and nothing is cut off at 0: that would push sums upwards.
+    Cells are along the last axis.
+
+    >>> polya_tree([4.0, 6.0, 5.0, 5.0, 101.0, 99.0, 300.0, 100.0], [1], [50.0]).round(1).tolist()
+    [4.8, 5.4, 5.1, 5.1, 100.9, 99.2, 299.5, 100.1]
+    """
+    noise = level_noise(estimate, block_sizes, variances)
+    shrunk = np.empty_like(noise.estimate)
+    for place in np.ndindex(shrunk.shape[:-1]):
+        shrunk[place] = _shrunk(noise.estimate[place], noise)
+    return shrunk
+
+
+def _shrunk(cells: Reals, noise: LevelNoise) -> Reals:
+    """From the whole domain down to the cells. Block 1 is the domain, the halves of block v are 2v and 2v + 1."""
+    height, parts, spreads = (cells.size - 1).bit_length(), len(SPREADS), np.array(SPREADS)
+    width = 1 << height
+    sums, shrunk, belief = np.zeros(2 * width), np.empty(2 * width), np.empty((2 * width, parts))
+    sums[width : width + cells.size] = cells
+    for level in range(height):
+        first = width >> level
+        sums[first // 2 : first] = sums[first : 2 * first : 2] + sums[first + 1 : 2 * first : 2]
+    mixture, likelihood, means = np.full(parts, 1 / parts), np.empty((width, parts)), np.empty((width, parts))
+    shrunk[1], belief[1] = sums[1], mixture
+    for level in range(height - 1, -1, -1):
+        size, first = 1 << level, width >> (level + 1)
+        blocks = -(-cells.size // (2 * size))  # those that hold cells
+        held = cells.size - 2 * size * (blocks - 1)  # by the last of them, whose halves may be unequal
+        uneven = (2 * min(size, held) - held) / held
+        variance = 2 * noise.sum_variance(size)
+        inherited = INHERITED if variance < np.inf else 1.0
+        if variance < np.inf:
+            _compare(sums, shrunk, first, blocks, uneven, variance, spreads, likelihood, means)
+            _fit(mixture, belief, first, blocks, likelihood, np.empty(parts))
+        else:
+            likelihood[:blocks], means[:blocks] = 1, 0
+        _divide(shrunk, belief, first, blocks, uneven, mixture, likelihood, means, inherited)
+    return shrunk[width : width + cells.size]
+
+
+@compiled
+def _compare(
+    sums: Reals,
+    shrunk: Reals,
+    first: int,
+    blocks: int,
+    uneven: float,
+    variance: float,
+    spreads: Reals,
+    likelihood: Reals,
+    means: Reals,
+) -> None:
+    """The likelihood of each part of the mixture for the difference of each block's halves, and the posterior mean in
+    it; both are about what the difference is more than even shares would make it."""
+    for i in range(blocks):
+        node, highest = first + i, -np.inf
+        held = shrunk[node] if shrunk[node] > 0 else 0.0
+        excess = sums[2 * node] - sums[2 * node + 1] - sums[node] * (uneven if i == blocks - 1 else 0.0)
+        for part in range(len(spreads)):
+            prior = (spreads[part] * held) * (spreads[part] * held) + held  # τ²M² + M
+            whole = prior + variance
+            likelihood[i, part] = -0.5 * (excess * excess / whole + math.log(whole))
+            means[i, part] = excess * (prior / whole)
+            highest = max(highest, likelihood[i, part])
+        for part in range(len(spreads)):
+            likelihood[i, part] = math.exp(likelihood[i, part] - highest)
+
+
+@compiled
+def _fit(mixture: Reals, belief: Reals, first: int, blocks: int, likelihood: Reals, counts: Reals) -> None:
+    """Fit the level's own mixture by EM, from that of the level above; one block's worth of belief is even."""
+    for _ in range(EM_STEPS):
+        for part in range(len(mixture)):
+            counts[part] = 1.0 / len(mixture)
+        for i in range(blocks):
+            total = 0.0
+            for part in range(len(mixture)):
+                total += ((1 - INHERITED) * mixture[part] + INHERITED * belief[first + i, part]) * likelihood[i, part]
+            for part in range(len(mixture)):
+                counts[part] += (1 - INHERITED) * mixture[part] * likelihood[i, part] / total
+        total = 0.0
+        for part in range(len(mixture)):
+            total += counts[part]
+        for part in range(len(mixture)):
+            mixture[part] = counts[part] / total
+
+
+@compiled
+def _divide(
+    shrunk: Reals,
+    belief: Reals,
+    first: int,
+    blocks: int,
+    uneven: float,
+    mixture: Reals,
+    likelihood: Reals,
+    means: Reals,
+    inherited: float,
+) -> None:
+    """Divide each block between its halves by the posterior mean of their difference, and hand its posterior down."""
+    for i in range(blocks):
+        node, total, mean = first + i, 0.0, 0.0
+        for part in range(len(mixture)):
+            weight = ((1 - inherited) * mixture[part] + inherited * belief[node, part]) * likelihood[i, part]
+            belief[2 * node, part] = weight
+            total += weight
+            mean += weight * means[i, part]
+        for part in range(len(mixture)):
+            belief[2 * node, part] /= total
+            belief[2 * node + 1, part] = belief[2 * node, part]
+        even = uneven if i == blocks - 1 else 0.0
+        difference = shrunk[node] * even + (mean / total if even < 1 else 0.0)
+        shrunk[2 * node] = (shrunk[node] + difference) / 2
+        shrunk[2 * node + 1] = (shrunk[node] - difference) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class LevelNoise:
+    """A least-squares estimate of the cells, from the blocks of some sizes, each size with noise of one variance."""
+
+    estimate: Reals
+    block_sizes: tuple[int, ...]
+    variances: tuple[float, ...]
+
+    def sum_variance(self, size: int) -> float:
+        """The variance of a block's sum, from what was measured inside it; infinite if nothing was.
+
+        Each measured level of blocks of s ≤ size cells with variance v knows the sum up to v·size/s.
+        """
+        pairs = zip(self.block_sizes, self.variances, strict=True)
+        precision = sum(own / (variance * size) for own, variance in pairs if own <= size)
+        return 1 / precision if precision > 0 else np.inf
+
+
+def level_noise(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float]) -> LevelNoise:
+    """Check and keep an estimate with its cells along the last axis.
+
+    >>> level_noise([1.0, 2.0], [1, 2], [4.0, 8.0]).sum_variance(2)
+    4.0
+    """
+    cells = np.asarray(estimate, dtype=np.float64)
+    if cells.ndim == 0 or cells.shape[-1] == 0 or not np.isfinite(cells).all():
+        raise BadInput(f"an estimate must be finite numbers, one per cell at least, given an array of {cells.shape}.")
+    sizes = tuple(whole(size, "block_sizes", 1) for size in block_sizes)
+    if not sizes or any(size & (size - 1) for size in sizes) or list(sizes) != sorted(set(sizes)):
+        raise BadInput(f"block_sizes must be powers of two in ascending order, given {shorten(block_sizes)}.")
+    noise = tuple(float(variance) for variance in variances)
+    if len(noise) != len(sizes) or not all(0 < variance < np.inf for variance in noise):
+        raise BadInput(f"variances must be one finite number above 0 per block size, given {shorten(variances)}.")
+    return LevelNoise(cells, sizes, noise)
+
+
+def isotonic(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Reals:
+    """The non-decreasing sequences with the least Σ w_i·(f_i − y_i)², along the last axis; weights above 0, else 1.
+
+    By pooling adjacent violators, in linear time (Ayer et al., "An empirical distribution function for sampling with
+    incomplete information", 1955). The set of non-decreasing sequences is convex, so where the truth is one of them,
+    the result is never farther from it than *values* (in the norm of the weights), whatever the noise was.
+
+    >>> isotonic([1.0, 3.0, 2.0, 2.0, 5.0]).round(3).tolist()
+    [1.0, 2.333, 2.333, 2.333, 5.0]
+    >>> isotonic([3.0, 0.0], weights=[2.0, 1.0]).tolist()
+    [2.0, 2.0]
+    """
+    given = _read(values)
+    length = given.shape[-1]
+    own = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
+    if (weights is not None and own.shape not in (given.shape, (length,))) or not (np.isfinite(own) & (own > 0)).all():
+        raise BadInput(
+            f"weights must be finite, above 0 and of shape {given.shape} or {given.shape[-1:]}, "
+            f"given an array of shape {own.shape}."
+        )
+    result, every = np.empty_like(given), np.ascontiguousarray(np.broadcast_to(own, given.shape))
+    means, masses, ends = np.empty(length), np.empty(length), np.empty(length, dtype=np.int64)
+    for place in np.ndindex(given.shape[:-1]):
+        pools = _pool_adjacent_violators(given[place], every[place], means, masses, ends)
+        result[place] = np.repeat(means[:pools], np.diff(ends[:pools], prepend=0))
+    return result
+
+
+@compiled
+def _pool_adjacent_violators(values: Reals, weights: Reals, means: Reals, masses: Reals, ends: Places) -> int:
+    """Write down the means of the pools and where they end; how many there are.
+
+    The pools so far have rising means. A new value is a pool of its own; as long as the pool before it has a mean that
+    is not smaller, the two become one. Each value is pooled once, so the time is linear.
+    """
+    pools = 0
+    for place in range(len(values)):
+        mean, mass = values[place], weights[place]
+        while pools > 0 and means[pools - 1] >= mean:
+            pools -= 1
+            mean += (means[pools] - mean) * (masses[pools] / (masses[pools] + mass))
+            mass += masses[pools]
+        means[pools], masses[pools], ends[pools] = mean, mass, place + 1
+        pools += 1
+    return pools
+
+
+def monotone_prefix(cells: npt.ArrayLike) -> Reals:
+    """The cells of at least 0 whose prefix sums are nearest to those of *cells*, along the last axis.
+
+    This is the projection in the metric of the prefix sums: it brings all of them together closer to the truth,
+    whatever the noise was. Setting negative cells to 0 does not: it adds what it lifts them by to every later sum.
+
+    >>> monotone_prefix([2.0, -1.0, 3.0, 0.0])
+    array([1.5, 0. , 2.5, 0. ])
+    """
+    given = _read(cells)
+    sums = np.maximum(0.0, isotonic(np.cumsum(given, axis=-1)))
+    return np.diff(sums, axis=-1, prepend=0.0)
+
+
+def _read(values: npt.ArrayLike) -> Reals:
+    given = np.asarray(values, dtype=np.float64)
+    if given.ndim == 0 or not np.isfinite(given).all():
+        raise BadInput(f"values must be finite numbers along at least one axis, given an array of shape {given.shape}.")
+    return given

@@ -15,11 +15,18 @@ The first passes run on a grid of counts four times as coarse, and settle which 
 whose leaves all hold far more than the noise need no prior: there, least squares is used. Posterior means are
 linear, so the estimates of parts add up to the estimate of the whole, and no bias comes from clipping at zero.
 
+Large trees are cut into subtrees of a million leaves. What one part of a large domain has to say about the cells of
+another is little, and all of it is in the sum of the part: least squares on the nodes above tell each piece what all
+the others know about its root, which becomes part of the answer there, and each piece learns a prior of its own. Time
+is linear in the leaves; the memory is that of the pieces that are under way, one a core.
+
 All of this is post-processing of answers that are already private.
 """
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -28,14 +35,29 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Places, Reals
+from adyton.compiling import compiled
 from adyton.denoising import split_prior
-from adyton.denoising.count_windows import Generation, Squares, Windows, generations, least_squares, likelihoods
-from adyton.denoising.split_messages import Messages
-from adyton.denoising.splits import Splits, halved, halving_of, heights
+from adyton.denoising.splits import (
+    Generation,
+    Splits,
+    Squares,
+    Windows,
+    generations,
+    halved,
+    halving_of,
+    heights,
+    least_squares,
+    likelihoods,
+)
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
 from adyton.queries.block_tree import BlockTree
+from adyton.solving.block_answers import BlockAnswers
 
+MOST_LEAVES = 1 << 20
+"""How many leaves are fitted together."""
+_AT_ONCE = 2
+"""How many pieces are fitted at a time, at most: each takes up to a gigabyte."""
 _HALVINGS = 2
 _COARSER = 2**_HALVINGS
 _COARSE_NOISE = 1.3
@@ -155,7 +177,7 @@ def _passes(
     if coarse is not None:
         windows = windows.narrowed(coarse.windows, _COARSER)
         weights = split_prior.finer(coarse.weights, _HALVINGS, sizes)
-    messages = Messages(tree, squares, windows, likelihoods(windows, answers, rates), sizes)
+    messages = split_prior.Messages(tree, squares, windows, likelihoods(windows, answers, rates), sizes)
     for number, cut in enumerate(cuts):
         found = messages.pass_through(windows, split_prior.mixed(weights))
         means, low, high = messages.settled(cut)
@@ -164,3 +186,126 @@ def _passes(
             power = 1.0 if number == 0 and coarse is None else _POWER
             weights = split_prior.reweighted(weights, found, power)
     return _Fit(means, windows, weights)
+
+
+def block_posterior(known: BlockAnswers) -> Reals:
+    """The posterior mean of every cell, in the order of the tree, given the answers on its blocks.
+
+    Where blocks inside a block were measured, they must cover it; the answers on blocks of the same cells are averaged
+    by precision. A domain that was not divided at all has the count that was measured, or none if that is negative.
+
+    >>> from adyton.queries.block_tree import BlockTree
+    >>> known = BlockAnswers.none(BlockTree.of_halves(8)).with_answers([1, 11, 12, 6], [3, 101, 2, -1], 2.0)
+    >>> block_posterior(known).round().tolist()
+    [0.0, 0.0, 0.0, 0.0, 101.0, 0.0, 0.0, 0.0]
+    """
+    tree, answers, precisions = known.tree, np.clip(known.answers, -_LARGEST, _LARGEST), known.precisions.copy()
+    for pairs in halving_of(tree).alone:
+        upper, lower = (blocks[precisions[pairs[0]] > 0] for blocks in pairs)
+        precisions[lower] += precisions[upper]
+        answers[lower] += (answers[upper] - answers[lower]) * (precisions[upper] / precisions[lower])
+        precisions[upper] = 0
+    splits = Splits.of(tree, np.flatnonzero(precisions), tree.depth - tree.levels)
+    leaves = splits.blocks[: splits.leaves]
+    if not len(splits.kids):
+        means = np.maximum(0.0, answers[leaves])
+    else:
+        means = leaf_means(splits, answers[splits.blocks], precisions[splits.blocks])
+    sizes = tree.sizes[leaves]
+    return np.repeat(means / sizes, sizes)
+
+
+def leaf_means(tree: Splits, answers: Reals, precisions: Reals, most: int = MOST_LEAVES) -> Reals:
+    """The posterior mean of every leaf; *answers* and *precisions* are as for :func:`posterior`."""
+    if tree.leaves <= most:
+        return posterior(tree, answers, precisions)[: tree.leaves]
+    above, pieces = _cut(tree, most)
+    inside = np.array([_inside(piece.tree(tree), answers[piece.nodes], precisions[piece.nodes]) for piece in pieces])
+    outside = _outside(above, inside.T, answers[above.blocks], precisions[above.blocks])
+
+    def fitted(piece: _Piece, mean: float, precision: float) -> Reals:
+        own_answers, own_precisions = answers[piece.nodes], precisions[piece.nodes]
+        if precision > 0:
+            own_precisions[-1] += precision
+            own_answers[-1] += (mean - own_answers[-1]) * (precision / own_precisions[-1])
+        if piece.leaves == 1:
+            return np.maximum(0.0, own_answers)
+        return posterior(piece.tree(tree), own_answers, own_precisions)[: piece.leaves]
+
+    with ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1)) as threads:
+        return np.concatenate(list(threads.map(fitted, pieces, *outside.tolist())))
+
+
+class _Piece(NamedTuple):
+    """A subtree: its leaves, which lie side by side, and its other nodes, the root last."""
+
+    first: int
+    leaves: int
+    inner: Places
+
+    @property
+    def nodes(self) -> Places:
+        """The numbers of its nodes in the whole tree."""
+        return np.concatenate([np.arange(self.first, self.first + self.leaves), self.inner])
+
+    def tree(self, whole: Splits) -> Splits:
+        """As a tree of its own."""
+        kids = whole.kids[self.inner - whole.leaves]
+        inner = self.leaves + np.searchsorted(self.inner, kids)
+        nodes = self.nodes
+        return Splits(nodes, np.where(kids < whole.leaves, kids - self.first, inner), whole.levels[nodes])
+
+
+def _cut(tree: Splits, most: int) -> tuple[Splits, list[_Piece]]:
+    """The largest subtrees of no more than so many leaves, and the tree above them, whose leaves are their roots."""
+    first, counts = np.arange(tree.levels.size), np.ones(tree.levels.size, dtype=np.int64)
+    _count_leaves(tree.kids, first, counts)
+    above = tree.leaves + np.flatnonzero(counts[tree.leaves :] > most)
+    kids = tree.kids[above - tree.leaves]
+    roots = kids[counts[kids] <= most]
+    roots = roots[np.argsort(first[roots])]
+    inner = tree.leaves + np.flatnonzero(counts[tree.leaves :] <= most)
+    owners = np.searchsorted(first[roots], first[inner], side="right") - 1
+    by_owner = np.split(inner[np.argsort(owners, kind="stable")], np.cumsum(np.bincount(owners, minlength=roots.size)))
+    pieces = [
+        _Piece(start, leaves, own)
+        for start, leaves, own in zip(first[roots].tolist(), counts[roots].tolist(), by_owner[:-1], strict=True)
+    ]
+    small = np.searchsorted(first[roots], first[kids])
+    numbers = np.where(counts[kids] <= most, small, roots.size + np.searchsorted(above, kids))
+    nodes = np.concatenate([roots, above])
+    return Splits(nodes, numbers, tree.levels[nodes]), pieces
+
+
+@compiled
+def _count_leaves(kids: Places, first: Places, counts: Places) -> None:
+    """The first leaf below every node, and how many there are: halves come before what they are halves of."""
+    leaves = counts.size - len(kids)
+    for place in range(len(kids)):
+        left, right = kids[place, 0], kids[place, 1]
+        first[leaves + place] = first[left]
+        counts[leaves + place] = counts[left] + counts[right]
+
+
+def _inside(tree: Splits, answers: Reals, precisions: Reals) -> tuple[float, float]:
+    """The sum of a tree and its variance, by least squares on its own answers."""
+    if not len(tree.kids):
+        return float(answers[0]), float(1 / precisions[0])
+    found = least_squares(generations(tree), answers, precisions)
+    return float(found.inside[-1]), float(found.noise[-1])
+
+
+def _outside(above: Splits, inside: Reals, answers: Reals, precisions: Reals) -> Reals:
+    """For each leaf of the tree above, what the others know about it: its mean and precision.
+
+    Precisions add up: what all know is what it knows itself, *inside*, and what the others know.
+    """
+    (means, noise), leaves = inside, above.leaves
+    found = least_squares(
+        generations(above),
+        np.concatenate([means, answers[leaves:]]),
+        np.concatenate([1 / noise, precisions[leaves:]]),
+    )
+    precision = np.maximum(0.0, 1 / found.variance[:leaves] - 1 / noise)
+    known = found.mean[:leaves] / found.variance[:leaves] - means / noise
+    return np.stack([np.divide(known, precision, out=np.zeros(leaves), where=precision > 0), precision])

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.arrays import Reals
-from adyton.denoising.isotonic import monotone_prefix
-from adyton.denoising.polya_tree import polya_tree
+from adyton.denoising.shrinkage import monotone_prefix, polya_tree
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks
 from adyton.plans.limits import MOST_LONG_CELLS

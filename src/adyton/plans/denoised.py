@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Reals
 from adyton.denoising.change_points import change_points
-from adyton.denoising.denoiser import Denoiser
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.neighbours import with_neighbours
 from adyton.plans.base import Tasks
@@ -22,6 +23,9 @@ from adyton.queries import Queries
 from adyton.queries.orders import hilbert_order, snake_order
 from adyton.strategies import hierarchies
 from adyton.strategies.base import Strategy
+
+Denoiser: TypeAlias = Callable[[Array], Reals]
+"""Likely cells from noisy ones along the last axis; axes in front are independent trials."""
 
 
 @dataclass(frozen=True, kw_only=True)

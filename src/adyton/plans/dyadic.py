@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.denoising.block_posterior import block_posterior
+from adyton.denoising.top_down import block_posterior
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import DyadicPartition
 from adyton.kernel.shapes import VectorShape

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.arrays import Array, Reals
-from adyton.denoising.isotonic import monotone_prefix
-from adyton.denoising.shrinkage import james_stein
+from adyton.denoising.shrinkage import james_stein, monotone_prefix
 from adyton.plans.base import Tasks
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Queries

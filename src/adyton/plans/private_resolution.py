@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.denoising.isotonic import monotone_prefix
+from adyton.denoising.shrinkage import monotone_prefix
 from adyton.kernel.mechanisms import Resolution
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift

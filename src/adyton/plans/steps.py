@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from adyton.arrays import Places, Reals
-from adyton.denoising.block_posterior import block_posterior
-from adyton.denoising.isotonic import monotone_prefix
+from adyton.denoising.shrinkage import monotone_prefix
+from adyton.denoising.top_down import block_posterior
 from adyton.kernel.sources import VectorSource
 from adyton.partitions.similar_counts import similar_counts
 from adyton.plans.base import Plan

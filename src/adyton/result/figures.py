@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from adyton.arrays import Integers, Reals
-from adyton.denoising.isotonic import isotonic
+from adyton.denoising.shrinkage import isotonic
 from adyton.queries import Explicit, Prefix, Product, Queries
 from adyton.result.cell_numbers import CellNumbers
 from adyton.result.figure import Figure
