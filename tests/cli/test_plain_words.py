@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import adyton as ad
 from adyton import odds
 from adyton.cli.main import app
-from adyton.plans.expected_error import MEANINGS, ExpectedError
+from adyton.plans.base import MEANINGS, ExpectedError
 from adyton.selection.choice import Choice
 
 SCHEMA = str(Path(__file__).parents[2] / "examples" / "visits.toml")

@@ -13,7 +13,7 @@ from adyton.kernel.limits import MOST_TRANSFORMS
 from adyton.learning.registry import LEARNERS, MODELS
 from adyton.marginals.registry import PROGRAMS as TABLES
 from adyton.marginals.wanted import Wanted
-from adyton.plans.base import Algorithm
+from adyton.plans.algorithm import Algorithm
 from adyton.plans.registry import ALGORITHMS
 from adyton.queries import Identity
 from adyton.statistics.asked import Asked

@@ -7,7 +7,7 @@ import pytest
 import adyton as ad
 from adyton.noise import SimulatedNoise
 from adyton.plans import algorithms, plan_named, plan_type, simulate
-from adyton.plans.merging import Merging
+from adyton.plans.base import Merging
 from adyton.plans.strategy_plan import StrategyPlan
 from adyton.queries import Identity, Partition, Ranges
 from adyton.selection.chosen import Chosen

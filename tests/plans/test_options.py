@@ -12,7 +12,7 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.plans import Plan, Tasks, algorithms, plan_named, plan_type
-from adyton.plans.options import Positive, Share, Whole, Within, whole_number
+from adyton.plans.algorithm import Positive, Share, Whole, Within, whole_number
 from adyton.queries import Identity
 
 if TYPE_CHECKING:

@@ -82,7 +82,7 @@ def test_one_plan_is_imported_for_one_plan():
     """
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     places = {f"adyton.{place.split(':')[0]}" for place, _ in _PLACES.values()}
-    assert set(run.stdout.split()) & places == {"adyton.plans.fixed_strategies"}
+    assert set(run.stdout.split()) & places == {"adyton.plans.strategy_plan"}
 
 
 def test_a_plan_of_another_package_is_like_any_other(package):
@@ -99,7 +99,7 @@ def test_a_plan_of_another_package_is_like_any_other(package):
 
 def test_another_package_cannot_replace_a_plan(package):
     package(hb="from_elsewhere:Elsewhere")
-    assert plan_type("hb").__module__ == "adyton.plans.fixed_strategies"
+    assert plan_type("hb").__module__ == "adyton.plans.strategy_plan"
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.plans import plan_named, simulate, structure_first
+from adyton.plans import lines, plan_named, simulate
+from adyton.plans.lines import _shrink
 from adyton.plans.steps import CountsRows
-from adyton.plans.structure_first import _shrink
 from adyton.queries import Identity, Prefix
 
 
@@ -72,7 +72,7 @@ def test_the_number_of_rows_is_bought_unless_it_or_the_clip_is_public(monkeypatc
 
 def test_a_long_line_is_cut_at_public_places(monkeypatch):
     """So that the work stays bounded: boundaries stand at every second cell, every third, …"""
-    monkeypatch.setattr(structure_first, "_MOST_PLACES", 16)
+    monkeypatch.setattr(lines, "_MOST_PLACES", 16)
     kernel = Kernel.simulated(np.arange(33), epsilon=1, seed=0)
     selection = plan_named("structure-first")._selection(kernel.root)
     assert (selection.step, selection.longest) == (3, 11)

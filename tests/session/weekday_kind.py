@@ -10,7 +10,7 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.noise.probabilities import discrete_laplace_radius, discrete_laplace_variance
-from adyton.plans.expected_error import ExpectedError
+from adyton.plans.base import ExpectedError
 from adyton.programs import Answer, Outlook, Program
 from adyton.queries import Identity, Partition
 from adyton.report.charts import Panel

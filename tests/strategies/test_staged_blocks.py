@@ -7,7 +7,7 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.plans.staged_measuring import measure_in_stages, measure_levels, run_stages
+from adyton.plans.steps import measure_in_stages, measure_levels, run_stages
 from adyton.queries import AllRange, Partition, Prefix, RandomRanges
 from adyton.queries.block_tree import BlockTree
 from adyton.queries.domain_trees import halved_boxes

@@ -32,7 +32,7 @@ from adyton.lab.measured import Measured
 from adyton.lab.similar_training import similar_inputs
 from adyton.lab.tree_training import DEPTH, grow_noisy
 from adyton.messages import no_such, shorten
-from adyton.plans.limits import SMALLEST_EPSILON
+from adyton.plans.algorithm import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms as library
 from adyton.plans.registry import plan_type
 from adyton.selection.selector import Selector, Training

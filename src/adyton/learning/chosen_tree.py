@@ -21,7 +21,7 @@ from adyton.learning.tree_counts import shrunk_shares, summed
 from adyton.learning.tree_growing import WAYS, Grown, Recipe, Way, grow, leaf_counts
 from adyton.learning.tree_limits import check_share, most_leaves
 from adyton.learning.tree_model import TreeModel
-from adyton.plans.options import Positive, Share, Whole
+from adyton.plans.algorithm import Positive, Share, Whole
 
 STOP_OR_SPLIT, HOW_TO_SPLIT = "stop or split", "how to split"
 """The labels of the two learned conditionals."""

@@ -12,7 +12,7 @@ from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.kernel.transforms.many_tables import MOST_TABLE_CELLS
 from adyton.learning.target import Target
-from adyton.plans.limits import MOST_CELLS
+from adyton.plans.algorithm import MOST_CELLS
 from adyton.queries import Identity, Partition
 
 

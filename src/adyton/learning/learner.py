@@ -12,7 +12,7 @@ from adyton.exact import Rational
 from adyton.kernel.sources import TableSource
 from adyton.learning.model import Model
 from adyton.learning.target import Target
-from adyton.plans.base import Algorithm
+from adyton.plans.algorithm import Algorithm
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,8 +26,8 @@ from adyton.learning.frequencies import Frequencies
 from adyton.learning.learner import Learner
 from adyton.learning.target import Target
 from adyton.messages import no_such, shorten
+from adyton.plans.algorithm import Share
 from adyton.plans.base import Plan
-from adyton.plans.options import Share
 from adyton.plans.registry import algorithms, plan_named
 from adyton.queries import Identity, Prefix, Queries
 from adyton.schema.attributes import Attribute

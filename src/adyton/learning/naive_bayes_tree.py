@@ -18,8 +18,7 @@ from adyton.learning.stopping import AtDepth
 from adyton.learning.target import Target
 from adyton.learning.tree_growing import Recipe, grow
 from adyton.learning.tree_limits import check_depth_of, check_share
-from adyton.plans.limits import MOST_CELLS
-from adyton.plans.options import Share, Within, whole_number
+from adyton.plans.algorithm import MOST_CELLS, Share, Within, whole_number
 
 
 @dataclass(frozen=True, kw_only=True)

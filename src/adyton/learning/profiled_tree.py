@@ -22,7 +22,7 @@ from adyton.learning.target import Target
 from adyton.learning.tree_counts import shrunk_shares, summed
 from adyton.learning.tree_growing import Grown, Recipe, grow, leaf_counts
 from adyton.learning.tree_limits import check_share, most_leaves
-from adyton.plans.options import Positive, Share, Whole, Within, whole_number
+from adyton.plans.algorithm import Positive, Share, Whole, Within, whole_number
 from adyton.schema import RowTree
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from adyton.arrays import Flags, Places
-from adyton.plans.options import Within, whole_number
+from adyton.plans.algorithm import Within, whole_number
 
 Seed: TypeAlias = Annotated[int, Within(whole_number, 0)]
 """A whole number, for random choices that can be repeated."""

@@ -22,7 +22,7 @@ from adyton.learning.tree_counts import plain_shares, summed
 from adyton.learning.tree_growing import Recipe, Way, grow, leaf_counts
 from adyton.learning.tree_limits import check_depth_of, check_share
 from adyton.learning.tree_model import TreeModel
-from adyton.plans.options import Within, whole_number
+from adyton.plans.algorithm import Within, whole_number
 
 Trees: TypeAlias = Annotated[int, Within(whole_number, 1, MOST_TREES)]
 """How many trees a forest has."""

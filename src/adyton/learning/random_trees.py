@@ -15,7 +15,7 @@ from adyton.learning.stopping import AtDepth, ByExpectedSize
 from adyton.learning.target import Target
 from adyton.learning.tree_growing import Recipe
 from adyton.learning.tree_limits import most_leaves
-from adyton.plans.options import Share, Whole
+from adyton.plans.algorithm import Share, Whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from adyton.learning.target import Target
 from adyton.learning.tree_counts import plain_shares
 from adyton.learning.tree_growing import Recipe, Way
 from adyton.learning.tree_model import TreeModel
-from adyton.plans.options import Whole, Within, whole_number
+from adyton.plans.algorithm import Whole, Within, whole_number
 
 Cap: TypeAlias = Annotated[int, Within(whole_number, 2, LARGEST_CAP)]
 """A public cap on the number of rows, for the entropy."""

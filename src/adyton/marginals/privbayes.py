@@ -23,7 +23,7 @@ from adyton.marginals.estimating import Estimated
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.program import ROWS, Outcome, TablesProgram, measured, note
 from adyton.marginals.wanted import MOST_CELLS, Wanted
-from adyton.plans.options import Positive, Share, Within, whole_number
+from adyton.plans.algorithm import Positive, Share, Within, whole_number
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.solving.projections import project_to_simplex
 from adyton.solving.residuals import Residuals, in_order, residuals

@@ -23,7 +23,7 @@ from adyton.marginals.estimating import Estimated, estimated
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.refining import refined
 from adyton.marginals.wanted import Wanted
-from adyton.plans.base import Algorithm
+from adyton.plans.algorithm import Algorithm
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.solving.residuals import residuals
 

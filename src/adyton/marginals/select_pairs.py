@@ -26,7 +26,7 @@ from adyton.marginals.program import ROWS, Outcome, TablesProgram, measured, not
 from adyton.marginals.stages import Stage, label_stages, pair_shares, stages
 from adyton.marginals.wanted import Wanted
 from adyton.messages import no_such
-from adyton.plans.options import Whole
+from adyton.plans.algorithm import Whole
 from adyton.queries.measurement import Group, MeasuredTable
 
 LARGEST_GUESS = 2.0**50

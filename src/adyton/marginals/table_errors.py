@@ -10,7 +10,7 @@ import numpy as np
 
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.wanted import Wanted
-from adyton.plans.expected_error import ErrorKind, ExpectedError
+from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries.measurement import Group
 from adyton.result import frames
 from adyton.solving.residuals import Residuals, in_order

@@ -26,7 +26,7 @@ from adyton.marginals.table_errors import expected_error, table_errors
 from adyton.marginals.tables_words import errors_in_words, way_in_words
 from adyton.marginals.wanted import Wanted
 from adyton.marginals.wider_tables import wider_table
-from adyton.plans.expected_error import ExpectedError
+from adyton.plans.base import ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import MeasuredTable
 from adyton.remembered import cached_property

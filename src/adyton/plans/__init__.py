@@ -1,7 +1,6 @@
 """Plans: every algorithm as a short program of operators."""
 
-from adyton.plans.base import Estimate, Plan, Tasks
-from adyton.plans.expected_error import ExpectedError
+from adyton.plans.base import Estimate, ExpectedError, Plan, Tasks
 from adyton.plans.registry import algorithms, plan_named, plan_type, register
 from adyton.plans.simulation import simulate
 from adyton.plans.strategy_plan import StrategyPlan

@@ -1,43 +1,50 @@
-"""An algorithm: whatever can be run on a source. A plan: one that estimates the counts of all cells, as a short program
-of operators, with what it serves and what error to expect.
-
-Plans, programs for many tables, programs for numbers and learners differ in what they are asked for and in what comes
-out, not in how they are admitted.
+"""A plan: an algorithm that estimates the counts of all cells, as a short program of operators, with what it serves,
+which cells it merges, how much it can take on and what error to expect of it.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import math
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
-from adyton.exact import Rational, positive
-from adyton.kernel.limits import check_depth
-from adyton.kernel.sources import Source, VectorSource
+from adyton.exact import Rational
+from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
-from adyton.partitions import workload_partition
-from adyton.plans.expected_error import ExpectedError
-from adyton.plans.limits import (
-    MOST_CELLS,
-    STEPS_INSIDE,
-    Effort,
-    check_cells,
-    check_coefficients,
-    check_reach,
-    check_reading,
-    soon,
+from adyton.partitions import (
+    groups_by_axis,
+    lift,
+    product_partition,
+    reduce_by_axis,
+    reduce_workload,
+    tells_apart,
+    workload_partition,
 )
-from adyton.plans.merging import Merging
-from adyton.plans.options import Within, read_options, whole_number
-from adyton.queries import Measurement, Partition, Queries, Total
+from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS, Algorithm, Within, whole_number
+from adyton.queries import (
+    AllRange,
+    Identity,
+    Marginals,
+    Measurement,
+    Partition,
+    Prefix,
+    Queries,
+    Ranges,
+    Reduction,
+    Stack,
+    Total,
+)
+from adyton.queries.product_parts import product_parts
+from adyton.queries.size import Size
 from adyton.solving.noise_moments import Moments
 from adyton.solving.projections import project_to_simplex, project_to_total
 from adyton.whole import SAFE
@@ -47,61 +54,15 @@ if TYPE_CHECKING:
 
 Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
-
-
-Input = TypeVar("Input", bound=Source)
-Question = TypeVar("Question")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Algorithm(ABC, Generic[Input, Question]):
-    """A frozen value: its fields are the options. What it does, :meth:`check_run` returns.
-
-    It cannot tell whether a source is private, with exact noise, or public, with simulated noise: one text serves for
-    both. *epsilon* is for one row, as everywhere below a session; a source of stability s is charged s times as much.
-    """
-
-    name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        read_options(self)  # a subclass that checks more does so after this
-
-    @classmethod
-    def option_names(cls) -> tuple[str, ...]:
-        """What can be said of it: of what a choice was told, the algorithm that it decides for may know only a part."""
-        return tuple(option.name for option in fields(cls))
-
-    def prepared(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
-        """Make sure that it can be run to its end with this budget: else nothing is spent.
-
-        Returns what runs then, and again in a replay: it does not look at what is left of a budget.
-        """
-        check_reach(epsilon)
-        self.check_asked(source, asked)
-        source.kernel.afford(source, epsilon)
-        check_depth(source.lineage, STEPS_INSIDE)
-        return self.check_run(source, asked, epsilon)
-
-    def admit(self, source: Input, asked: Question, epsilon: Fraction, /) -> None:
-        """Make sure that it can be run to its end with this budget: else nothing is spent."""
-        self.prepared(source, asked, epsilon)
-
-    def admitted(self, source: Input, asked: Question, epsilon: Rational, /) -> Fraction:
-        """The budget as an exact number, once it was admitted."""
-        amount = positive(epsilon, "epsilon", computed=True)
-        self.admit(source, asked, amount)
-        return amount
-
-    @abstractmethod
-    def check_asked(self, source: Input, asked: Question, /) -> None:
-        """Refuse what does not fit the source, or is not served, whatever the budget."""
-
-    @abstractmethod
-    def check_run(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
-        """Refuse what could not be carried out to its end. Sources may be derived for it, and nothing is measured.
-
-        Returns what runs then.
-        """
+LARGEST_COEFFICIENT = 1 << 40
+_LEVELS = 8
+Effort: TypeAlias = Literal["light", "usual", "search", "dense"]
+"""What it takes to find the queries that a plan measures, and its error: next to nothing, a look at every coefficient,
+a numerical optimisation, or equations for all cells at once."""
+_MOST_COEFFICIENTS = 1 << 24
+_MOST_SEARCHED, _MOST_SEARCHED_BY_AXES = 1 << 14, 1 << 21
+"""Up to how many cells an optimisation ends soon. Of marginals the weights are found on sets of axes, of products on
+each axis by itself, not on cells."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +91,7 @@ class Tasks:
 
 
 class Outcome(NamedTuple):
-    """What came out of a run."""
+    """What a run returns."""
 
     algorithm: str
     """What was run in the end."""
@@ -217,7 +178,10 @@ class Plan(Algorithm[VectorSource, Queries]):
         """Refuse what is too much to be carried out to its end; plans with costly measurements check those as well."""
         check_cells(self, workload)
         if self.serves.data_dependent and self.minds_workload:
-            check_reading(self, workload)
+            Size(0, _LEVELS * _coefficients(workload)).check(
+                lambda: f"{self.name} for {workload.count:,} queries on {workload.cells:,} cells",
+                "Ask fewer queries, or name an algorithm that does not read them, such as identity.",
+            )
 
     def minds(self, workload: Queries) -> object:
         """What of the workload :meth:`run` depends on: workloads that agree in it can share one run."""
@@ -237,10 +201,13 @@ class Plan(Algorithm[VectorSource, Queries]):
         return _merging(self.alike, workload) if self.reduce else Merging(None, workload)
 
     def check(self, workload: Queries) -> None:
-        """Refuse what the plan does not serve."""
+        """Refuse what the plan does not serve, and numbers with which floating-point arithmetic ends in nonsense."""
         if not isinstance(workload, Queries):
             raise BadInput(f"a workload is a query set such as ad.workloads.Prefix(n), given {shorten(workload)}.")
-        check_coefficients(workload)
+        if workload.largest_coefficient() > LARGEST_COEFFICIENT:
+            raise BadInput("the workload has coefficients above 2^40. Use smaller ones: only their proportions matter.")
+        if not _asks(workload):
+            raise BadInput("the workload asks nothing: all its coefficients are 0. Ask about at least one cell.")
         ndim = len(workload.domain)
         if not self.serves.serves(ndim):
             raise BadInput(
@@ -250,7 +217,17 @@ class Plan(Algorithm[VectorSource, Queries]):
 
     def predicts_soon(self, workload: Queries) -> bool:
         """Whether the expected error on merged cells, where it has a closed form, can be computed in a short time."""
-        return soon(self.effort, workload)
+        few = workload.cells * workload.count <= _MOST_COEFFICIENTS
+        match self.effort:
+            case "light":
+                return True
+            case "dense":
+                return False
+            case "search":
+                by_axes = workload.cells <= _MOST_SEARCHED_BY_AXES and _by_axes(workload)
+                return by_axes or (few and workload.cells <= _MOST_SEARCHED)
+            case _:
+                return few
 
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
         """The error to expect on a workload; for biased plans exactly so only on public data *x*."""
@@ -284,3 +261,133 @@ def _merging(alike: Callable[[Queries], Partition], workload: Queries) -> Mergin
     """Once for all plans that merge in the same way. Axes are kept where no order of the groups is asked for."""
     groups = alike(workload)
     return Merging.keeping_axes(workload, groups) if alike is Plan.alike else Merging.of(workload, groups)
+
+
+@dataclass(frozen=True, eq=False)
+class Merging:
+    """The groups of cells that a plan sees in place of the cells, and the workload on them.
+
+    What runs, what it is expected to err by, and how its noise is simulated all take this one value.
+    """
+
+    groups: Partition | None
+    """None where every cell stays by itself."""
+    workload: Queries
+    """On the groups."""
+
+    @classmethod
+    def of(cls, workload: Queries, groups: Partition) -> Merging:
+        """The cells of each group become one; single cells stay as and where they are."""
+        if groups.groups == groups.cells:
+            return cls(None, workload)
+        return cls(groups, reduce_workload(workload, groups))
+
+    @classmethod
+    def by_axis(cls, workload: Queries) -> Merging:
+        """Values of an attribute become one, so that axes stay axes and stripes stay stripes."""
+        by_axis = groups_by_axis(workload)
+        groups = product_partition(by_axis)
+        return cls(None if groups.groups == groups.cells else groups, reduce_by_axis(workload, by_axis))
+
+    @classmethod
+    def keeping_axes(cls, workload: Queries, groups: Partition) -> Merging:
+        """By axis where as many cells are merged as in these groups, the fewest; else these groups."""
+        if len(workload.domain) > 1 and groups.groups < groups.cells:
+            merged = cls.by_axis(workload)
+            if merged.groups is not None and merged.groups.groups == groups.groups:
+                return merged
+        return cls.of(workload, groups)
+
+    def source(self, x: VectorSource) -> VectorSource:
+        """The private vector of the groups."""
+        return x if self.groups is None else x.reduce(self.groups)
+
+    def counts(self, cells: npt.ArrayLike) -> Array:
+        """The public counts of the groups, flat."""
+        flat = np.asarray(cells).reshape(-1)
+        return flat if self.groups is None else Reduction(self.groups) @ flat
+
+    def lift(self, estimate: Reals) -> Reals:
+        """An estimate of the groups as one of the cells, flat: each group is spread evenly."""
+        return estimate if self.groups is None else lift(estimate, self.groups)
+
+    def on_groups(self, queries: Queries) -> Queries | None:
+        """Any queries about cells as queries about the groups; None if they tell merged cells apart."""
+        if self.groups is None:
+            return queries
+        return None if tells_apart(queries, self.groups) else reduce_workload(queries, self.groups)
+
+
+@lru_cache(maxsize=16)
+def _by_axes(workload: Queries) -> bool:
+    """Whether it is made of marginals, or of products with short axes."""
+    parts = product_parts(workload) if len(workload.domain) > 1 else None
+    return isinstance(workload, Marginals) or (
+        parts is not None and all(factor.cells <= _MOST_SEARCHED >> 1 for part in parts for factor in part.factors)
+    )
+
+
+def check_cells(plan: Plan, workload: Queries) -> None:
+    """Refuse domains that are too large for the plan."""
+    if workload.cells > plan.most_cells:
+        others = "" if plan.most_cells == MOST_PLAIN_CELLS else ', or name an algorithm such as "identity" or "hb"'
+        raise BadInput(
+            f"{plan.name} takes up to {plan.most_cells:,} cells, given {workload.cells:,}. Choose fewer attributes, "
+            f"declare fewer levels or bins{others}."
+        )
+
+
+@lru_cache(maxsize=16)
+def _asks(workload: Queries) -> bool:
+    return bool(workload._whole_form().column_sums().any())
+
+
+def _coefficients(workload: Queries) -> int:
+    """How many are written out: none of query sets that have shorter ways."""
+    match workload:
+        case Identity() | Total() | Prefix() | AllRange() | Ranges():
+            return 0
+        case Stack():
+            return sum(map(_coefficients, workload.parts))
+        case _:
+            return workload.count * workload.cells
+
+
+ErrorKind: TypeAlias = Literal["exact", "estimate", "upper mark", "noise only", "resampled"]
+MEANINGS: dict[ErrorKind, str] = {
+    "exact": "certain, whatever the data",
+    "estimate": "certain, whatever the data, up to rounding",
+    "upper mark": "about this or less",
+    "noise only": "from noise; the data add to it",
+    "resampled": "from what was published",
+}
+"""What the kinds of :class:`ExpectedError` mean, in plain words."""
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """The error to expect, before anything is spent: the square root of E‖W·x̂ − W·x‖².
+
+    ``kind`` says what the figure is: ``exact``; an ``estimate`` (by random probes, or for the least budget that a
+    private choice leaves); an ``upper mark``, the error of least squares alone, where post-processing follows that is
+    meant to improve on it by an amount that depends on the data (it can also lose, on workloads that it is not made
+    for); or ``noise only`` where not all that is asked follows from what is measured: a bias comes on top that depends
+    on the data. Of a release, it can also be ``resampled`` from the estimate.
+    """
+
+    total: float
+    queries: int
+    kind: ErrorKind
+    runs: int | None = None
+    """How many simulated runs a resampled figure comes from, if they were fewer than planned."""
+
+    @property
+    def per_query(self) -> float:
+        """The root mean square error of one answer."""
+        return self.total / math.sqrt(self.queries)
+
+    def __float__(self) -> float:
+        return self.total
+
+    def __str__(self) -> str:
+        return f"{self.total:.4g} in all, {self.per_query:.4g} a query ({MEANINGS[self.kind]})"

@@ -14,8 +14,8 @@ from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import DawaPartition
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
+from adyton.plans.algorithm import Share, Whole, Within
 from adyton.plans.base import Plan, Tasks
-from adyton.plans.options import Share, Whole, Within
 from adyton.plans.steps import along_curve, boundaries, curve
 from adyton.queries import Identity, Partition, Queries, Ranges, Stack
 from adyton.solving.solvers import solver

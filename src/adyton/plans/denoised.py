@@ -16,8 +16,8 @@ from adyton.arrays import Array, Reals
 from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.neighbours import with_neighbours
+from adyton.plans.algorithm import MOST_LONG_CELLS
 from adyton.plans.base import Tasks
-from adyton.plans.limits import MOST_LONG_CELLS
 from adyton.plans.strategy_plan import DenoisingPlan
 from adyton.queries import Queries
 from adyton.queries.orders import hilbert_order, snake_order

@@ -16,8 +16,8 @@ from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import WorstApproximated
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
+from adyton.plans.algorithm import Share, Whole, Within, whole_number
 from adyton.plans.base import Tasks
-from adyton.plans.options import Share, Whole, Within, whole_number
 from adyton.plans.steps import CountsRows
 from adyton.queries import Explicit, Partition, Queries, Reduction
 from adyton.queries.size import Size

@@ -19,16 +19,13 @@ from adyton.errors import BadInput
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
 from adyton.partitions import stripe_partition
-from adyton.plans.adaptive_hierarchy import AdaptiveHierarchy, StagedHierarchy
-from adyton.plans.base import Plan, Tasks
+from adyton.plans.algorithm import MOST_PLAIN_CELLS, MOST_STRIPES, Within, whole_number
+from adyton.plans.base import Merging, Plan, Tasks, check_cells
 from adyton.plans.dawa import Dawa
 from adyton.plans.denoised import ChangePoints
-from adyton.plans.fixed_strategies import HB
-from adyton.plans.limits import MOST_PLAIN_CELLS, MOST_STRIPES, check_cells
-from adyton.plans.merging import Merging
-from adyton.plans.options import Within, whole_number
+from adyton.plans.hierarchies import AdaptiveHierarchy, StagedHierarchy
 from adyton.plans.registry import SEVERAL, algorithms, plan_named, plan_type
-from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
+from adyton.plans.strategy_plan import HB, DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Kronecker, Queries
 from adyton.queries.stripes import along_axis, stripe_workload, stripes_of, whole_of
 from adyton.strategies.base import Strategy

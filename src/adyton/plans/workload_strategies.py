@@ -9,8 +9,8 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.partitions import workload_partition
+from adyton.plans.algorithm import MOST_PLAIN_CELLS
 from adyton.plans.base import Tasks
-from adyton.plans.limits import MOST_PLAIN_CELLS
 from adyton.plans.steps import curve
 from adyton.plans.strategy_plan import StrategyPlan
 from adyton.queries import Partition, Queries, Weighted

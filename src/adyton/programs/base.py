@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from adyton.exact import Rational, positive
 from adyton.marginals.registry import what_it_does
-from adyton.plans.expected_error import MEANINGS, ExpectedError
+from adyton.plans.base import MEANINGS, ExpectedError
 from adyton.plans.registry import standing
 from adyton.programs.least_epsilon import least_epsilon
 from adyton.result.misfits import NO_SHARE, MisfitShare

@@ -12,9 +12,8 @@ from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.marginals.registry import NAMED
 from adyton.messages import listing
-from adyton.plans.base import Outcome, Plan
-from adyton.plans.expected_error import ExpectedError
-from adyton.plans.limits import MOST_PLAIN_CELLS
+from adyton.plans.algorithm import MOST_PLAIN_CELLS
+from adyton.plans.base import ExpectedError, Outcome, Plan
 from adyton.plans.registry import plan_named, plan_type
 from adyton.programs.base import Answer, Outlook, Program, promised
 from adyton.queries import Queries

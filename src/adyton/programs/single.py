@@ -10,8 +10,8 @@ from typing import ClassVar
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.noise.probabilities import discrete_laplace_variance
-from adyton.plans.expected_error import ExpectedError
-from adyton.plans.limits import check_reach
+from adyton.plans.algorithm import check_reach
+from adyton.plans.base import ExpectedError
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.cut_off import measured_cut_off, unit_sizes
 from adyton.result.misfits import NO_SHARE, MisfitShare

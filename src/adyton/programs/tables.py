@@ -18,8 +18,8 @@ from adyton.marginals.registry import AUTO, NAMED, PROGRAMS, program_named
 from adyton.marginals.table_errors import least_squares_error
 from adyton.marginals.tables_release import TablesRelease
 from adyton.marginals.wanted import Wanted
-from adyton.plans.expected_error import ExpectedError
-from adyton.plans.limits import MOST_CELLS, MOST_PLAIN_CELLS
+from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS
+from adyton.plans.base import ExpectedError
 from adyton.programs.base import Answer, Outlook, Program, promised
 from adyton.programs.counts import Counts, in_words
 from adyton.result.misfits import NO_SHARE, MisfitShare

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from adyton.errors import BadInput
-from adyton.plans.expected_error import ExpectedError
+from adyton.plans.base import ExpectedError
 from adyton.report.palette import COLOURS
 from adyton.report.pictures import check_ending, drawing, write
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.plans.expected_error import ErrorKind, ExpectedError
+from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
 from adyton.remembered import cached_property
 from adyton.result.interval import Kind

@@ -14,7 +14,7 @@ from adyton.result.misfits import not_counted
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from adyton.plans.expected_error import ExpectedError
+    from adyton.plans.base import ExpectedError
     from adyton.result.receipt import Receipt
     from adyton.result.release import Release
     from adyton.result.result import Result

@@ -25,7 +25,7 @@ from adyton.selection.choice import Choice
 from adyton.whole import SAFE
 
 if TYPE_CHECKING:
-    from adyton.plans.expected_error import ExpectedError
+    from adyton.plans.base import ExpectedError
     from adyton.result.intervals import NoiseModel
     from adyton.result.release import Release
 

@@ -19,8 +19,7 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import share
-from adyton.plans.base import Plan
-from adyton.plans.expected_error import ExpectedError
+from adyton.plans.base import ExpectedError, Plan
 from adyton.queries import Queries
 from adyton.remembered import cached_property
 from adyton.result.interval import Interval, Kind

@@ -14,7 +14,7 @@ from adyton.errors import BadInput
 from adyton.exact import as_number, share
 from adyton.messages import shorten
 from adyton.noise.probabilities import discrete_laplace_radius, discrete_laplace_variance
-from adyton.plans.expected_error import ExpectedError
+from adyton.plans.base import ExpectedError
 from adyton.result.cut_off import CutOff
 from adyton.result.figure import Figure
 from adyton.result.presentation import AS_IT_IS, Look

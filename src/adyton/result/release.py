@@ -12,8 +12,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.exact import exact
-from adyton.plans.base import Plan
-from adyton.plans.expected_error import ExpectedError
+from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Marginals, Queries
 from adyton.remembered import cached_property

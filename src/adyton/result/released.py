@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import listing, path_of
-from adyton.plans.expected_error import ExpectedError
+from adyton.plans.base import ExpectedError
 from adyton.remembered import cached_property
 from adyton.result import frames
 from adyton.result.free_figures import FreeFigures

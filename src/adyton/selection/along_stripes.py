@@ -19,7 +19,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from adyton.plans.limits import MOST_STRIPES
+from adyton.plans.algorithm import MOST_STRIPES
 from adyton.plans.registry import plan_type
 from adyton.queries import Identity, Queries, Total
 from adyton.queries.stripes import stripe_parts, stripe_workload

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.expected_error import ExpectedError
+from adyton.plans.base import ExpectedError, Plan, Tasks
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
 from adyton.solving.noise_moments import Moments

@@ -11,9 +11,8 @@ from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.sources import VectorSource
 from adyton.messages import shorten
-from adyton.plans.base import Estimate, Outcome, Plan, Tasks
-from adyton.plans.limits import MOST_PLAIN_CELLS, check_cells
-from adyton.plans.options import Share
+from adyton.plans.algorithm import MOST_PLAIN_CELLS, Share
+from adyton.plans.base import Estimate, Outcome, Plan, Tasks, check_cells
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries
 from adyton.selection.choice import Choice

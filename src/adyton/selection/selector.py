@@ -16,7 +16,7 @@ from adyton.errors import BadInput
 from adyton.exact import Rational, display
 from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, shorten
-from adyton.plans.limits import SMALLEST_EPSILON
+from adyton.plans.algorithm import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms, plan_named, plan_type
 from adyton.queries import Measurement, Queries, Total
 from adyton.remembered import cached_property

@@ -21,8 +21,7 @@ from adyton.kernel.mechanisms import Mechanism, NestedQuantiles, VectorLaplace
 from adyton.kernel.recorder import Ended
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.kernel.tables.private_table import LARGEST_DOMAIN
-from adyton.plans.base import Algorithm
-from adyton.plans.limits import MOST_STRIPES
+from adyton.plans.algorithm import MOST_STRIPES, Algorithm
 from adyton.plans.registry import Registry, plan_named
 from adyton.queries import Identity, Measurement, Partition, Prefix
 from adyton.statistics.asked import Asked

@@ -1,4 +1,6 @@
-"""StructureFirst: a fixed number of buckets, chosen before anything is measured."""
+"""Published plans for a line: buckets chosen before anything is measured (StructureFirst), private hierarchical
+partitioning (P-HP), and a histogram described by its slowest cosine waves (EFPA).
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,15 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.kernel.limits import check_request
-from adyton.kernel.mechanisms import BucketBoundaries
+from adyton.kernel.mechanisms import Bisections, BucketBoundaries, CoefficientCount
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
-from adyton.plans.base import Tasks
-from adyton.plans.options import Share, Whole
+from adyton.plans.algorithm import Positive, Share, Whole
+from adyton.plans.base import Plan, Tasks
 from adyton.plans.steps import CountsRows, boundaries
-from adyton.queries import Hierarchy, Queries
+from adyton.queries import Cosines, Hierarchy, Queries
 from adyton.queries.block_sums import block_sums, spread
+from adyton.solving.least_squares import least_squares
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h
@@ -127,3 +130,65 @@ def _shrink(cells: Reals, bounds: npt.NDArray[np.int64], variance: float) -> Rea
     norms = block_sums(np.square(apart), bounds)
     kept = 1 - surplus / np.maximum(norms, surplus + np.finfo(float).tiny)
     return np.asarray(means + spread(kept, bounds) * apart)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Php(Plan):
+    """Cut the line in two where the halves are most even, again and again; stop where more cuts cost more noise than
+    they save; measure the clusters, weighted for the workload.
+
+    Ács, Castelluccia and Chen, "Differentially private histogram publishing through lossy compression", ICDM 2012.
+    They make ⌊log₂ n⌋ levels of private cuts with half of the budget and measure plain counts. A third of those levels
+    followed by free halving, a quarter of the budget and a weighted tree of clusters have a lower error.
+    """
+
+    name = "php"
+    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True)
+    simulates_many = False
+
+    partition_share: Share = Fraction(1, 4)
+    """The part of the budget that chooses the clusters."""
+    pick_share: Share = Fraction(1, 3)
+    """The part of that which chooses how fine they are."""
+    levels: Whole | None = None
+    """How often clusters are cut privately; ⌊log₂ n⌋/3 if None."""
+    price: Positive = Fraction(1, 4)
+    """How many rows of deviation one more cluster must save, in units of 1/ε of the measurement."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Clusters, then their counts."""
+        levels = self.levels or max(1, (x.cells.bit_length() - 1) // 3)
+        rest = (1 - self.partition_share) * epsilon
+        bisections = Bisections(min(levels, x.cells), self.price / rest, self.pick_share)
+        clusters = x.select(bisections, self.partition_share * epsilon)
+        return least_squares(greedy_h(workload, buckets=boundaries(clusters)).measure(x, rest), local=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Efpa(Plan):
+    """Choose how many of the slowest cosine waves to keep, measure those, and leave the others out.
+
+    Ács, Castelluccia and Chen, "Differentially private histogram publishing through lossy compression", ICDM 2012. On
+    an orthonormal basis of real waves, so that no phase is published without noise; and with the noise that the
+    coefficients need, which for k waves of n cells is about k·√(2/n), not √k.
+    """
+
+    name = "efpa"
+    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True)
+    simulates_many = False
+    minds_workload = False
+
+    selection_share: Share = Fraction(1, 8)
+    """The part of the budget that chooses how many waves are kept. In the paper it is half, which pays only where a few
+    waves say it all."""
+
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """Choosing among all waves takes cells² steps."""
+        super().check_size(workload, epsilon)
+        check_request(CoefficientCount(epsilon), VectorShape(workload.domain), epsilon)
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Choose, measure, invert."""
+        remaining = (1 - self.selection_share) * epsilon
+        waves = Cosines(x.shape, x.select(CoefficientCount(remaining), self.selection_share * epsilon))
+        return waves.inverse(x.measure(waves, remaining).answers)

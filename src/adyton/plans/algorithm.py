@@ -1,0 +1,203 @@
+"""An algorithm: whatever can be run on a source, with its options and the check that admits it.
+
+Plans, programs for many tables, programs for numbers and learners differ in what they are asked for and in what they
+return, not in how they are admitted. How much they can take on is checked before the first measurement, because after
+it there is no way back.
+
+Options are fields, and a field's type says what may be given for it. All are read once, when an algorithm is made:
+``partition_share: Share = Fraction(1, 4)`` takes ``0.25``, ``"1/4"`` or ``Decimal("0.25")`` and is a fraction from then
+on; ``longest: Whole | None = None`` may be left out. What is no such number is refused, with the option's name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import lru_cache, partial
+from types import NoneType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+
+from adyton.errors import BadInput
+from adyton.exact import Rational, positive, share
+from adyton.kernel.limits import check_depth
+from adyton.kernel.sources import Source
+from adyton.messages import shorten
+from adyton.whole import whole
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+MOST_CELLS = 1 << 22
+"""How many cells a plan can have that looks at its answers cell by cell: minutes of work."""
+MOST_LONG_CELLS = 1 << 24
+"""How many cells a plan can have that looks at them block by block."""
+MOST_PLAIN_CELLS = 1 << 25
+"""How many cells a plan can have that only adds noise and solves for the cells."""
+MOST_STRIPES = 1 << 12
+"""How many stripes are measured one after the other: each takes some hundredths of a second."""
+STEPS_INSIDE = 24
+"""How many transformations, one after the other, a plan may make."""
+SMALLEST_EPSILON = Fraction(1, 1 << 40)
+_MOST_BITS = 1000
+
+Input = TypeVar("Input", bound=Source)
+Question = TypeVar("Question")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(ABC, Generic[Input, Question]):
+    """A frozen value: its fields are the options. What it does, :meth:`check_run` returns.
+
+    It cannot tell whether a source is private, with exact noise, or public, with simulated noise: one text serves for
+    both. *epsilon* is for one row, as everywhere below a session; a source of stability s is charged s times as much.
+    """
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        read_options(self)  # a subclass that checks more does so after this
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """What can be said of it: of what a choice was told, the algorithm that it decides for may know only a part."""
+        return tuple(option.name for option in fields(cls))
+
+    def prepared(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
+        """Make sure that it can be run to its end with this budget: else nothing is spent.
+
+        Returns what runs then, and again in a replay: it does not look at what is left of a budget.
+        """
+        check_reach(epsilon)
+        self.check_asked(source, asked)
+        source.kernel.afford(source, epsilon)
+        check_depth(source.lineage, STEPS_INSIDE)
+        return self.check_run(source, asked, epsilon)
+
+    def admit(self, source: Input, asked: Question, epsilon: Fraction, /) -> None:
+        """Make sure that it can be run to its end with this budget: else nothing is spent."""
+        self.prepared(source, asked, epsilon)
+
+    def admitted(self, source: Input, asked: Question, epsilon: Rational, /) -> Fraction:
+        """The budget as an exact number, once it was admitted."""
+        amount = positive(epsilon, "epsilon", computed=True)
+        self.admit(source, asked, amount)
+        return amount
+
+    @abstractmethod
+    def check_asked(self, source: Input, asked: Question, /) -> None:
+        """Refuse what does not fit the source, or is not served, whatever the budget."""
+
+    @abstractmethod
+    def check_run(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
+        """Refuse what could not be carried out to its end. Sources may be derived for it, and nothing is measured.
+
+        Returns what runs then.
+        """
+
+
+def check_reach(epsilon: Fraction) -> None:
+    """Refuse a budget with which a plan that divides it further could fail in the middle."""
+    if epsilon < SMALLEST_EPSILON:
+        raise BadInput("epsilon must be at least 2^-40 for every row that a person has: below, nothing can be told.")
+    if max(epsilon.numerator.bit_length(), epsilon.denominator.bit_length()) > _MOST_BITS:
+        raise BadInput(f"epsilon has more than {_MOST_BITS} bits. Write it with fewer digits.")
+
+
+Reader: TypeAlias = Callable[[object, str], Any]
+"""From what was given, and the name of the option, to its value; or an error."""
+
+
+@dataclass(frozen=True)
+class Within:
+    """Reads a number by *read* and refuses it below *least*, or above *most* if there is such a bound."""
+
+    read: Reader
+    least: Fraction | int
+    most: Fraction | int | None = None
+
+    def __call__(self, given: object, name: str) -> Any:
+        """The number, or an error."""
+        value = self.read(given, name)
+        if value < self.least or (self.most is not None and value > self.most):
+            bounds = f"at least {self.least}" if self.most is None else f"from {self.least} to {self.most:,}"
+            raise BadInput(f"{name} must be {bounds}, given {shorten(given)}.")
+        return value
+
+
+def whole_number(given: object, name: str) -> int:
+    """A whole number of at least 0."""
+    return whole(given, name, 0)
+
+
+Share: TypeAlias = Annotated[Fraction, share]
+"""A part of a budget: greater than 0 and less than 1."""
+Positive: TypeAlias = Annotated[Fraction, positive]
+"""A number greater than 0."""
+Whole: TypeAlias = Annotated[int, Within(whole_number, 1)]
+"""A whole number of at least 1."""
+
+
+def read_options(plan: DataclassInstance) -> None:
+    """Put the value of each option in the place of what was given for it, or of its default."""
+    readers = _readers(type(plan))
+    for field in fields(plan):
+        given = getattr(plan, field.name)
+        if getattr(type(given), "__hash__", None) is None:
+            raise BadInput(f"{field.name} must be a single value, given {shorten(given)}.")
+        if field.name in readers:
+            object.__setattr__(plan, field.name, readers[field.name](given, field.name))
+
+
+@lru_cache(maxsize=256)
+def _readers(plan: type[DataclassInstance]) -> dict[str, Reader]:
+    """How options are read, by name, where their types say it."""
+    found = {name: _reader(hint) for name, hint in _hints(plan).items()}
+    return {name: reader for name, reader in found.items() if reader is not None}
+
+
+def _hints(plan: type) -> dict[str, Any]:
+    """The types of all fields; of those above a class whose own types only a type checker knows."""
+    try:
+        return get_type_hints(plan, include_extras=True)
+    except NameError:
+        return _hints(plan.__mro__[1])
+
+
+def _reader(kind: Any) -> Reader | None:
+    """By the type of a field: a flag, one of some words, a type that says how it is read, or such a type or None."""
+    if kind is bool:
+        return _flag
+    if get_origin(kind) is Literal:
+        return partial(_one_of, get_args(kind))
+    if NoneType in get_args(kind):
+        inner = _reader(next(one for one in get_args(kind) if one is not NoneType))
+        return inner and (lambda given, name: None if given is None else inner(given, name))
+    return next(filter(callable, getattr(kind, "__metadata__", ())), None)
+
+
+def _flag(given: object, name: str) -> bool:
+    if not isinstance(given, bool | np.bool_):
+        raise BadInput(f"{name} is true or false, given {shorten(given)}.")
+    return bool(given)
+
+
+def _one_of(words: tuple[object, ...], given: object, name: str) -> object:
+    if given not in words:
+        raise BadInput(f"{name} must be {' or '.join(map(repr, words))}, given {shorten(given)}.")
+    return given
