@@ -12,7 +12,7 @@ from adyton.denoising.top_down import block_posterior
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
 from adyton.queries.block_tree import BlockTree
-from adyton.solving.block_answers import BlockAnswers
+from adyton.solving.trees import BlockAnswers
 
 RATE = 1.0
 VARIANCE = 1 / (2 * np.sinh(RATE / 2) ** 2)

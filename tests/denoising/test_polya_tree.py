@@ -6,7 +6,7 @@ import pytest
 from adyton.denoising.shrinkage import SPREADS, monotone_prefix, polya_tree
 from adyton.errors import BadInput
 from adyton.queries.block_tree import BlockTree
-from adyton.solving.block_answers import BlockAnswers
+from adyton.solving.trees import BlockAnswers
 
 SIZES = [1, 2, 3, 7, 1000, 4097]
 

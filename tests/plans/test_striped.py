@@ -21,9 +21,7 @@ from adyton.queries import (
 from adyton.queries.stripes import stripe_parts, stripe_workload, stripes_of, whole_of
 from adyton.selection.along_stripes import fixed_error, striped_plan
 from adyton.selection.closed_form import ClosedForm
-from adyton.solving.general_solvers import DenseSolver
-from adyton.solving.solvers import solver
-from adyton.solving.striped_solver import StripedSolver
+from adyton.solving.solvers import DenseSolver, StripedSolver, solver
 from adyton.strategies import hierarchies
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels
 

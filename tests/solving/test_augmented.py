@@ -6,7 +6,7 @@ import pytest
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Explicit, Hierarchy, Identity, Prefix, Product, Reduction, Stack
 from adyton.queries.partition import Partition
-from adyton.solving.augmented import AugmentedSolver
+from adyton.solving.product_solver import AugmentedSolver
 
 RANDOM = np.random.default_rng(3)
 ROWS = Explicit.from_rows(RANDOM.integers(0, 5, (3, 8)))

@@ -8,7 +8,7 @@ import pytest
 from adyton.errors import BadInput
 from adyton.queries import Partition
 from adyton.queries.block_tree import BlockTree
-from adyton.solving.block_answers import BlockAnswers
+from adyton.solving.trees import BlockAnswers
 
 SIZES = [1, 2, 3, 7, 13, 16]
 

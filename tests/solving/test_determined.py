@@ -21,9 +21,8 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.solving.determined import among, determined
-from adyton.solving.general_solvers import IterativeSolver
-from adyton.solving.solvers import solver
+from adyton.solving.noise_moments import among, determined
+from adyton.solving.solvers import IterativeSolver, solver
 
 DOMAIN = (4, 6)
 RANDOM = np.random.default_rng(0)

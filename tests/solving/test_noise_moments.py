@@ -5,11 +5,9 @@ import pytest
 
 from adyton.queries import Haar, Identity, Kronecker, Marginals, RandomRanges, Ranges
 from adyton.result.noise_bounds import radius
-from adyton.solving.general_solvers import DenseSolver
 from adyton.solving.marginals_solver import MarginalsSolver
-from adyton.solving.noise_moments import Moments, noise_moments
-from adyton.solving.solvers import solver
-from adyton.solving.table_moments import laplace_excess
+from adyton.solving.noise_moments import Moments, laplace_excess, noise_moments
+from adyton.solving.solvers import DenseSolver, solver
 
 DOMAIN = (3, 4, 1, 2)
 MEASURED = Marginals(DOMAIN, [(0, 1), (1, 2, 3), (3,)])

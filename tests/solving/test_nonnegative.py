@@ -7,8 +7,7 @@ from scipy.optimize import nnls
 
 from adyton.errors import BadInput
 from adyton.solving import nonnegative
-from adyton.solving.nonnegative import nonnegative_least_squares, optimality
-from adyton.solving.nonnegative_fit import Fit
+from adyton.solving.nonnegative import Fit, nonnegative_least_squares, optimality
 
 
 @pytest.mark.parametrize("seed", range(12))

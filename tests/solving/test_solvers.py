@@ -21,9 +21,7 @@ from adyton.queries import (
     Stack,
     Total,
 )
-from adyton.solving.general_solvers import DenseSolver, IterativeSolver
-from adyton.solving.least_squares import least_squares
-from adyton.solving.solvers import as_tree, solver
+from adyton.solving.solvers import DenseSolver, IterativeSolver, as_tree, least_squares, solver
 
 CASES = {
     "cells": Identity(6),

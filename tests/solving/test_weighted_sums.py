@@ -5,9 +5,8 @@ import pytest
 
 from adyton.queries.measurement import MeasuredTable
 from adyton.result.noise_bounds import radius
-from adyton.solving.noise_moments import Moments
+from adyton.solving.noise_moments import Moments, TableMoments, laplace_excess
 from adyton.solving.residuals import residuals
-from adyton.solving.table_moments import TableMoments, laplace_excess
 
 SIDES = {"a": 5, "b": 3, "c": 4}
 MEASURED = [(("a", "b"), 8.0), (("b", "c"), 20.0), (("c",), 3.0), (("a", "c"), 50.0)]

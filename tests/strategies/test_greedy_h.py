@@ -10,10 +10,8 @@ from adyton.queries import AllRange, Explicit, Identity, Prefix, RandomRanges, S
 from adyton.queries.block_tree import BlockTree
 from adyton.queries.orders import hilbert_order
 from adyton.solving.trees import TreeSolver
-from adyton.strategies.greedy_h import greedy_h
-from adyton.strategies.overlaps import overlap_of
-from adyton.strategies.overlaps_of_rows import MeansOverlap, TableOverlap
-from adyton.strategies.weighted_tree import WeightedTree
+from adyton.strategies.greedy_h import WeightedTree, greedy_h
+from adyton.strategies.overlaps import MeansOverlap, TableOverlap, overlap_of
 
 
 def workloads(cells):

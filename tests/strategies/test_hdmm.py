@@ -25,14 +25,12 @@ from adyton.queries import (
     Weighted,
 )
 from adyton.queries.energies_by_axes import energies_by_axes
-from adyton.solving.general_solvers import DenseSolver
-from adyton.solving.solvers import solver
+from adyton.solving.solvers import DenseSolver, solver
 from adyton.solving.trees import TreeSolver
 from adyton.strategies import one_order as module
 from adyton.strategies.base import Strategy
-from adyton.strategies.hdmm import hdmm
-from adyton.strategies.p_identity import Problem, optimise
-from adyton.strategies.weighted_marginals import weighted_marginals
+from adyton.strategies.hdmm import hdmm, weighted_marginals
+from adyton.strategies.one_order import Problem, optimise
 
 
 def dense(queries):

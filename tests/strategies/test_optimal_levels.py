@@ -10,14 +10,14 @@ from adyton.errors import BadInput
 from adyton.queries import AllRange, Explicit, Hierarchy, Identity, Prefix, Total
 from adyton.solving.trees import TreeSolver
 from adyton.strategies import hierarchies
-from adyton.strategies.level_weights import LevelWeights
 from adyton.strategies.optimal_levels import (
+    LevelWeights,
     level_energy_of,
     optimal_levels,
     prefix_energy,
+    signal_levels,
     squared_error,
 )
-from adyton.strategies.signal_levels import signal_levels
 from adyton.whole import halvings
 
 SIZES = [1, 2, 3, 7, 64, 1000, 4097]

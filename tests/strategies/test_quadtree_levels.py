@@ -10,7 +10,7 @@ from adyton.queries import Explicit, Identity, Ranges, Total
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
 from adyton.queries.random_ranges import RandomRanges
 from adyton.solving.trees import TreeSolver
-from adyton.strategies.level_weights import level_strategy
+from adyton.strategies.optimal_levels import level_strategy
 from adyton.strategies.quadtree_levels import (
     denoised_levels,
     halving_energies,

@@ -11,10 +11,9 @@ from adyton.plans.steps import measure_in_stages, measure_levels, run_stages
 from adyton.queries import AllRange, Partition, Prefix, RandomRanges
 from adyton.queries.block_tree import BlockTree
 from adyton.queries.domain_trees import halved_boxes
-from adyton.solving.block_answers import BlockAnswers
-from adyton.strategies.level_weights import LevelWeights
-from adyton.strategies.next_cuts import expected_error
+from adyton.solving.trees import BlockAnswers
 from adyton.strategies.optimal_levels import (
+    LevelWeights,
     level_energy_of,
     optimal_levels,
     prefix_energy,
@@ -25,6 +24,7 @@ from adyton.strategies.staged_blocks import (
     CROWDING,
     SPREADS,
     StagedBlocks,
+    expected_error,
     level_costs,
     stage_levels,
 )

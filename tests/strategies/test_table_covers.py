@@ -5,8 +5,7 @@ import itertools
 import pytest
 
 from adyton.solving.residuals import part_variances
-from adyton.strategies.table_covers import MOST_CELLS, covering
-from adyton.strategies.table_shares import table_shares
+from adyton.strategies.table_shares import MOST_CELLS, covering, table_shares
 
 
 def error(sides, pairs, groups):

@@ -52,7 +52,7 @@ from adyton.denoising.splits import (
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
 from adyton.queries.block_tree import BlockTree
-from adyton.solving.block_answers import BlockAnswers
+from adyton.solving.trees import BlockAnswers
 
 MOST_LEAVES = 1 << 20
 """How many leaves are fitted together."""

@@ -39,7 +39,7 @@ from adyton.result.released import Released, one_by_one
 from adyton.result.result import CONFIDENCE
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.result.tables import TABLES
-from adyton.solving.table_moments import TableMoments
+from adyton.solving.noise_moments import TableMoments
 from adyton.tasks import Marginals
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.schema.coarsening import coarsened
 from adyton.solving.residuals import in_order
-from adyton.strategies.table_covers import covering
-from adyton.strategies.table_shares import table_shares
+from adyton.strategies.table_shares import covering, table_shares
 from adyton.tasks import Marginals
 from adyton.tasks.along import Along
 

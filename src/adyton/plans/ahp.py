@@ -20,8 +20,8 @@ from adyton.plans.base import Plan, Tasks
 from adyton.plans.steps import CountsRows, similar_groups
 from adyton.queries import Identity, Measurement, Queries
 from adyton.queries.block_tree import BlockTree
-from adyton.solving.block_answers import BlockAnswers
-from adyton.solving.least_squares import least_squares
+from adyton.solving.solvers import least_squares
+from adyton.solving.trees import BlockAnswers
 
 _CLEAR = 4
 """Groups whose mean is this many times the threshold hardly hold cells that only noise has lifted there."""

@@ -21,11 +21,9 @@ from adyton.plans.registry import plan_named
 from adyton.plans.steps import CountsRows, measure_in_stages, staged_estimate
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Partition, Prefix, Queries
-from adyton.solving.least_squares import least_squares
+from adyton.solving.solvers import least_squares
 from adyton.strategies.base import Strategy
-from adyton.strategies.level_weights import LevelWeights
-from adyton.strategies.optimal_levels import level_energy_of, optimal_levels, prefix_energy
-from adyton.strategies.signal_levels import signal_levels
+from adyton.strategies.optimal_levels import LevelWeights, level_energy_of, optimal_levels, prefix_energy, signal_levels
 
 
 @dataclass(frozen=True, kw_only=True)

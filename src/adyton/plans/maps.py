@@ -30,8 +30,8 @@ from adyton.queries import Grid, Hierarchy, Identity, Partition, Queries
 from adyton.queries.block_sums import block_sums, spread
 from adyton.queries.block_tree import BlockTree
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
-from adyton.solving.block_answers import BlockAnswers
-from adyton.solving.least_squares import least_squares
+from adyton.solving.solvers import least_squares
+from adyton.solving.trees import BlockAnswers
 
 _LEAST_BLOCKS = 10
 RowsInBox: TypeAlias = Annotated[Fraction, Within(exact, Fraction(1, 10**6), 10**6)]

@@ -1,4 +1,6 @@
-"""Trees in one and two dimensions that measure only the levels that pay, or grow where noisy answers promise something."""
+"""Trees in one and two dimensions that measure only the levels that pay, or grow where noisy answers promise something
+to find.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ from adyton.plans.steps import CountsRows, measure_levels, run_stages
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Hierarchy, Partition, Queries
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
-from adyton.solving.block_answers import BlockAnswers
+from adyton.solving.trees import BlockAnswers
 from adyton.strategies.base import Strategy
-from adyton.strategies.level_weights import level_strategy
+from adyton.strategies.optimal_levels import level_strategy
 from adyton.strategies.quadtree_levels import (
     denoised_levels,
     halving_energies,

@@ -25,8 +25,8 @@ from adyton.plans.base import Plan
 from adyton.queries import Identity, Measurement, Partition, Total
 from adyton.queries.block_tree import BlockTree
 from adyton.queries.orders import hilbert_order
-from adyton.solving.block_answers import BlockAnswers
-from adyton.strategies.level_weights import LevelWeights
+from adyton.solving.trees import BlockAnswers
+from adyton.strategies.optimal_levels import LevelWeights
 from adyton.strategies.staged_blocks import StagedBlocks, stage_levels
 from adyton.whole import halvings
 

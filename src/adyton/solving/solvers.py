@@ -1,4 +1,4 @@
-"""Least squares prepared for one set of queries and noise: the estimate for any answers, and the error that it has.
+"""Least squares on everything that was measured, and prepared for one set of queries and noise, with the error it has.
 
 Structure decides: single cells need nothing, hierarchies take linear time, Haar queries are inverted, marginals are
 solved by sets of axes, stripes one by one, products axis by axis, small domains densely, and everything else by LSMR
@@ -8,21 +8,71 @@ solved by sets of axes, stripes one by one, products axis by axis, small domains
 from __future__ import annotations
 
 import itertools
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Reals
-from adyton.queries import Grid, Haar, Hierarchy, Identity, Kronecker, Queries, Reduction, Total
+from adyton.errors import BadInput
+from adyton.partitions import lift
+from adyton.queries import Grid, Haar, Hierarchy, Identity, Kronecker, Measurement, Queries, Reduction, Stack, Total
 from adyton.queries.block_tree import BlockTree
-from adyton.solving.augmented import AugmentedSolver
+from adyton.queries.size import MOST_STEPS
+from adyton.queries.stripes import stripe_parts, stripes_of, whole_of
 from adyton.solving.energies import tree_energies
-from adyton.solving.general_solvers import LARGEST_DENSE, DenseSolver, IterativeSolver
 from adyton.solving.marginals_solver import MarginalsSolver
-from adyton.solving.product_solver import KroneckerSolver, noise_by_axis
-from adyton.solving.striped_solver import StripedSolver
+from adyton.solving.nonnegative import nonnegative_least_squares
+from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
+from adyton.solving.product_solver import AugmentedSolver, KroneckerSolver, noise_by_axis
 from adyton.solving.trees import TreeSolver
+
+
+def least_squares(*measurements: Measurement, nonnegative: bool = False, local: bool = False) -> Reals:
+    """The cells that fit all the answers best, each answer weighted by its noise: an estimate of the first vector.
+
+    What was measured on reduced or split vectors is read as a measurement of the vector that they came from. Cells
+    that no answer tells apart get equal shares. With *nonnegative*, the best fit among cells of at least 0; ranges
+    over many empty cells are then biased upwards. With *local*, the measured vector itself is estimated, which must be
+    the same for all the measurements.
+
+    >>> import adyton as ad
+    >>> x = ad.Kernel.simulated([5, 6, 7], epsilon=1, seed=0).root
+    >>> cells = x.measure(ad.workloads.Identity(3), epsilon="0.5")
+    >>> total = x.measure(ad.workloads.Total(3), epsilon="0.5")
+    >>> least_squares(cells, total).shape
+    (3,)
+    """
+    if not measurements:
+        raise BadInput("least squares needs at least one measurement, given none.")
+    solve = _nonnegative if nonnegative else _unconstrained
+    if local and any(measurement.mapping is not measurements[0].mapping for measurement in measurements):
+        raise BadInput("local least squares is for measurements of one vector, given measurements of several.")
+    if len(measurements) == 1:
+        (only,) = measurements
+        if only.mapping is None or local:
+            return solve(only.queries, only.variances, only.answers)
+        if isinstance(only.mapping, Reduction):
+            return lift(solve(only.queries, only.variances, only.answers), only.mapping.partition)
+    queries = Stack([given.queries if local else given.on_first_vector() for given in measurements])
+    variances = np.concatenate([measurement.variances for measurement in measurements])
+    answers = np.concatenate([measurement.answers.astype(np.float64) for measurement in measurements], axis=-1)
+    return solve(queries, variances, answers)
+
+
+def _unconstrained(queries: Queries, variances: Reals, answers: Array) -> Reals:
+    return solver(queries, variances).solve(answers)
+
+
+def _nonnegative(queries: Queries, variances: Reals, answers: Array) -> Reals:
+    if isinstance(queries, Identity):
+        return np.maximum(0.0, answers.astype(np.float64))
+    tree = as_tree(queries)
+    if tree is not None:
+        every, precisions = tree.for_every_block(answers), tree.for_every_block(1 / variances)
+        return tree.unordered(nonnegative_tree_least_squares(tree, every, precisions))
+    return nonnegative_least_squares(queries.__matmul__, queries.transpose, answers.astype(np.float64), 1 / variances)
 
 
 class Solver(Protocol):
@@ -177,3 +227,161 @@ class HaarSolver:
             padded = np.append(halves, np.zeros(2 * whole.size - halves.size))
             norms.append(2 * padded.reshape(-1, 2).sum(axis=1) - whole)
         return float(np.concatenate(norms) @ (self._noise / np.square(queries.sizes)))
+
+
+LARGEST_DENSE = 2048
+_TOLERANCE = 1e-10
+_PROBES = 64
+_FEWEST = 50
+"""So many iterations are made in any case; more only as long as they do not take too long."""
+
+
+class DenseSolver:
+    """A small domain: the normal equations, written out."""
+
+    exact = True
+
+    def __init__(self, queries: Queries, noise: Reals) -> None:
+        self._queries, self._noise = queries, noise
+        normal = np.zeros((queries.cells, queries.cells))
+        start = 0
+        for rows in queries.rows():
+            scaled = rows / noise[start : start + len(rows), None]
+            normal += rows.T @ scaled
+            start += len(rows)
+        values, vectors = np.linalg.eigh(normal)
+        kept = values > values[-1] * queries.cells * np.finfo(np.float64).eps
+        self.complete = bool(kept.all())
+        self._root = vectors[:, kept] / np.sqrt(values[kept])  # covariance = root·rootᵀ
+
+    def solve(self, answers: Array) -> Reals:
+        """(AᵀV⁻¹A)⁺·AᵀV⁻¹·y."""
+        right = self._queries.transpose(np.asarray(answers, dtype=np.float64) / self._noise)
+        return np.asarray(right @ self._root @ self._root.T)
+
+    def variances(self, rows: Reals) -> Reals:
+        """q·(AᵀV⁻¹A)⁺·qᵀ."""
+        return np.asarray(np.square(rows @ self._root).sum(axis=-1))
+
+    def total_variance(self, workload: Queries) -> float:
+        """‖W·root‖²."""
+        if workload.count <= workload.cells or workload.cells > LARGEST_DENSE:
+            return float(sum(self.variances(rows).sum() for rows in workload.rows()))
+        return float(np.einsum("ij,ik,kj->", self._root, workload.gram(), self._root, optimize=True))
+
+
+class IterativeSolver:
+    """A large domain without known structure: LSMR on the implicit matrix; the error is estimated by random probes."""
+
+    exact = False
+
+    def __init__(self, queries: Queries, noise: Reals) -> None:
+        self._queries = queries
+        self._scale = 1 / np.sqrt(noise)
+        most = min(20 * min(queries.shape), max(_FEWEST, MOST_STEPS // (4 * queries.size().steps)))
+        self._until: Any = {"atol": _TOLERANCE, "btol": _TOLERANCE, "maxiter": most}
+
+    @property
+    def complete(self) -> bool:
+        """Not known."""
+        return False
+
+    def solve(self, answers: Array) -> Reals:
+        """One run of LSMR per trial."""
+        from scipy.sparse.linalg import lsmr
+
+        given = np.asarray(answers, dtype=np.float64) * self._scale
+        flat = [lsmr(self._operator(), trial, **self._until)[0] for trial in _as_trials(given)]
+        return np.reshape(flat, (*given.shape[:-1], self._queries.cells))
+
+    def _operator(self) -> Any:
+        from scipy.sparse.linalg import LinearOperator
+
+        return LinearOperator(
+            shape=self._queries.shape,
+            matvec=lambda x: (self._queries @ x.reshape(-1)) * self._scale,
+            rmatvec=lambda y: self._queries.transpose(y.reshape(-1) * self._scale),
+            dtype=np.float64,
+        )
+
+    def variances(self, rows: Reals) -> Reals:
+        """q·(AᵀV⁻¹A)⁺·qᵀ = ‖z‖² for the z of smallest norm with (V^-½A)ᵀ·z = qᵀ, one run of LSMR per query."""
+        from scipy.sparse.linalg import lsmr
+
+        adjoint = self._operator().adjoint()
+        found = [lsmr(adjoint, row, **self._until)[0] for row in _as_trials(rows)]
+        return np.asarray(np.square(np.array(found)).sum(axis=-1).reshape(rows.shape[:-1]))
+
+    def total_variance(self, workload: Queries) -> float:
+        """E‖z‖² over workloads combined with random signs (Hutchinson), or the sum itself for few queries."""
+        if workload.count <= _PROBES:
+            return float(sum(self.variances(rows).sum() for rows in workload.rows()))
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (_PROBES, workload.count))
+        return float(self.variances(workload.transpose(signs)).mean())
+
+
+def _as_trials(values: Reals) -> Reals:
+    return values.reshape(-1, values.shape[-1])
+
+
+_NEARLY = 1e-12
+
+
+def striped_axis(queries: Queries) -> int | None:
+    """The axis of a product that asks the same of every stripe along it: all other factors are single cells."""
+    if not isinstance(queries, Kronecker) or any(len(factor.domain) > 1 for factor in queries.factors):
+        return None
+    others = [axis for axis, factor in enumerate(queries.factors) if not isinstance(factor, Identity)]
+    return others[0] if len(others) == 1 else None
+
+
+class StripedSolver:
+    """One solver for one stripe, used for all of them at once."""
+
+    def __init__(self, queries: Kronecker, axis: int, inner: Solver) -> None:
+        self._axis, self._inner = axis, inner
+        self._asked = tuple(factor.count for factor in queries.factors)
+        self._domain = queries.domain
+
+    @classmethod
+    def of(
+        cls, queries: Queries, noise: Reals, prepare: Callable[[Queries, npt.ArrayLike], Solver]
+    ) -> StripedSolver | None:
+        """For queries of this kind whose noise is the same in every stripe; None for others."""
+        axis = striped_axis(queries)
+        if axis is None:
+            return None
+        assert isinstance(queries, Kronecker)
+        by_stripe = stripes_of(noise, tuple(factor.count for factor in queries.factors), axis)
+        own = by_stripe[0]
+        if (np.abs(by_stripe - own) > _NEARLY * own).any():
+            return None
+        return cls(queries, axis, prepare(queries.factors[axis], own))
+
+    @property
+    def complete(self) -> bool:
+        """Whether a stripe is determined."""
+        return self._inner.complete
+
+    @property
+    def exact(self) -> bool:
+        """As for one stripe."""
+        return self._inner.exact
+
+    def solve(self, answers: Array) -> Reals:
+        """Stripe by stripe, all at once."""
+        cells = self._inner.solve(stripes_of(answers, self._asked, self._axis))
+        return whole_of(cells, self._domain, self._axis)
+
+    def variances(self, rows: Reals) -> Reals:
+        """The variances of what is asked of the stripes, added up."""
+        parts = stripes_of(np.asarray(rows), self._domain, self._axis)
+        flat = parts.reshape(-1, parts.shape[-1])
+        return np.asarray(self._inner.variances(flat).reshape(parts.shape[:-1]).sum(axis=-1))
+
+    def total_variance(self, workload: Queries) -> float:
+        """By what is asked of single stripes, where that is known."""
+        parts = stripe_parts(workload, self._axis) if workload.domain == self._domain else None
+        if parts is None:
+            return float(sum(self.variances(rows).sum() for rows in workload.rows()))
+        return float(sum(number * self._inner.total_variance(queries) for number, queries in parts))

@@ -1,4 +1,12 @@
-"""Least squares on a hierarchy by the two passes of :mod:`.block_passes`, and the error that is left.
+"""Least squares on a tree of blocks: one pass up and one down, in time linear in the number of blocks, with any noise.
+
+Every block has an answer with its own precision, 1/variance, or none. Upwards, each block's sum is estimated from what
+was measured inside it: the children's estimates add up, with variance U = Σ u_c, and are averaged with the block's own
+answer. Downwards, what a block is found to hold more or less than its children's sum is divided among them in
+proportion to their variances u_c. This is exact generalised least squares (Hay et al., "Boosting the accuracy of
+differentially private histograms through consistency", PVLDB 2010, for unequal noise), and where cells cannot be told
+apart it is the solution that treats them alike: as long as a block has cells that nothing is known about, they take its
+whole surplus, in equal parts.
 
 **The error.** Given a block's sum, the sums of its children have covariance diag(u) − uuᵀ/U, and what happens in one
 subtree is independent of the rest. So the estimate of a query q has the variance u_root·α_root² plus, for every block
@@ -8,13 +16,19 @@ they take of a surplus of v.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Reals
-from adyton.queries import Hierarchy, Queries
-from adyton.solving.block_passes import BlockFit
+from adyton.arrays import Array, Places, Reals
+from adyton.compiling import compiled
+from adyton.errors import BadInput
+from adyton.queries import Hierarchy, Measurement, Queries
+from adyton.queries.block_tree import BlockTree
 from adyton.solving.energies import tree_energies
+from adyton.whole import rises
 
 
 class TreeSolver:
@@ -101,3 +115,143 @@ class TreeSolver:
 
 def _finite(values: Reals) -> Reals:
     return np.where(np.isfinite(values), values, 0.0)
+
+
+_LEAST_VARIANCE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class BlockAnswers:
+    """Answers on the blocks of a tree whose first level is the whole domain and whose last level are the cells.
+
+    Cells that no answer tells apart share alike. Where blocks inside a block are measured, they cover it.
+
+    >>> known = BlockAnswers.none(BlockTree.of_halves(3)).with_answers([0], [9.0], 2.0)
+    >>> known.with_answers([1, 2], [8.0, 3.0], 1.0).cells()  # one too many each: half of the two is the total's fault
+    array([3.75, 3.75, 2.5 ])
+    """
+
+    tree: BlockTree
+    answers: Reals
+    precisions: Reals
+
+    @classmethod
+    def none(cls, tree: BlockTree, totals: Sequence[Measurement] = ()) -> BlockAnswers:
+        """A tree of which nothing is known, but perhaps some totals."""
+        known = cls(tree, np.zeros(tree.blocks), np.zeros(tree.blocks))
+        for total in totals:
+            known = known.with_level(0, total)
+        return known
+
+    def with_level(self, level: int, measured: Measurement) -> BlockAnswers:
+        """These and the answers on all blocks of a level, in the order of the tree."""
+        first, end = self.tree.level_starts[level : level + 2]
+        return self.with_answers(np.arange(first, end), measured.answers, measured.variances)
+
+    def with_answers(self, blocks: npt.ArrayLike, answers: npt.ArrayLike, variances: npt.ArrayLike) -> BlockAnswers:
+        """These and further answers, which are averaged with those that the blocks have, by precision."""
+        places = np.asarray(blocks, dtype=np.int64).reshape(-1)
+        given = np.broadcast_to(np.asarray(answers, dtype=np.float64), places.shape)
+        noise = np.broadcast_to(np.asarray(variances, dtype=np.float64), places.shape)
+        if places.size and (places.min() < 0 or places.max() >= self.tree.blocks):
+            raise BadInput(f"blocks are numbered from 0 to {self.tree.blocks - 1}.")
+        if not (np.isfinite(given).all() and (noise >= 0).all()) or not (rises(places) or rises(np.sort(places))):
+            raise BadInput("answers are finite numbers with variances of at least 0, one for each of different blocks.")
+        added = 1 / np.maximum(noise, _LEAST_VARIANCE)
+        every, precisions = self.answers.copy(), self.precisions.copy()
+        precisions[places] += added
+        every[places] += (given - every[places]) * (added / precisions[places])
+        return BlockAnswers(self.tree, every, precisions)
+
+    def estimates(self) -> tuple[Reals, Reals]:
+        """For every block, the least-squares estimate of its sum, and the variance of what was measured inside it."""
+        fit = BlockFit.of(self.tree.offsets, self.precisions, np.ones(self.tree.cells))
+        return fit.estimates(self.answers), fit.variances
+
+    def cells(self) -> Reals:
+        """The least-squares estimate of the cells, in the order of the tree."""
+        return self.estimates()[0][-self.tree.cells :]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockFit:
+    """The passes for one tree and one set of precisions, prepared once for any number of answers."""
+
+    offsets: Places
+    """The first child of each block that has children, as in :attr:`adyton.queries.block_tree.BlockTree.offsets`."""
+    variances: Reals
+    """How well each block's sum is known from what was measured inside it, infinite where it is not."""
+    gains: Reals
+    """The weight of each block's own answer against what its children say."""
+    shares: Reals
+    """The share that each block takes of its parent's surplus."""
+    unknown: Reals
+    """How many cells of each block nothing is known about, counted as 0 where the block's sum is known."""
+
+    @classmethod
+    def of(cls, offsets: Places, precisions: Reals, sizes: Reals) -> BlockFit:
+        """*precisions* are 0 where there is no answer, and infinite where it is known; *sizes* are those of leaves."""
+        blocks, inner = precisions.size, offsets.size - 1
+        unknown = np.zeros(blocks)
+        unknown[inner:] = sizes
+        fit = cls(offsets, np.empty(blocks), np.empty(blocks), np.ones(blocks), unknown)
+        weigh(offsets, np.ascontiguousarray(precisions), fit.variances, fit.gains, fit.shares, unknown)
+        return fit
+
+    def estimates(self, answers: Reals) -> Reals:
+        """The least-squares estimate of every block; axes in front are independent trials."""
+        every = np.array(answers, dtype=np.float64, order="C")
+        rows = every.reshape(-1, every.shape[-1])
+        combine(self.offsets, self.gains, self.shares, rows, np.empty(self.offsets.size - 1))
+        return every
+
+
+@compiled
+def weigh(offsets: Places, precisions: Reals, variances: Reals, gains: Reals, shares: Reals, unknown: Reals) -> None:
+    """Fill what :class:`BlockFit` holds, from the leaves upwards; *unknown* holds the leaves' cells."""
+    inner = offsets.size - 1
+    for block in range(precisions.size - 1, -1, -1):
+        variance, missing = np.inf, unknown[block]
+        if block < inner:
+            variance = 0.0
+            for child in range(offsets[block], offsets[block + 1]):
+                variance += variances[child]  # infinite where something is missing
+                missing += unknown[child]
+            for child in range(offsets[block], offsets[block + 1]):
+                if missing > 0:
+                    shares[child] = unknown[child] / missing
+                else:
+                    shares[child] = variances[child] / variance if variance > 0 else 0.0
+        own = precisions[block]
+        if variance == 0.0:  # all is known exactly
+            gains[block] = variances[block] = 0.0
+        elif own == np.inf:
+            gains[block], variances[block] = 1.0, 0.0
+        else:
+            precision = own + 1 / variance
+            gains[block] = own / precision if precision > 0 else 0.0
+            variances[block] = 1 / precision if precision > 0 else np.inf
+        unknown[block] = missing if variances[block] == np.inf else 0.0
+
+
+@compiled
+def combine(offsets: Places, gains: Reals, shares: Reals, answers: Reals, surplus: Reals) -> None:
+    """Up and down in every row of *answers*, which become estimates; *surplus* has room for a number a parent."""
+    inner = offsets.size - 1
+    for trial in range(answers.shape[0]):
+        values = answers[trial]
+        for leaf in range(inner, values.size):
+            if gains[leaf] == 0.0:
+                values[leaf] = 0.0
+        for block in range(inner - 1, -1, -1):
+            inside = 0.0
+            for child in range(offsets[block], offsets[block + 1]):
+                inside += values[child]
+            surplus[block] = gains[block] * (values[block] - inside) if gains[block] > 0 else 0.0
+            values[block] = inside + surplus[block]
+        for block in range(inner):
+            for child in range(offsets[block], offsets[block + 1]):
+                extra = surplus[block] * shares[child]
+                values[child] += extra
+                if child < inner:
+                    surplus[child] += extra

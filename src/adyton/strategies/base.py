@@ -12,7 +12,7 @@ from adyton.arrays import Reals
 from adyton.kernel.mechanisms import VectorLaplace
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Measurement, Queries
-from adyton.solving.determined import among, determined
+from adyton.solving.noise_moments import among, determined
 from adyton.solving.solvers import Solver, solver
 
 

@@ -1,11 +1,28 @@
 """HDMM: strategies optimised for the workload.
 
 McKenna, Miklau, Hay and Machanavajjhala, "Optimizing error of high-dimensional statistical queries under differential
-privacy", PVLDB 2018. One order of the cells: OPT₀ (:mod:`adyton.strategies.p_identity`). Products over the axes: OPT_⊗
-(:mod:`adyton.strategies.products`). Marginals: OPT_M (:mod:`adyton.strategies.weighted_marginals`).
+privacy", PVLDB 2018. One order of the cells: OPT₀ (:mod:`adyton.strategies.one_order`).
+
+**Products over the axes: OPT_⊗.** One strategy for each axis is optimised in turn. With a strategy of norm 1 along each
+axis, a product of queries has the product of their variances, so that the squared error is Σ_j w_j²·Π_i v_ij for v_ij
+the error of axis i on its factor in part j. As a function of one axis alone that is the error on its factors, each
+weighted with what the other axes leave.
+
+**Marginals: OPT_M.** Let the marginal over the axes S have weight θ_S. On the cells, the strategy's AᵀA = Σ_S θ_S²·⊗_i
+(1 if i ∈ S else J), J the matrix of ones, has for every set T of axes one eigenvalue
+
+    λ_T = Σ_{S ⊇ T} θ_S²·Π_{i ∉ S} n_i.
+
+The sensitivity is Σθ, so that the squared error is (Σθ)²·Σ_T E_T/λ_T, to be minimised over the 2^d weights. E_T is how
+much the workload asks about T (:mod:`adyton.queries.energies_by_axes`): marginals that count more than others, products
+over the axes and boxes have these numbers in closed form. The error is not convex in θ; there are several starts.
 """
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +41,13 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.queries.product_parts import product_parts
+from adyton.queries.energies_by_axes import energies_by_axes
+from adyton.queries.product_parts import ProductPart, product_parts
+from adyton.solving.marginals_solver import over_supersets
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.one_order import BITS, BITS_IN_PRODUCTS, one_order, weighted_tree
-from adyton.strategies.products import MOST_PARTS, best_product, product
-from adyton.strategies.weighted_marginals import weighted_marginals
+from adyton.threads import one_thread
 
 _ROUNDS = 3
 _LARGEST_COMPARISON = 1 << 23
@@ -138,3 +156,146 @@ def _variances(strategy: Strategy, queries: Queries) -> Reals:
     scale = float(strategy.queries._absolute_transpose(weights).max())
     prepared = solver(strategy.queries, np.square(scale / weights))
     return np.concatenate([prepared.variances(rows) for rows in queries.rows()])
+
+
+MOST_PARTS = 128
+_AXIS_ROUNDS = 4
+_ENOUGH = 0.999
+
+
+def best_product(parts: Sequence[ProductPart], along: Callable[[Queries], Strategy]) -> tuple[Strategy, float]:
+    """The product of one strategy for each axis, which *along* finds; and the squared error, with variance 1 at weight
+    1. Starts from single cells, and stays there if nothing is better."""
+    sides = [factor.cells for factor in parts[0].factors]
+    weights = np.square([part.weight for part in parts])
+    errors = np.array([[factor.squared_norm() for factor in part.factors] for part in parts])
+    best, least = Strategy(Identity(tuple(sides))), float(weights @ errors.prod(axis=1))
+    chosen = [Strategy(Identity(side)) for side in sides]
+    for _ in range(_AXIS_ROUNDS if len(parts) > 1 else 1):
+        for axis in range(len(sides)):
+            others = weights * np.delete(errors, axis, axis=1).prod(axis=1)
+            factors = [part.factors[axis] for part in parts]
+            chosen[axis] = along(_line(factors, others))
+            errors[:, axis] = _errors(chosen[axis], factors)
+        error = float(weights @ errors.prod(axis=1))
+        if error >= _ENOUGH * least:
+            break
+        best, least = product(chosen), error
+    return best, least
+
+
+def product(strategies: Sequence[Strategy]) -> Strategy:
+    """Every combination of one query per factor; weights multiply."""
+    queries = Kronecker([strategy.queries for strategy in strategies])
+    if all(strategy.weights is None for strategy in strategies):
+        return Strategy(queries)
+    each = [np.ones(s.queries.count) if s.weights is None else s.weights for s in strategies]
+    return Strategy(queries, functools.reduce(lambda left, right: np.outer(left, right).reshape(-1), each))
+
+
+def _line(factors: Sequence[Queries], importance: Reals) -> Queries:
+    """The different factors of one axis, each with the root of all that it counts."""
+    counted: dict[Queries, float] = {}
+    for factor, own in zip(factors, importance, strict=True):
+        counted[factor] = counted.get(factor, 0.0) + float(own)
+    if len(counted) == 1:
+        return factors[0]
+    largest = max(counted.values())
+    return Stack([Weighted(factor, max(1e-6, np.sqrt(own / largest))) for factor, own in counted.items()])
+
+
+def _errors(strategy: Strategy, factors: Sequence[Queries]) -> list[float]:
+    """The squared error of each factor, with variance 1 at weight 1 and sensitivity 1."""
+    weights = np.ones(strategy.queries.count) if strategy.weights is None else strategy.weights
+    scale = float(strategy.queries._absolute_transpose(weights).max())
+    prepared = solver(strategy.queries, np.square(scale / weights))
+    found = {factor: prepared.total_variance(factor) for factor in dict.fromkeys(factors)}
+    return [found[factor] for factor in factors]
+
+
+MOST_AXES = 12
+_LEAST = 1e-6
+_SEED, _RANDOM_STARTS = 20180901, 6
+_NEGLIGIBLE = 5e-4
+"""Marginals are left out as long as the logarithm of the squared error grows by no more than this."""
+_NOTHING = 1e-12
+
+
+def weighted_marginals(workload: Queries) -> tuple[Strategy, float] | None:
+    """The best weights for marginals, and the squared error, with variance 1 at weight 1.
+
+    None beyond twelve axes, and for workloads of which it is not known what they ask about sets of axes.
+
+    >>> found = weighted_marginals(Marginals((10, 10), [(0,), (1,)]))
+    >>> str(found[0].queries), round(found[1])
+    ('2 marginals of 10 × 10 cells', 76)
+    """
+    axes = len(workload.domain)
+    energies = energies_by_axes(workload) if axes <= MOST_AXES else None
+    if energies is None or not energies.any():
+        return None
+    theta, error = optimal_weights(workload.domain, energies)
+    sets = [tuple(axis for axis in range(axes) if number >> axis & 1) for number in np.flatnonzero(theta)]
+    queries = Marginals(workload.domain, sets)
+    return Strategy(queries, np.repeat(theta[theta > 0], queries.sizes)), error
+
+
+def optimal_weights(domain: tuple[int, ...], energies: Reals) -> tuple[Reals, float]:
+    """θ for every set of axes, numbered by its bits, with sum 1, and the squared error; sets that hardly matter have
+    weight 0."""
+    from scipy.optimize import Bounds, minimize
+
+    energies = np.where(energies > _NOTHING * energies.max(), energies, 0.0)
+    summed = _summed(domain)
+    asked = (energies > 0) & (over_supersets((energies > 0).astype(np.float64)) == 1)  # no larger set is asked about
+
+    def logarithm(theta: Reals) -> tuple[float, Reals]:
+        eigenvalues = np.where(energies > 0, over_supersets(theta**2 * summed), 1.0)
+        terms = energies / eigenvalues
+        total, error = theta.sum(), terms.sum()
+        slope = -2 * theta * summed * _over_subsets(terms / eigenvalues)
+        return float(2 * np.log(total) + np.log(error)), 2 / total + slope / error
+
+    options: Any = {"maxiter": 1000, "maxfun": 2000, "ftol": 1e-12}
+    bounds = Bounds(np.where(asked, _LEAST, 0.0), np.inf)
+    best, least = np.ones(asked.size), np.inf
+    with one_thread():
+        for start in _starts(asked):
+            found = minimize(logarithm, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+            if found.fun < least:
+                best, least = found.x, float(found.fun)
+    for threshold in (1e-1, 1e-2, 1e-3, 1e-4):
+        kept = np.where(best > threshold * best.max(), best, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = logarithm(kept)[0]
+        if error <= least + _NEGLIGIBLE:
+            best, least = kept, error
+            break
+    return np.asarray(best / best.sum()), float(np.exp(least))
+
+
+def _starts(asked: Reals) -> list[Reals]:
+    """What is asked, everything, the whole table, and some at random: the error has local minima."""
+    random = np.random.default_rng(_SEED)
+    table = np.full(asked.size, 0.05)
+    table[-1] = 1.0
+    return [
+        np.where(asked, 1.0, 0.05),
+        np.ones(asked.size),
+        table,
+        *(random.exponential(size=(_RANDOM_STARTS, asked.size)) ** 3 + 1e-3),
+    ]
+
+
+def _summed(domain: tuple[int, ...]) -> Reals:
+    """For every set of axes, how many cells its marginal sums up in one."""
+    members = (np.arange(1 << len(domain))[:, None] >> np.arange(len(domain)) & 1).astype(bool)
+    return np.asarray(np.where(members, 1.0, np.array(domain, dtype=np.float64)).prod(axis=1))
+
+
+def _over_subsets(values: Reals) -> Reals:
+    """For every set the sum over all sets that it contains."""
+    table = values.reshape((2,) * (values.size.bit_length() - 1))
+    for axis in range(table.ndim):
+        table = table.cumsum(axis=axis)
+    return table.reshape(-1)

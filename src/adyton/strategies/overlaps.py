@@ -6,17 +6,18 @@ of its children's profiles, with the shares w_1 and w_2 = 1 − w_1. A slot of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from adyton.arrays import Reals
+from adyton.arrays import Places, Reals
+from adyton.compiling import compiled
+from adyton.errors import AdytonError
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
+from adyton.queries.block_sums import block_sums
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.energies import tree_energies
-from adyton.strategies.overlaps_of_ranges import RangesOverlap
-from adyton.strategies.overlaps_of_rows import LARGEST_TABLE, MeansOverlap, TableOverlap
 
 
 class Overlap(Protocol):
@@ -182,3 +183,272 @@ class IntervalOverlap:
         self.by_reach[0::2] = left * above - (0.0 if self.prefixes else crossed * ends)
         self.by_reach[1::2] = right * above + crossed * starts
         return above * (below[0::2] + self.right_sizes[len(self.shares)] - below[1::2])
+
+
+_CHUNK_BITS = 22
+
+
+class RangesOverlap:
+    """Each range begins in one block and ends in another, with a part of each, and covers those between."""
+
+    sweeps = True
+
+    def __init__(self, workload: Ranges, tree: BlockTree) -> None:
+        lower, upper = workload.lower[:, 0], workload.upper[:, 0]
+        bounds, slots = tree.boundaries[-1], tree.slots
+        self.energy = tree_energies(workload, [bounds], np.ones(tree.cells), None)[0]
+        first = np.searchsorted(bounds, lower, side="right") - 1
+        last = np.searchsorted(bounds, upper, side="right") - 1
+        sizes = np.diff(bounds)
+        head, tail = (bounds[first + 1] - lower) / sizes[first], (upper + 1 - bounds[last]) / sizes[last]
+        self.parts = [(head, tail)]
+        self.shares: list[tuple[Reals, Reals]] = []
+        self.ends = [(slots[first] >> level, slots[last] >> level) for level in range(tree.depth + 1)]
+        self.covered = [
+            _covered(begin, end, 1 << max(0, tree.depth - level)) for level, (begin, end) in enumerate(self.ends)
+        ]
+        self.by_parts = (np.zeros(head.size), np.zeros(head.size))
+
+    def energies(self) -> Reals:
+        """As for any tree."""
+        return self.energy
+
+    def cross(self) -> Reals:
+        """Ranges that begin or end in a pair, and those that cover it."""
+        covered = self.covered[len(self.shares) + 1]
+        sums = np.zeros(covered.size)
+        cross_ranges(*self.ends[len(self.shares)], *self.parts[-1], sums)
+        return covered + sums
+
+    def merge(self, left: Reals, right: Reals) -> None:
+        """What a range holds of the block in which it begins, and of that in which it ends."""
+        head, tail = self.parts[-1]
+        above = np.zeros(head.size), np.zeros(tail.size)
+        merge_ranges(*self.ends[len(self.shares)], head, tail, left, right, *above)
+        self.parts.append(above)
+        self.shares.append((left, right))
+        self.by_parts = np.zeros(head.size), np.zeros(tail.size)
+
+    def back(self, crossed: Reals) -> Reals:
+        """Through these parts."""
+        left, right = self.shares.pop()
+        self.parts.pop()
+        (head, tail), (first, last), above = self.parts[-1], self.ends[len(self.shares)], self.by_parts
+        self.by_parts, pull = (np.zeros(head.size), np.zeros(tail.size)), np.zeros(crossed.size)
+        back_ranges(first, last, head, tail, left, right, crossed, *above, *self.by_parts, pull)
+        return pull
+
+    def gram(self, depth: int) -> Reals:
+        """Each range has a head, ones and a tail."""
+        level = len(self.ends) - 1 - depth
+        (first, last), (head, tail) = self.ends[level], self.parts[level]
+        apart = np.flatnonzero(first != last)
+        result = np.zeros((1 << depth, 1 << depth))
+        places = np.arange(1 << depth)
+        for chunk in np.array_split(apart, max(1, apart.size >> (_CHUNK_BITS - depth))):
+            between = (places > first[chunk, None]) & (places < last[chunk, None])
+            means = between.astype(np.float64)
+            rows = np.arange(chunk.size)
+            means[rows, first[chunk]], means[rows, last[chunk]] = head[chunk], tail[chunk]
+            result += means.T @ means
+        return result
+
+
+def _covered(first: Places, last: Places, blocks: int) -> Reals:
+    """How many ranges cover each block and do not begin or end in it."""
+    apart = first != last
+    begins, ends = np.bincount(first[apart] + 1, minlength=blocks + 1), np.bincount(last[apart], minlength=blocks + 1)
+    return np.asarray((begins - ends).cumsum()[:blocks], dtype=np.float64)
+
+
+@compiled
+def cross_ranges(first: Places, last: Places, head: Reals, tail: Reals, sums: Reals) -> None:
+    """Add Σ α_1·α_2 over the ranges that begin or end in a pair of siblings, or both, to its sum; a range spans blocks
+    first … last."""
+    for number in range(first.size):
+        begin, end = first[number] >> 1, last[number] >> 1
+        if begin == end:
+            if first[number] != last[number]:
+                sums[begin] += head[number] * tail[number]
+            continue
+        if first[number] % 2 == 0:
+            sums[begin] += head[number]
+        if last[number] % 2 == 1:
+            sums[end] += tail[number]
+
+
+@compiled
+def merge_ranges(
+    first: Places,
+    last: Places,
+    head: Reals,
+    tail: Reals,
+    left: Reals,
+    right: Reals,
+    heads: Reals,
+    tails: Reals,
+) -> None:
+    """Write what each range holds of the parents of the blocks in which it begins and ends, if these are two."""
+    for number in range(first.size):
+        begin, end = first[number] >> 1, last[number] >> 1
+        if begin != end:
+            even, odd = first[number] % 2 == 0, last[number] % 2 == 1
+            heads[number] = left[begin] * head[number] + right[begin] if even else right[begin] * head[number]
+            tails[number] = left[end] + right[end] * tail[number] if odd else left[end] * tail[number]
+
+
+@compiled
+def back_ranges(
+    first: Places,
+    last: Places,
+    head: Reals,
+    tail: Reals,
+    left: Reals,
+    right: Reals,
+    crossed: Reals,
+    by_head: Reals,
+    by_tail: Reals,
+    heads: Reals,
+    tails: Reals,
+    pull: Reals,
+) -> None:
+    """Write the derivatives by the heads and tails below, and add up those by w_1 minus by w_2, from the derivatives
+    above and by the overlaps."""
+    for number in range(first.size):
+        begin, end = first[number] >> 1, last[number] >> 1
+        if begin == end:
+            if first[number] != last[number]:
+                heads[number] = crossed[begin] * tail[number]
+                tails[number] = crossed[begin] * head[number]
+            continue
+        above = by_head[number]
+        if first[number] % 2 == 0:
+            heads[number] = left[begin] * above + crossed[begin]
+            pull[begin] += above * (head[number] - 1)
+        else:
+            heads[number] = right[begin] * above
+            pull[begin] -= above * head[number]
+        above = by_tail[number]
+        if last[number] % 2 == 1:
+            tails[number] = right[end] * above + crossed[end]
+            pull[end] += above * (1 - tail[number])
+        else:
+            tails[number] = left[end] * above
+            pull[end] += above * tail[number]
+
+
+LARGEST_TABLE = 1 << 23
+"""So many means of queries over blocks can be held; more are read again and again."""
+_GROUP = 64
+
+
+def slot_means(workload: Queries, tree: BlockTree) -> Iterator[Reals]:
+    """α of some queries at a time on the slots of the leaves, 0 on the empty ones."""
+    bounds, filled = tree.boundaries[-1], tree.slots
+    for rows in workload.rows():
+        slots = np.zeros((len(rows), 1 << tree.depth))
+        slots[:, filled] = block_sums(tree.ordered(rows), bounds) / np.diff(bounds)
+        yield slots
+
+
+class MeansOverlap:
+    """α of every query on every block of the present level, and of those below for the way back."""
+
+    sweeps = True
+
+    def __init__(self, workload: Queries, tree: BlockTree) -> None:
+        self.means = [np.concatenate([means.T for means in slot_means(workload, tree)], axis=1)]  # blocks × queries
+        self.energy = np.asarray(np.square(self.means[0]).sum(axis=1)[tree.slots])
+        self.shares: list[tuple[Reals, Reals]] = []
+        self.by_means = np.zeros((1, workload.count))
+
+    def energies(self) -> Reals:
+        """Sums of squares."""
+        return self.energy
+
+    def cross(self) -> Reals:
+        """Sums of products."""
+        return np.asarray(np.einsum("bq,bq->b", self.means[-1][0::2], self.means[-1][1::2]))
+
+    def merge(self, left: Reals, right: Reals) -> None:
+        """Weighted sums."""
+        below = self.means[-1]
+        self.means.append(left[:, None] * below[0::2] + right[:, None] * below[1::2])
+        self.shares.append((left, right))
+        self.by_means = np.zeros_like(self.means[-1])
+
+    def back(self, crossed: Reals) -> Reals:
+        """Through the weighted sums."""
+        left, right = self.shares.pop()
+        self.means.pop()
+        above, below = self.by_means, self.means[-1]
+        self.by_means = np.empty_like(below)
+        self.by_means[0::2] = left[:, None] * above + crossed[:, None] * below[1::2]
+        self.by_means[1::2] = right[:, None] * above + crossed[:, None] * below[0::2]
+        return np.asarray(np.einsum("bq,bq->b", above, below[0::2] - below[1::2]))
+
+    def gram(self, depth: int) -> Reals:
+        """The products of all pairs."""
+        means = next(means for means in self.means if len(means) == 1 << depth)
+        return np.asarray(means @ means.T)
+
+
+class TableOverlap:
+    """Workloads that are too large to be held, read a few times, upwards only.
+
+    WᵀW over the present blocks is kept inside groups of up to 64 neighbours: six levels grow out of it by adding up
+    rows and columns; then the workload is read again, with the profile that was found.
+    """
+
+    sweeps = False
+
+    def __init__(self, workload: Queries, tree: BlockTree) -> None:
+        self.workload, self.tree = workload, tree
+        self.blocks = 1 << tree.depth
+        self.profile = np.zeros(self.blocks)
+        self.profile[tree.slots] = 1
+        self._read()
+
+    def _read(self) -> None:
+        size = min(_GROUP, self.blocks, max(2, 1 << ((LARGEST_TABLE // self.blocks).bit_length() - 1)))
+        self.table = np.zeros((self.blocks // size, size, size))
+        for slots in slot_means(self.workload, self.tree):
+            means = (slots * self.profile).reshape(len(slots), self.blocks, -1).sum(axis=-1)
+            grouped = means.reshape(len(slots), -1, size)
+            self.table += np.matmul(grouped.transpose(1, 2, 0), grouped.transpose(1, 0, 2))
+
+    def energies(self) -> Reals:
+        """The diagonal, at the start."""
+        return np.diagonal(self.table, axis1=1, axis2=2).reshape(-1)[self.tree.slots]
+
+    def cross(self) -> Reals:
+        """The entries beside the diagonal."""
+        even = np.arange(0, self.table.shape[1], 2)
+        return self.table[:, even, even + 1].reshape(-1)
+
+    def merge(self, left: Reals, right: Reals) -> None:
+        """Sums of rows and columns, weighted with the shares."""
+        shares = np.stack([left, right], axis=-1).reshape(-1)
+        self.profile = (self.profile.reshape(self.blocks, -1) * shares[:, None]).reshape(-1)
+        self.blocks //= 2
+        groups, size, _ = self.table.shape
+        if size == 2 and self.blocks > 1:
+            self._read()
+            return
+        share = shares.reshape(groups, size)
+        weighted = self.table * share[:, :, None] * share[:, None, :]
+        self.table = weighted.reshape(groups, size // 2, 2, size // 2, 2).sum(axis=(2, 4))
+
+    def back(self, crossed: Reals) -> Reals:
+        """There is none, as :attr:`sweeps` says: on the way up the tables of the levels below were added up."""
+        raise AdytonError("these overlaps are read upwards only. Ask .sweeps before going back.")
+
+    def gram(self, depth: int) -> Reals:
+        """Read once more."""
+        result = np.zeros((1 << depth, 1 << depth))
+        shares = self.profile.reshape(1 << depth, -1).sum(axis=-1)
+        for slots in slot_means(self.workload, self.tree):
+            means = (slots * self.profile).reshape(len(slots), 1 << depth, -1).sum(axis=-1)
+            means /= np.where(shares > 0, shares, 1.0)
+            result += means.T @ means
+        return result

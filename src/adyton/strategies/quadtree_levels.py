@@ -29,7 +29,7 @@ from adyton.errors import BadInput
 from adyton.queries import AllRange, Queries, Ranges
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes
 from adyton.solving.energies import held_energies, tree_energies
-from adyton.strategies.level_weights import LevelWeights
+from adyton.strategies.optimal_levels import LevelWeights
 from adyton.whole import as_shape, halvings
 
 _MOST = 4

@@ -6,10 +6,10 @@ which is worth more than several small ones. Finished and open cells are disjoin
 cost what the dearer part costs. The choice is made on noisy answers alone and costs nothing.
 
 **The model.** Let d be the difference between the halves of a block of M rows, and T_l the energy of the workload
-between the levels l and l + 1 (see :mod:`.optimal_levels`), spread evenly over the blocks of the level. If d is known
-with precision q, an error of d²/(1 + q·d²) is left of it, the least that a linear estimate can have. Before d is
-measured, d² = τ²M² + M with τ from a few values. And rows crowd: not all halves of a block hold half of its rows, but
-fewer of them hold ``CROWDING``/2 of its rows each, and the others nothing.
+between the levels l and l + 1, counted from the cells (see :mod:`.optimal_levels`), spread evenly over the blocks of
+the level. If d is known with precision q, an error of d²/(1 + q·d²) is left of it, the least that a linear estimate can
+have. Before d is measured, d² = τ²M² + M with τ from a few values. And rows crowd: not all halves of a block hold half
+of its rows, but fewer of them hold ``CROWDING``/2 of its rows each, and the others nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Flags, Places, Reals
+from adyton.compiling import compiled
 from adyton.queries import Measurement, Partition
 from adyton.queries.block_tree import BlockTree
-from adyton.solving.block_answers import BlockAnswers
-from adyton.strategies.level_weights import LevelWeights
-from adyton.strategies.next_cuts import cheapest
-from adyton.strategies.optimal_levels import optimal_levels
+from adyton.solving.trees import BlockAnswers
+from adyton.strategies.optimal_levels import LevelWeights, optimal_levels
 
 CROWDING = 1.5
 SPREADS = ((0.0, 0.1), (0.1, 0.2), (0.3, 0.4), (1.0, 0.3))
@@ -204,3 +203,53 @@ def _pairs(level: int, finest: int) -> tuple[Places, Places]:
     """All levels from the finest one up to this one, each with every level from the cells up to it."""
     first, final = np.tril_indices(level + 1)
     return first[first >= finest], final[first >= finest]
+
+
+@compiled
+def cheapest(
+    rows: Reals,
+    level: int,
+    ways: Reals,
+    known: Reals,
+    outer: Reals,
+    model: Reals,
+    costs: Reals,
+    least: Reals,
+    best: Places,
+) -> None:
+    """For each of some blocks of 2^level cells, the least expected error over the *ways* to measure inside it (rows of
+    added precisions), and the first way that has it."""
+    for block in range(rows.size):
+        for way in range(ways.shape[0]):
+            error = expected_error(rows[block], level, ways[way], known[block], outer[block], model, costs)
+            if way == 0 or error < least[block]:
+                least[block], best[block] = error, way
+
+
+@compiled
+def expected_error(
+    rows: float, level: int, added: Reals, known: float, outer: float, model: Reals, costs: Reals
+) -> float:
+    """The expected squared error that a block of 2^level cells leaves, if ``added[l]`` is the precision with which the
+    blocks of 2^l cells inside it are measured.
+
+    *known* is the precision of the block's sum so far, *outer* what an error of that sum costs elsewhere. ``model``
+    holds the crowding, and from there on pairs of τ² and weight; ``costs[l]`` is what a squared error of the difference
+    between two blocks of 2^l cells costs.
+    """
+    precision, whole = 0.0, known
+    half = model[0] / 2
+    held, blocks = rows * half ** (level - 1), half ** (1 - level)
+    error = 0.0
+    for below in range(level):
+        precision = (precision + added[below]) / 2  # of a difference: half as much as of either sum
+        mean = 0.0
+        for place in range(1, model.size, 2):
+            signal = model[place] * held * held + held
+            mean += model[place + 1] * signal / (1 + signal * precision)
+        error += blocks * costs[below] * mean
+        held /= half
+        blocks *= half
+    for below in range(level + 1):
+        whole += added[below] * 2.0 ** (below - level)
+    return error + outer / whole
