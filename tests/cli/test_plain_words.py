@@ -17,7 +17,7 @@ import adyton as ad
 from adyton import odds
 from adyton.cli.main import app
 from adyton.plans.base import MEANINGS, ExpectedError
-from adyton.selection.choice import Choice
+from adyton.selection.selector import Choice
 
 SCHEMA = str(Path(__file__).parents[2] / "examples" / "visits.toml")
 

@@ -24,11 +24,10 @@ from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
 from adyton.report.selectors import draw
 from adyton.result.folder import KIND
-from adyton.selection import shipped
+from adyton.selection import pythia
 from adyton.selection.selector import Selector, Training
-from adyton.selection.similar_inputs import SimilarInputs
+from adyton.selection.similar_inputs import SimilarInputs, bands, winners
 from adyton.selection.tree_selector import TreeSelector
-from adyton.selection.winners import bands, winners
 
 TINY = ("--sides", "8", "--scales", "2,4096", "--epsilon", "1/10", "--trials", "2", "--processes", "1",
         "--algorithm", "identity", "--algorithm", "uniform")  # fmt: skip
@@ -351,9 +350,9 @@ def test_files_that_are_no_selectors(room: Path, tmp_path: Path):
 
 
 def test_the_selector_that_comes_with_adyton(room: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(shipped, "shipped_selector", lambda ndim: Selector.load(room / f"none{ndim}.json"))
+    monkeypatch.setattr(pythia, "shipped_selector", lambda ndim: Selector.load(room / f"none{ndim}.json"))
     assert refused(run("explain", "--dimensions", "2"), "for 2 dimensions that comes with Adyton cannot be read")
-    monkeypatch.setattr(shipped, "shipped_selector", lambda ndim: Selector.load(room / "near.json"))
+    monkeypatch.setattr(pythia, "shipped_selector", lambda ndim: Selector.load(room / "near.json"))
     assert "similar-inputs selector" in run("explain").stdout
 
 

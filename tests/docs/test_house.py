@@ -40,10 +40,8 @@ def test_rooms_stand_on_rooms():
 CALLS = {
     ("adyton.result.files", "adyton.result.release"),
     ("adyton.result.result", "adyton.result.folder"),
-    ("adyton.selection.selector_file", "adyton.selection.kinds"),
-    ("adyton.selection.selector_file", "adyton.selection.selector"),
 }
-"""A result and a selector have a ``load``, which makes what it belongs to."""
+"""A result has a ``load``, which makes what it belongs to."""
 
 
 def test_no_circle_among_files():

@@ -7,8 +7,8 @@ import pytest
 import adyton as ad
 from adyton.lab.bench.clipped import compare, detailed_corpus, ratio
 from adyton.plans.registry import plan_type
-from adyton.selection.shipped import shipped_selector
-from adyton.selection.ties import TIE, best, cheapest
+from adyton.selection.pythia import shipped_selector
+from adyton.selection.workload_kinds import TIE, best, cheapest
 
 SCHEMA = ad.Schema(
     {

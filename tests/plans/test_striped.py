@@ -19,8 +19,7 @@ from adyton.queries import (
     Total,
 )
 from adyton.queries.stripes import stripe_parts, stripe_workload, stripes_of, whole_of
-from adyton.selection.along_stripes import fixed_error, striped_plan
-from adyton.selection.closed_form import ClosedForm
+from adyton.selection.closed_form import ClosedForm, fixed_error, striped_plan
 from adyton.solving.solvers import DenseSolver, StripedSolver, solver
 from adyton.strategies import hierarchies
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels

@@ -18,7 +18,7 @@ from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Marginals, Prefix, RandomRanges, Stack, Total
 from adyton.result.intervals import NoiseModel
-from adyton.selection.chosen import Chosen
+from adyton.selection.pythia import Chosen
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
 

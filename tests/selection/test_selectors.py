@@ -15,11 +15,8 @@ from adyton.kernel.kernel import Kernel
 from adyton.lab.measured import Measured
 from adyton.plans import plan_named
 from adyton.queries import Total
-from adyton.selection import selector_file
-from adyton.selection.choice import Choice
 from adyton.selection.closed_form import ClosedForm
-from adyton.selection.features import CELLS, FEATURES, feature_named
-from adyton.selection.selector import Selector, Training
+from adyton.selection.selector import CELLS, FEATURES, Choice, Selector, Training, feature_named
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector
 from adyton.selection.workload_kinds import kind_of, reach
@@ -325,7 +322,7 @@ def test_the_best_error_is_not_the_least_of_noisy_ones():
 
 def forged(selector, path, change):
     """A file with a fitting digest, as somebody with bad intentions would write it."""
-    body = json.loads(json.dumps(selector_file.body_of(selector)))
+    body = json.loads(json.dumps(selector.to_plain()))
     change(body)
     text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
@@ -371,7 +368,7 @@ def test_forged_trees_are_refused(change, tmp_path):
 
 
 def test_a_tree_without_end_is_refused(tmp_path):
-    body = selector_file.body_of(SELECTOR)
+    body = SELECTOR.to_plain()
     leaf = json.dumps(body["learnt"]["prefix"])
     endless = '{"feature": "scale", "threshold": 1.0, "above": ' + leaf + ', "at_most": '
     text = json.dumps({**body, "learnt": {"identity": "HERE"}}).replace('"HERE"', endless * 5000 + leaf + "}" * 5000)

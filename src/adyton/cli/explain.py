@@ -15,8 +15,7 @@ from adyton.errors import BadInput
 from adyton.exact import as_number
 
 if TYPE_CHECKING:
-    from adyton.selection.choice import Choice
-    from adyton.selection.selector import Selector
+    from adyton.selection.selector import Choice, Selector
 
 _FILE = (
     "A selector that `adyton train` wrote, or the folder or JSON file of any result. Without it, the selector that "
@@ -75,8 +74,8 @@ def command(
 
 def _selector(file: Path | None, dimensions: int | None) -> Selector:
     """The selector in the file, or the one that is part of the package."""
+    from adyton.selection.pythia import shipped_selector
     from adyton.selection.selector import Selector
-    from adyton.selection.shipped import shipped_selector
 
     if file is not None:
         selector = Selector.load(file)

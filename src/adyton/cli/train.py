@@ -174,7 +174,7 @@ def _train(delphi: Delphi, out_file: Path, kept: Path, *, as_json: bool, quiet: 
 
 def _check_out(path: Path) -> None:
     """Refuse a file that cannot be written, or that holds something other than a selector."""
-    from adyton.selection.selector_file import FORMAT
+    from adyton.selection.selector import FORMAT
 
     try:
         if path.exists() and FORMAT.encode() not in path.read_bytes()[:200]:

@@ -23,7 +23,7 @@ from adyton.lab.executors import Executor, Processes
 from adyton.lab.inputs import Input
 from adyton.lab.measured import Measured
 from adyton.plans import Plan, plan_named
-from adyton.selection.features import true_features
+from adyton.selection.selector import true_features
 from adyton.selection.workload_kinds import workload_named
 from adyton.whole import whole
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.lab.inputs import Input
-from adyton.selection.features import FEATURES
+from adyton.selection.selector import FEATURES
 
 _LEAST = 1e-9
 

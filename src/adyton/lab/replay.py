@@ -14,12 +14,10 @@ from adyton.choice.decision_tree import most_features, walk
 from adyton.errors import BadInput
 from adyton.lab.measured import Measured
 from adyton.plans.registry import plan_type
-from adyton.selection.features import CELLS, FEATURES
-from adyton.selection.selector import Selector
+from adyton.selection.selector import CELLS, FEATURES, Selector
 from adyton.selection.similar_inputs import SimilarInputs, counted, known_error
-from adyton.selection.ties import TIE, best
 from adyton.selection.tree_selector import TreeSelector
-from adyton.selection.workload_kinds import workload_named
+from adyton.selection.workload_kinds import TIE, best, workload_named
 
 _DRAWS = 10
 """How often each choice is made, with other noise."""

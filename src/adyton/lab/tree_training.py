@@ -10,7 +10,7 @@ from adyton.choice.criteria import Criterion
 from adyton.choice.decision_tree import Tree, most_features
 from adyton.choice.growing import LEAST, grow, prune
 from adyton.lab.measured import Measured
-from adyton.selection.features import CELLS, FEATURES
+from adyton.selection.selector import CELLS, FEATURES
 
 DEPTH = 5
 _DRAWS = 4

@@ -13,11 +13,9 @@ from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.report.palette import COLOURS
 from adyton.report.pictures import check_ending, drawing, write
-from adyton.selection.features import CELLS, feature_named
-from adyton.selection.selector import Selector
-from adyton.selection.similar_inputs import SimilarInputs
+from adyton.selection.selector import CELLS, Selector, feature_named
+from adyton.selection.similar_inputs import SimilarInputs, Winners, domain_in_words, winners
 from adyton.selection.tree_selector import TreeSelector
-from adyton.selection.winners import Winners, domain_in_words, winners
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ from adyton.result.folder import body_of, from_plain
 from adyton.result.receipt_reading import read_bought, read_figures
 from adyton.result.same_thing import MOST, check_same
 from adyton.schema.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
-from adyton.selection.choice import Choice
+from adyton.selection.selector import Choice
 from adyton.whole import SAFE
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from adyton.result.released import one_by_one
 from adyton.result.result import CONFIDENCE
 from adyton.result.sheets import Sheets
 from adyton.result.tables import CELLS, asked_sheets, cell_sheets, within
-from adyton.selection.choice import Choice
-from adyton.selection.chosen import Chosen
+from adyton.selection.pythia import Chosen
+from adyton.selection.selector import Choice
 from adyton.tasks import as_queries
 
 if TYPE_CHECKING:

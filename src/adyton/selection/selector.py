@@ -1,30 +1,52 @@
-"""A selector: what Delphi learnt from public data, and how an algorithm is chosen by it. It can be kept in a file."""
+"""A selector: what Delphi learnt from public data, the features that it buys, and the choice that it makes by them.
+
+Features are a few numbers about a private vector, each bought at most once. Errors at ε on x are those at 1 on ε·x,
+divided by ε (as far as noise is concerned); so features are those of ε·x. The noise is added to the feature of x, whose
+sensitivity is known, and the sum is multiplied by ε afterwards, which is post-processing. The number of cells that are
+not empty is the same for x and ε·x and stays as it is; the partition that is best for ε·x when an interval costs 1 is
+best for x when it costs 1/ε.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.choice.checked_file import digest_of
+from adyton.choice.bought import Bought
+from adyton.choice.checked_file import FileKind, digest_of
+from adyton.choice.decision import Decision, finite_values
 from adyton.errors import BadInput
 from adyton.exact import Rational, display
+from adyton.kernel.limits import check_request
+from adyton.kernel.mechanisms import NonZeros, Partitionality, Statistic, TotalVariation
+from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
-from adyton.messages import listing, shorten
+from adyton.messages import listing, no_such, shorten
 from adyton.plans.algorithm import SMALLEST_EPSILON
-from adyton.plans.registry import algorithms, plan_named, plan_type
-from adyton.queries import Measurement, Queries, Total
+from adyton.plans.registry import algorithms, plan_named, plan_type, standing
+from adyton.plans.steps import along_curve
+from adyton.queries import Measurement, Queries, Reduction, Total
 from adyton.remembered import cached_property
-from adyton.selection import selector_file
-from adyton.selection.choice import Choice
-from adyton.selection.features import feature_named
 from adyton.selection.workload_kinds import reach
 from adyton.whole import whole
+
+FORMAT = "adyton selector"
+_FILE = FileKind(FORMAT, 1, "a selector", "`adyton train` writes selectors.")
+KINDS = {
+    "similar-inputs": "similar_inputs:SimilarInputs",
+    "tree": "tree_selector:TreeSelector",
+    "closed-form": "closed_form:ClosedForm",
+}
+"""Where the kinds of selectors stand, by the name under which they are saved."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,17 +184,27 @@ class Selector(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the selector to a file: JSON, with a digest that shows later changes."""
-        selector_file.write(self, path)
+        _FILE.write(self.to_plain(), path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Selector:
         """The selector in a file that :meth:`save` wrote."""
-        return selector_file.read(path)
+        return _FILE.read(path, _from_plain)
+
+    def to_plain(self) -> dict[str, Any]:
+        """All that is kept of it in a file."""
+        return {
+            **_FILE.head,
+            "kind": self.kind,
+            "training": asdict(self.training),
+            "share": str(self.share),
+            "learnt": self.learnt(),
+        }
 
     @cached_property
     def digest(self) -> str:
         """What tells it apart from all other selectors."""
-        return digest_of(selector_file.body_of(self))
+        return digest_of(self.to_plain())
 
     def __str__(self) -> str:
         about, more = self.training, "s" if self.training.dimensions > 1 else ""
@@ -187,6 +219,17 @@ class Selector(ABC):
         return f"<{self.kind} selector among {len(about.algorithms)} algorithms, from {about.inputs} inputs>"
 
 
+def _from_plain(plain: dict[str, Any]) -> Selector:
+    """The selector in a file, of the class that its kind stands for."""
+    about: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in plain["training"].items()
+    }
+    if not isinstance(plain["share"], str):
+        raise BadInput(f"the share of a selector is a text such as '1/100', given {shorten(plain['share'])}.")
+    kind: type[Selector] = standing(f"adyton.selection.{KINDS[plain['kind']]}")
+    return kind.from_learnt(Training(**about), plain["share"], plain["learnt"])
+
+
 def _can_run(name: str, workload: Queries) -> bool:
     """Whether an algorithm can take on a workload inside of a choice, where it is handed a noisy number of rows."""
     rows = Measurement(Total(workload.domain), np.zeros(1, dtype=np.int64), lambda: np.ones(1), Fraction(1), False)
@@ -197,3 +240,131 @@ def _can_run(name: str, workload: Queries) -> bool:
     except BadInput:
         return False
     return True
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Decision):
+    """Which algorithm was chosen, what that cost, and why. Regrets are how many times the best algorithm's error to
+    expect; notes name algorithms that the selector knows and the library does not have, or the other way around."""
+
+    errors: dict[str, float] = field(default_factory=dict)
+    """For each algorithm the error to expect, as far as the selector predicts it: ‖W·x̂ − W·x‖₂."""
+    finished: bool = False
+    """Whether the selector changes the estimate afterwards, by what was bought: its noise then depends on the data."""
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm that was chosen."""
+        return self.chosen
+
+    @property
+    def total(self) -> Measurement | None:
+        """The noisy number of rows, if it was bought: the chosen algorithm need not buy it again."""
+        return next((one.total for one in self.bought if one.total is not None), None)
+
+    def compared(self) -> dict[str, float]:
+        """The error to expect of each algorithm, relative to the best of them (1 = best).
+
+        A regret compares with whichever algorithm is best on each of many tables, so that nobody's mean is 1.
+        """
+        least = min(self.regrets.values(), default=1.0)
+        return {name: regret / least for name, regret in self.regrets.items()} if 0 < least < math.inf else self.regrets
+
+    def to_plain(self) -> dict[str, Any]:
+        """With the errors."""
+        plain = super().to_plain()
+        return {
+            "algorithm": plain["chosen"],
+            "left": plain["left"],
+            "bought": plain["bought"],
+            "regrets": plain["regrets"],
+            "errors": finite_values(self.errors),
+            "notes": plain["notes"],
+            "finished": self.finished,
+        }
+
+    def _more(self) -> list[str]:
+        """Notes on the library are not part of the sentence."""
+        return []
+
+
+CELLS = "cells"
+"""The one feature that is public: how many cells the domain has."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A private feature: what it is in words, and the mechanism that measures it."""
+
+    name: str
+    words: str
+    statistic: Callable[[Fraction], Statistic] | None
+    """From ε; None for the total, which is a measurement that can be used again."""
+    scales: bool = True
+    """Whether ε·x has ε times of it."""
+    along: bool = False
+    """Whether it needs the cells in a line."""
+
+    def unit(self, epsilon: Fraction) -> Fraction:
+        """What the feature of x is multiplied by."""
+        return epsilon if self.scales else Fraction(1)
+
+    def true(self, x: npt.NDArray[np.int64], epsilon: Fraction) -> float:
+        """The feature of public counts, without noise."""
+        if self.statistic is None:
+            return float(epsilon) * float(x.sum())
+        values = x.reshape(-1)
+        if self.along and x.ndim > 1:
+            values = np.asarray(Reduction(along_curve(x.shape)) @ values)
+        statistic = self.statistic(epsilon)
+        return float(self.unit(epsilon) * statistic.steps_in(values) * statistic.step(values.size))
+
+    def noise(self, cells: int, epsilon: Fraction, spent: Fraction) -> float:
+        """The scale of the Laplace noise that the feature has when *spent* is spent on it."""
+        if self.statistic is None:
+            return float(epsilon / spent)
+        statistic = self.statistic(epsilon)
+        return float(self.unit(epsilon) * max(1, statistic.sensitivity(cells)) * statistic.step(cells) / spent)
+
+    def check_size(self, domain: tuple[int, ...], epsilon: Fraction) -> None:
+        """Refuse a domain on which it could not be measured."""
+        if self.statistic is not None:
+            shape = VectorShape((math.prod(domain),) if self.along else domain)
+            check_request(self.statistic(epsilon), shape, epsilon)
+
+    def buy(self, x: VectorSource, epsilon: Fraction, spent: Fraction) -> Bought:
+        """The noisy feature of a private vector that is to be estimated with *epsilon*, for *spent*."""
+        unit = float(self.unit(epsilon))
+        if self.statistic is None:
+            total = x.measure(Total(x.shape), spent)
+            return Bought(self.name, self.words, unit * float(total.value), unit * total.deviation, spent, total)
+        source = x.reduce(along_curve(x.shape)) if self.along and len(x.shape) > 1 else x
+        found = source.statistic(self.statistic(epsilon), spent)
+        return Bought(self.name, self.words, unit * found.value, unit * found.deviation, spent)
+
+
+FEATURES = (
+    Feature("scale", "ε times the number of rows", None),
+    Feature("non-zeros", "the number of cells that are not empty", lambda epsilon: NonZeros(), scales=False),
+    Feature("total-variation", "ε times the rows that lie apart from even counts", lambda epsilon: TotalVariation()),
+    Feature(
+        "partitionality",
+        "what the best partition into intervals costs at ε",
+        lambda epsilon: Partitionality(1 / epsilon),
+        along=True,
+    ),
+)
+"""All private features. Their names, with :data:`CELLS`, are what a selector may ask for."""
+
+
+def feature_named(name: str) -> Feature:
+    """The private feature of this name."""
+    for feature in FEATURES:
+        if feature.name == name:
+            return feature
+    raise BadInput(no_such("feature", name, [feature.name for feature in FEATURES]))
+
+
+def true_features(x: npt.NDArray[np.int64], epsilon: Fraction) -> npt.NDArray[np.float64]:
+    """All private features of public counts, without noise, in the order of :data:`FEATURES`."""
+    return np.array([feature.true(x, epsilon) for feature in FEATURES])

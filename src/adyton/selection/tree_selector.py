@@ -16,11 +16,8 @@ from adyton.exact import Rational
 from adyton.exact import share as part_of_budget
 from adyton.kernel.sources import VectorSource
 from adyton.queries import Queries
-from adyton.selection.choice import Choice
-from adyton.selection.features import CELLS, feature_named
-from adyton.selection.selector import Selector, Training
-from adyton.selection.ties import cheapest
-from adyton.selection.workload_kinds import kind_of
+from adyton.selection.selector import CELLS, Choice, Selector, Training, feature_named
+from adyton.selection.workload_kinds import cheapest, kind_of
 from adyton.solving.projections import project_to_ball
 
 

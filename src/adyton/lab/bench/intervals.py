@@ -21,8 +21,7 @@ from adyton.lab.corpus.histograms import draw
 from adyton.lab.engine import geometric_mean
 from adyton.queries import Identity, Queries, RandomRanges
 from adyton.result.intervals import NoiseModel
-from adyton.selection.chosen import Chosen
-from adyton.selection.pythia import Pythia
+from adyton.selection.pythia import Chosen, Pythia
 
 CONFIDENCE = 0.95
 _SIDES = {1: 1024, 2: 32}

@@ -18,8 +18,8 @@ from adyton.lab.corpus import dpbench_corpus
 from adyton.lab.delphi import USUAL_WORKLOADS, Delphi
 from adyton.lab.engine import Advance, unseen
 from adyton.lab.replay import expected_errors
+from adyton.selection.pythia import shipped_selector
 from adyton.selection.selector import Selector
-from adyton.selection.shipped import shipped_selector
 
 MOST = {1: 80, 2: 140}
 """How many inputs are measured, by the number of axes; all of them would take hours."""

@@ -27,9 +27,8 @@ from adyton.lab.replay import expected_errors, held_out
 from adyton.lab.reproduce import published
 from adyton.lab.reproduce.records import Record
 from adyton.lab.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN, SHIPPED
-from adyton.selection.pythia import Pythia
+from adyton.selection.pythia import Pythia, shipped_selector
 from adyton.selection.selector import Selector
-from adyton.selection.shipped import shipped_selector
 from adyton.selection.workload_kinds import workload_named
 
 PAPER = {1: published.ALGORITHMS["1-D"], 2: published.ALGORITHMS["2-D"]}
