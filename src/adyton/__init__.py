@@ -59,7 +59,7 @@ _ROOMS = {
     "Configuration": "adyton.configuration.result",
     "ChoiceMaker": "adyton.choice.maker",
     "LearnedChoices": "adyton.choice.learn_choices",
-    "PublicData": "adyton.choice.public_data",
+    "PublicData": "adyton.choice.training",
     "choose": "adyton.choice.policy",
     "combine": "adyton.result.combining",
     "configure": "adyton.configuration.configure",
@@ -153,7 +153,7 @@ if TYPE_CHECKING:
     from adyton.choice.metafeatures import metafeature as metafeature
     from adyton.choice.options import option as option
     from adyton.choice.policy import choose as choose
-    from adyton.choice.public_data import PublicData as PublicData
+    from adyton.choice.training import PublicData as PublicData
     from adyton.configuration.configure import configure as configure
     from adyton.configuration.result import Configuration as Configuration
     from adyton.kernel.kernel import Kernel as Kernel

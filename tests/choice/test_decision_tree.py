@@ -6,9 +6,21 @@ import json
 import numpy as np
 import pytest
 
-from adyton.choice.criteria import CRITERIA, criterion_named, gini, mean_group_regret, near_best
-from adyton.choice.decision_tree import Leaf, Split, from_plain, most_features, to_plain, walk
-from adyton.choice.growing import grow, prune
+from adyton.choice.decision_tree import (
+    CRITERIA,
+    Leaf,
+    Split,
+    criterion_named,
+    from_plain,
+    gini,
+    grow,
+    mean_group_regret,
+    most_features,
+    near_best,
+    prune,
+    to_plain,
+    walk,
+)
 from adyton.errors import BadInput
 
 BEST_ALGORITHM = criterion_named("best-algorithm")

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from adyton.choice.enumerating import enumerated
 from adyton.choice.formulas import names_in, parsed, shown, size_of, value_of
-from adyton.choice.lessons import Lessons
-from adyton.choice.synthesis import Synthesiser
+from adyton.choice.model import Lessons
+from adyton.choice.synthesis import Synthesiser, enumerated
 from adyton.errors import BadInput
 
 RANDOM = np.random.default_rng(3)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from adyton.choice.judging import learn, usual_fits
-from adyton.choice.learnt import Learnt
-from adyton.choice.lessons import Lessons
+from adyton.choice.model import Lessons
+from adyton.choice.policy import Learnt
 from adyton.errors import BadInput
 
 

@@ -8,10 +8,10 @@ import pytest
 from places import budget, cells, even, filled, lines, rows, score
 
 import adyton as ad
-from adyton.choice.bought import Looks
+from adyton.choice.decision import Looks
 from adyton.choice.decision_tree import Leaf, Split
-from adyton.choice.learnt import Learnt
 from adyton.choice.model import TreeModel
+from adyton.choice.policy import Learnt
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.queries import Total
 

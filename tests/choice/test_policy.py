@@ -11,9 +11,8 @@ from places import lines, program
 import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split
 from adyton.choice.learn_choices import LearnedChoices
-from adyton.choice.learnt import Learnt
 from adyton.choice.model import TreeModel
-from adyton.choice.policy import Policy, followed
+from adyton.choice.policy import Learnt, Policy, followed
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import NonZeros
 from adyton.queries import Identity, Total

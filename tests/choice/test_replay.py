@@ -9,10 +9,9 @@ from places import lines, program, score
 import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split
 from adyton.choice.learn_choices import LearnedChoices
-from adyton.choice.learnt import Learnt
 from adyton.choice.model import TreeModel
-from adyton.choice.policy import Policy
-from adyton.choice.replaying import Replayer, Run
+from adyton.choice.policy import Learnt, Policy
+from adyton.choice.training import Replayer, Run
 from adyton.errors import BadInput
 
 PUBLIC = lines(8)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from adyton.choice import votes as module
-from adyton.choice.votes import Votes
+from adyton.choice import similar_rows as module
+from adyton.choice.similar_rows import Votes
 
 
 def table(seed=0, rows=60, algorithms=3):

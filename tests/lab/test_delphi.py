@@ -13,7 +13,7 @@ import pytest
 
 import adyton as ad
 from adyton.audit.certificates import cost_of
-from adyton.choice.criteria import CRITERIA
+from adyton.choice.decision_tree import CRITERIA
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus import Shape

@@ -8,8 +8,8 @@ import pytest
 from learning_tables import SCHEMA, columns, rows
 
 import adyton as ad
-from adyton.choice.learnt import Learnt
 from adyton.choice.model import Fixed
+from adyton.choice.policy import Learnt
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.lab.classifying.accuracies import Accuracies, accuracy

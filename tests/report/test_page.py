@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import adyton as ad
-from adyton.choice.bought import Bought
+from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.report.page import render
 from adyton.report.scales import people

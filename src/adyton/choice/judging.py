@@ -9,9 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from adyton.arrays import Flags, Reals
-from adyton.choice.learnt import Figures, Learnt
-from adyton.choice.lessons import Lessons
-from adyton.choice.model import Fixed, Model, TreeModel
+from adyton.choice.model import Fixed, Lessons, Model, TreeModel
+from adyton.choice.policy import Figures, Learnt
 from adyton.choice.similar_rows import SimilarRows
 from adyton.choice.synthesis import Synthesiser
 

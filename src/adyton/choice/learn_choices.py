@@ -13,11 +13,9 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.choice.checked_file import FileKind
 from adyton.choice.judging import Fit, learn, usual_fits
-from adyton.choice.learnt import Learnt
-from adyton.choice.lessons import Lessons
-from adyton.choice.policy import Policy, Visit, followed
-from adyton.choice.public_data import budgets, public_inputs
-from adyton.choice.replaying import Lesson, Program, Replayer, Run, Score, tables_of
+from adyton.choice.model import Lessons
+from adyton.choice.policy import Learnt, Policy, Visit, followed
+from adyton.choice.training import Lesson, Program, Replayer, Run, Score, budgets, public_inputs, tables_of
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.whole import whole

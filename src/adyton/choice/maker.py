@@ -11,19 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from adyton.choice.bought import Bought, Looks
 from adyton.choice.checked_file import FileKind
-from adyton.choice.decision import Decision
+from adyton.choice.decision import Bought, Decision, Looks
 from adyton.choice.judging import learn, usual_fits
-from adyton.choice.learnt import Learnt
-from adyton.choice.lessons import Lessons
 from adyton.choice.metafeatures import Metafeature, metafeature_of
-from adyton.choice.options import Option, option_of
-from adyton.choice.public_data import budgets, public_inputs, twin
-from adyton.choice.replaying import Score
+from adyton.choice.model import Lessons
+from adyton.choice.options import Option, Written, option_of, valuations
+from adyton.choice.policy import Learnt
 from adyton.choice.synthesis import Difference, Synthesiser
-from adyton.choice.training import Trainer, tried, trusted_among
-from adyton.choice.written import Written, valuations
+from adyton.choice.training import Score, Trainer, budgets, public_inputs, tried, trusted_among, twin
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, positive
 from adyton.exact import share as part_of_budget

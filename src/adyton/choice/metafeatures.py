@@ -5,22 +5,28 @@ privacy is the kernel's affair, and nothing is declared. Another is a plain func
 sensitivity. A kernel runs such a function only if it was opened with it (``trusted=[…]``): whoever opens it answers for
 the declaration, and the noise is the kernel's. A third is public: it measures nothing, sees what a handle says of
 itself and the whole ε, and costs nothing.
+
+A learned conditional sees public numbers and words, and values that were measured already. Nothing else.
 """
 
 from __future__ import annotations
 
 import inspect
+import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, TypeAlias, overload
 
-from adyton.choice.bought import Bought
-from adyton.choice.values import seen
+import numpy as np
+
+from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.mechanisms import Declared, DeclaredFunction
+from adyton.kernel.sealed import Sealed
 from adyton.kernel.sources import Source, VectorSource
 from adyton.messages import shorten
 from adyton.queries import Noisy
@@ -170,3 +176,55 @@ def _arguments(function: Callable[..., Any]) -> int:
 def _first_line(function: Callable[..., Any], otherwise: str) -> str:
     text = inspect.getdoc(function) or otherwise
     return text.strip().splitlines()[0].rstrip(".")
+
+
+Seen: TypeAlias = float | str
+
+
+def seen(name: str, given: Any) -> Seen:
+    """A value as a choice sees it: a number or a word; a handle of private data is refused.
+
+    >>> seen("depth", 3), seen("last", True), seen("kind", "leaf")
+    (3.0, 1.0, 'leaf')
+    """
+    if isinstance(given, Sealed):
+        raise BadInput(
+            f"{name} leads to private data, and a choice sees only public numbers and what was measured already. "
+            "Measure it first, and give the answer."
+        )
+    if isinstance(given, Noisy):
+        if given.answers.size == 1:
+            return _number(given.value)
+        what = f"a measurement of {given.answers.size} answers"
+    elif isinstance(given, str):
+        return str(given)
+    elif isinstance(given, bool | np.bool_):
+        return float(given)
+    elif isinstance(given, numbers.Real | Decimal):
+        return _number(given)
+    else:
+        what = f"an array of shape {given.shape}" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
+    raise BadInput(
+        f"{name} is {what}, and a choice sees single numbers, words, and measurements of one answer. Give such a one."
+    )
+
+
+def _number(given: Any) -> float:
+    """In double precision; what is beyond it lies outside of all that can be trained on."""
+    try:
+        return float(given)
+    except OverflowError:
+        return float("inf") if given > 0 else float("-inf")
+
+
+def indicator(name: str, word: str) -> str:
+    """The feature that is 1 where a value is this word, else 0."""
+    return f"{name} is {word}"
+
+
+def features_of(values: Mapping[str, Seen]) -> dict[str, float]:
+    """Numbers as they are, and 1 for the word that each other value is."""
+    return {
+        name if isinstance(value, float) else indicator(name, value): value if isinstance(value, float) else 1.0
+        for name, value in values.items()
+    }

@@ -1,4 +1,7 @@
-"""The model of similar rows: public inputs whose features are alike vote, as those of Pythia's selector do."""
+"""The model of similar rows: public inputs whose features are alike vote, as those of Pythia's selector do.
+
+Votes are what similar training inputs say of every algorithm, before and after a noisy look at the number of rows.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.choice.lessons import Lessons
-from adyton.choice.model import Look, Model
-from adyton.choice.votes import nearness, shrunk, usual_strength
+from adyton.choice.model import Lessons, Look, Model
 from adyton.errors import BadInput
 from adyton.remembered import cached_property
 
@@ -91,3 +93,103 @@ class SimilarRows(Model):
     def in_words(self) -> str:
         """How many vote."""
         return f"{len(self.weights)} public rows vote, by how alike their {' and '.join(self.features)} are"
+
+
+_SIGNAL_WIDTH = 0.5
+"""How far apart the signals of similar inputs are, as a part of the signal."""
+_QUANTILES = np.log([[0.25], [0.75]]) * [1.0, -1.0]  # of the Laplace law at 1/8, 3/8, 5/8 and 7/8, in scales
+_LEAST = 1e-4
+_USUAL, _USUAL_PART = 8.0, 0.2
+HARDLY = 1e-9
+"""How much what is usual counts where it is not to count."""
+
+
+def nearness(distances: Reals) -> Reals:
+    """From 1 for the nearest down to nearly 0."""
+    squares = np.square(distances)
+    return np.asarray(np.exp((squares.min() - squares) / 2))
+
+
+def usual_strength(weights: Reals, data_sets: int) -> float:
+    """How many inputs what is usual counts as much as: eight, or a fifth of all if they are few, because data sets
+    differ, and single inputs are measured with noise. If all come from one data set, it does not count."""
+    return float(max(min(_USUAL, _USUAL_PART * weights.sum()) * (1 - 1 / data_sets), HARDLY))
+
+
+def shrunk(sums: Reals, votes: Reals, usual: Reals, strength: float) -> Reals:
+    """The mean regret of so many votes, towards what is usual."""
+    return np.asarray((sums + strength * usual) / (np.asarray(votes) + strength)[..., None])
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Training inputs that are alike as far as public facts go, in cells of equal signal and equal data set.
+
+    A signal is ε·rows. What is known of it decides how much each cell counts.
+    """
+
+    signals: Reals
+    """The different signals."""
+    weights: Reals
+    """signals × data sets: how many inputs there are, each counted by how alike it is."""
+    regrets: Reals
+    """signals × data sets × algorithms: the sum of their regrets, counted likewise."""
+    usual: Reals
+    """What to expect of each algorithm if no input were alike."""
+    strength: float
+    """How many inputs what is usual counts as much as."""
+
+    @classmethod
+    def of(
+        cls,
+        weights: Reals,
+        signals: Reals,
+        sources: npt.NDArray[np.int64],
+        regrets: Reals,
+        usual: Reals,
+        strength: float,
+    ) -> Votes:
+        """From single inputs, of which those that hardly count are left out."""
+        near = np.flatnonzero(weights > _LEAST * weights.max())
+        levels, place = np.unique(signals[near], return_inverse=True)
+        sets, held = np.unique(sources[near], return_inverse=True)
+        counts = np.zeros((levels.size, sets.size))
+        sums = np.zeros((levels.size, sets.size, regrets.shape[1]))
+        np.add.at(counts, (place, held), weights[near])
+        np.add.at(sums, (place, held), weights[near, None] * regrets[near])
+        return cls(levels, counts, sums, usual, strength)
+
+    def shares(self, noisy: npt.ArrayLike, noise: float) -> Reals:
+        """noisy values × signals: how much each signal counts, if a count with Laplace noise of this scale has that
+        value: the likelihood of it, for a signal that is similar."""
+        scale = np.sqrt(noise**2 + np.square(_SIGNAL_WIDTH * self.signals)) + 1e-9
+        exponent = -np.abs(np.asarray(noisy)[..., None] - self.signals) / scale - np.log(scale)
+        return np.asarray(np.exp(exponent - exponent.max(axis=-1, keepdims=True)))
+
+    def expected(self, shares: Reals | None = None) -> Reals:
+        """(noisy values ×) algorithms: the regret to expect, over all signals or by how much each counts."""
+        counts = np.ones(self.signals.size) if shares is None else shares
+        votes = counts @ self.weights.sum(axis=1)
+        return self._mean(counts @ self.regrets.sum(axis=1), votes)
+
+    def pays(self, noise: float, prices: Reals) -> bool:
+        """Whether looking at a noisy count lowers the regret by more than it costs.
+
+        Judged on the training inputs, each of which is voted on by the other data sets only (if there are others), at
+        four typical values of the noise. *prices* are what the error of each algorithm is multiplied by after a look.
+        """
+        alone = self.weights.shape[1] == 1
+        others = self.weights if alone else self.weights.sum(axis=1, keepdims=True) - self.weights
+        others_regrets = self.regrets if alone else self.regrets.sum(axis=1, keepdims=True) - self.regrets
+        shares = self.shares(self.signals[:, None] + noise * _QUANTILES.ravel(), noise)
+        told = self._mean(np.einsum("uqv,vsa->uqsa", shares, others_regrets), np.einsum("uqv,vs->uqs", shares, others))
+        blind = self._mean(others_regrets.sum(axis=0), others.sum(axis=0))
+        own = self.regrets[:, None]
+        after = np.take_along_axis(
+            np.broadcast_to(own * prices, told.shape), np.argmin(told, axis=-1)[..., None], axis=-1
+        )
+        before = np.take_along_axis(self.regrets.sum(axis=0), np.argmin(blind, axis=-1)[:, None], axis=-1)
+        return float(after.mean(axis=1).sum()) < float(before.sum())
+
+    def _mean(self, sums: Reals, votes: Reals) -> Reals:
+        return shrunk(sums, votes, self.usual, self.strength)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton import __version__
-from adyton.choice.criteria import Criterion, criterion_named
+from adyton.choice.decision_tree import Criterion, criterion_named
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive, share
 from adyton.lab.cluster import executor_at

@@ -20,9 +20,7 @@ import numpy.typing as npt
 
 from adyton import __version__
 from adyton.arrays import Reals
-from adyton.choice.criteria import criterion_named
-from adyton.choice.decision_tree import to_plain
-from adyton.choice.growing import grow
+from adyton.choice.decision_tree import criterion_named, grow, to_plain
 from adyton.lab.corpus.labelled_tables import LabelledTable
 from adyton.lab.corpus.many_attributes import PublicTable
 from adyton.lab.engine import Advance, unseen

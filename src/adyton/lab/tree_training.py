@@ -6,9 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.choice.criteria import Criterion
-from adyton.choice.decision_tree import Tree, most_features
-from adyton.choice.growing import LEAST, grow, prune
+from adyton.choice.decision_tree import LEAST, Criterion, Tree, grow, most_features, prune
 from adyton.lab.measured import Measured
 from adyton.selection.selector import CELLS, FEATURES
 

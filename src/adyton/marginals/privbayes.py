@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.choice.bought import Bought
+from adyton.choice.decision import Bought
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import MeasureTables, ParentChoice
 from adyton.kernel.shapes import TablesShape

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
-from adyton.choice.bought import Bought
+from adyton.choice.decision import Bought
 from adyton.exact import Rational
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import MeasureTables

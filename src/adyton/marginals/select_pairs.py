@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.choice.bought import Bought
+from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import MeanDistance, PairChoice

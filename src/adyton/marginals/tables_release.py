@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.choice.bought import Bought
+from adyton.choice.decision import Bought
 from adyton.exact import share
 from adyton.marginals import tables_file
 from adyton.marginals.estimating import Estimated

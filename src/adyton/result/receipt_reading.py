@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from adyton.choice.bought import Bought
+from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.kernel.recorder import Debit

@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.choice.bought import Bought
 from adyton.choice.checked_file import FileKind, digest_of
-from adyton.choice.decision import Decision, finite_values
+from adyton.choice.decision import Bought, Decision, finite_values
 from adyton.errors import BadInput
 from adyton.exact import Rational, display
 from adyton.kernel.limits import check_request

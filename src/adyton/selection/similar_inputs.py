@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.choice.bought import Looks
-from adyton.choice.votes import HARDLY, Votes, nearness, usual_strength
+from adyton.choice.decision import Looks
+from adyton.choice.similar_rows import HARDLY, Votes, nearness, usual_strength
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.exact import share as part_of_budget

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.choice.bought import Looks
+from adyton.choice.decision import Looks
 from adyton.choice.decision_tree import Leaf, Split, Tree, all_features, from_plain, most_features, to_plain, walk
 from adyton.errors import BadInput
 from adyton.exact import Rational

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.choice.learn_choices import LearnedChoices, learn_choices
-from adyton.choice.public_data import PublicData
+from adyton.choice.training import PublicData
 from adyton.kernel.sources import TableSource
 from adyton.lab.corpus.labelled_tables import LabelledTable, split
 from adyton.lab.engine import Advance, unseen

@@ -20,8 +20,7 @@ from adyton.arrays import Reals
 from adyton.choice.maker import ChoiceMaker
 from adyton.choice.metafeatures import Metafeature
 from adyton.choice.options import Option
-from adyton.choice.public_data import PublicData
-from adyton.choice.training import Trainer, tried
+from adyton.choice.training import PublicData, Trainer, tried
 from adyton.errors import BadInput
 from adyton.lab.classifying.accuracies import Accuracies, majority, opened
 from adyton.lab.corpus.labelled_tables import LabelledTable

@@ -16,7 +16,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.choice.checked_file import digest_of
-from adyton.choice.criteria import CRITERIA
+from adyton.choice.decision_tree import CRITERIA
 from adyton.lab.corpus import Shape, confirm_public, dpbench_corpus
 from adyton.lab.delphi import USUAL_WORKLOADS, Delphi
 from adyton.lab.engine import Advance, unseen

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.choice import criteria
+from adyton.choice import decision_tree
 from adyton.lab.engine import geometric_mean
 from adyton.lab.reproduce import published
 from adyton.lab.reproduce.records import GROUPS, Record
@@ -24,7 +24,7 @@ DEFAULT_RUN = "default, run"
 """The default selector really run, on some of the inputs."""
 SHIPPED = "default, as shipped"
 """The selector that comes with the package, which was trained on other data."""
-CRITERIA = tuple(f"tree: {name}" for name in criteria.CRITERIA)
+CRITERIA = tuple(f"tree: {name}" for name in decision_tree.CRITERIA)
 CHOOSERS = (PYTHIA, RUN, DEFAULT, DEFAULT_RUN, SHIPPED, "private informed", INFORMED)
 """The ways to choose that Fig. 4 compares with single algorithms."""
 
