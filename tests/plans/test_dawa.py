@@ -13,7 +13,7 @@ from adyton.lab.bench.published_dawa import published_dawa, published_partition
 from adyton.noise import SimulatedNoise
 from adyton.plans import algorithms, dawa, plan_named, simulate
 from adyton.queries import Explicit, Identity, Partition, Prefix, RandomRanges
-from adyton.queries.orders import hilbert_order
+from adyton.queries.domain_trees import hilbert_order
 
 FALSE_ALARM = 1e-6
 

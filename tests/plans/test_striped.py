@@ -18,7 +18,7 @@ from adyton.queries import (
     Stack,
     Total,
 )
-from adyton.queries.stripes import stripe_parts, stripe_workload, stripes_of, whole_of
+from adyton.queries.axes import stripe_parts, stripe_workload, stripes_of, whole_of
 from adyton.selection.closed_form import ClosedForm, fixed_error, striped_plan
 from adyton.solving.solvers import DenseSolver, StripedSolver, solver
 from adyton.strategies import hierarchies

@@ -28,9 +28,8 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.queries.domain_trees import boxes_in_boxes
-from adyton.queries.orders import hilbert_order
-from adyton.queries.random_ranges import KINDS
+from adyton.queries.basic import KINDS
+from adyton.queries.domain_trees import boxes_in_boxes, hilbert_order
 
 RANDOM = np.random.default_rng(20)
 MIXED = RANDOM.integers(-5, 6, (6, 12))

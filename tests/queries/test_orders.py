@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton.queries.orders import hilbert_order
+from adyton.queries.domain_trees import hilbert_order
 
 
 @pytest.mark.parametrize("side", [1, 2, 4, 8, 16, 64])

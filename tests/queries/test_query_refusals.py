@@ -28,8 +28,7 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.queries.domain_trees import boxes_in_boxes
-from adyton.queries.orders import hilbert_order
+from adyton.queries.domain_trees import boxes_in_boxes, hilbert_order
 
 HALVES = np.array([Fraction(1, 2)] * 3, dtype=object)
 

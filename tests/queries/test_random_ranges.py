@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adyton.queries import RandomRanges
-from adyton.queries.random_ranges import KINDS
+from adyton.queries.basic import KINDS
 
 DOMAINS = [1, 2, 5, 16, 37, 4096, (64, 64), (1, 100), (33, 20), (7, 8, 9)]
 

@@ -8,7 +8,7 @@ import pytest
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Explicit, Identity, Prefix, RandomRanges, Stack, Total
 from adyton.queries.block_tree import BlockTree
-from adyton.queries.orders import hilbert_order
+from adyton.queries.domain_trees import hilbert_order
 from adyton.solving.trees import TreeSolver
 from adyton.strategies.greedy_h import WeightedTree, greedy_h
 from adyton.strategies.overlaps import MeansOverlap, TableOverlap, overlap_of

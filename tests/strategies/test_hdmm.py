@@ -24,7 +24,7 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.queries.energies_by_axes import energies_by_axes
+from adyton.queries.axes import energies_by_axes
 from adyton.solving.solvers import DenseSolver, solver
 from adyton.solving.trees import TreeSolver
 from adyton.strategies import one_order as module

@@ -21,7 +21,7 @@ from adyton.errors import BadInput
 from adyton.kernel.guessed_tables import GuessedTables
 from adyton.kernel.shapes import InstancesShape, TableShape, TablesShape, VectorShape
 from adyton.queries import Queries
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.schema import RowTree, Schema
 from adyton.whole import is_frozen
 

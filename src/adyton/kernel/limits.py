@@ -1,7 +1,7 @@
 """What the kernel can be asked for at all: refused by public facts alone, before anything is spent.
 
 A request that is charged and then fails has cost its budget for nothing. So query sets and mechanisms declare their
-:class:`~adyton.queries.size.Size`, and what is beyond the limits, which are the same for everybody, is refused.
+:class:`~adyton.queries.base.Size`, and what is beyond the limits, which are the same for everybody, is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
 from adyton.queries import Queries
-from adyton.queries.size import NOTHING, Size
+from adyton.queries.base import NOTHING, Size
 
 if TYPE_CHECKING:
     from adyton.kernel.mechanisms import Mechanism

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries import Product, Queries
-from adyton.queries.size import NOTHING, Size
+from adyton.queries.base import NOTHING, Size
 from adyton.remembered import cached_property
 from adyton.schema import RowTree, Schema
 

@@ -26,7 +26,7 @@ from adyton.kernel.shapes import Facts
 from adyton.kernel.transforms import TRANSFORMS, Transform
 from adyton.messages import shorten
 from adyton.queries import Measurement, NoisyValue, Partition, Queries
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.schema import Schema
 from adyton.whole import IntegerArray, whole, whole_array
 

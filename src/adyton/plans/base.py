@@ -43,8 +43,8 @@ from adyton.queries import (
     Stack,
     Total,
 )
-from adyton.queries.product_parts import product_parts
-from adyton.queries.size import Size
+from adyton.queries.axes import product_parts
+from adyton.queries.base import Size
 from adyton.solving.noise_moments import Moments
 from adyton.solving.projections import project_to_simplex, project_to_total
 from adyton.whole import SAFE

@@ -20,7 +20,7 @@ from adyton.plans.algorithm import MOST_LONG_CELLS
 from adyton.plans.base import Tasks
 from adyton.plans.strategy_plan import DenoisingPlan
 from adyton.queries import Queries
-from adyton.queries.orders import hilbert_order, snake_order
+from adyton.queries.domain_trees import hilbert_order, snake_order
 from adyton.strategies import hierarchies
 from adyton.strategies.base import Strategy
 

@@ -27,8 +27,7 @@ from adyton.plans.algorithm import Positive, Share, Within, whole_number
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.steps import CountsRows
 from adyton.queries import Grid, Hierarchy, Identity, Partition, Queries
-from adyton.queries.block_sums import block_sums, spread
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.block_tree import BlockTree, block_sums, spread
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
 from adyton.solving.solvers import least_squares
 from adyton.solving.trees import BlockAnswers

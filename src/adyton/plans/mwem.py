@@ -20,7 +20,7 @@ from adyton.plans.algorithm import Share, Whole, Within, whole_number
 from adyton.plans.base import Tasks
 from adyton.plans.steps import CountsRows
 from adyton.queries import Explicit, Partition, Queries, Reduction
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.solving.disjoint_sums import DisjointSums
 
 _LARGEST = 2.0**62

@@ -24,7 +24,7 @@ from adyton.plans.algorithm import Share
 from adyton.plans.base import Plan
 from adyton.queries import Identity, Measurement, Partition, Total
 from adyton.queries.block_tree import BlockTree
-from adyton.queries.orders import hilbert_order
+from adyton.queries.domain_trees import hilbert_order
 from adyton.solving.trees import BlockAnswers
 from adyton.strategies.optimal_levels import LevelWeights
 from adyton.strategies.staged_blocks import StagedBlocks, stage_levels

@@ -27,7 +27,7 @@ from adyton.plans.hierarchies import AdaptiveHierarchy, StagedHierarchy
 from adyton.plans.registry import SEVERAL, algorithms, plan_named, plan_type
 from adyton.plans.strategy_plan import HB, DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Kronecker, Queries
-from adyton.queries.stripes import along_axis, stripe_workload, stripes_of, whole_of
+from adyton.queries.axes import along_axis, stripe_workload, stripes_of, whole_of
 from adyton.strategies.base import Strategy
 
 

@@ -1,24 +1,36 @@
-"""Queries: linear counting queries over the cells of a domain, as a matrix that is never written out."""
+"""Queries: linear counting queries over the cells of a domain, as a matrix that is never written out.
+
+With them stand the groups of cells that they may be asked about (a partition), and what it takes to answer a request:
+public bounds, known before anything is paid, and what is allowed of them.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
-from adyton.queries.columns import column_products, group_columns
-from adyton.queries.partition import Partition, made_of, rebuild
-from adyton.queries.size import Size
-from adyton.whole import IntegerArray, maybe_whole, narrow, whole, whole_array, widen
+from adyton.whole import IntegerArray, freeze, maybe_whole, narrow, whole, whole_array, widen
 
+MOST_NUMBERS = 1 << 28
+"""How many numbers a request may hold in memory beside the counts themselves: two gigabytes of them."""
+MOST_STEPS = 1 << 33
+"""How many steps of arithmetic a request may take: about a minute."""
+SLOW_DRAW = 1 << 12
+"""As many steps take as long as one draw of noise whose scale is too long for machine arithmetic."""
 _CHUNK = 1 << 22
 """How many coefficients are written out at a time, where rows have to be."""
+_CERTAINTY, _FEWEST_BITS = 128, 16
+"""Bits of the numbers that tell columns apart: of all together, and of each product in machine arithmetic."""
 _LARGEST_GRAM = 1 << 14
 _LARGEST_REAL = 1 << 52
 """Whole numbers below this, and the sum of two of them, are exact in double precision."""
@@ -205,14 +217,30 @@ class Queries(ABC):
     def column_groups(self) -> Partition:
         """Cells that every query treats alike, as groups numbered in the order of their first cells.
 
-        W is never written out (see :func:`adyton.queries.columns.column_products`). Where coefficients need not be
-        whole, the groups can be smaller than they have to be, never larger.
+        W is never written out (see :meth:`column_products`). Where coefficients need not be whole, the groups can be
+        smaller than they have to be, never larger.
         """
-        return group_columns(self._whole_form())
+        labels, first = np.zeros(self.cells, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        for products in self.column_products():
+            if (products != products[first][labels]).any():
+                labels, first = _refine(labels, products)
+            if first.size == self.cells:
+                break
+        return Partition(labels)
 
     def column_products(self) -> Iterator[IntegerArray]:
-        """Random products v·W, exactly: cells with equal columns, and only such cells, agree in all of them."""
-        return column_products(self._whole_form())
+        """Products v·W with random v, in whole numbers: cells with equal columns, and only such cells, agree in all.
+
+        Zhang et al., εKTELO, SIGMOD 2018, Algorithm 2, in exact arithmetic. If two columns differ in the coefficient of
+        query q, then whatever the other numbers are, at most one value of v_q makes their products equal: a chance of
+        at most 2^-b for numbers of b bits, and of at most 2^-128 for all products.
+        """
+        queries = self._whole_form()
+        room = 62 - queries.sensitivity().bit_length()  # |v·W| < 2^b · sensitivity
+        bits, kind = (room, np.int64) if room >= _FEWEST_BITS else (62, object)
+        random = np.random.default_rng(np.random.SeedSequence(queries.count))
+        for _ in range(-(-_CERTAINTY // bits)):
+            yield queries._transpose(random.integers(0, 1 << bits, queries.count).astype(kind, copy=False))
 
 
 def _units(places: Integers, length: int) -> Reals:
@@ -230,3 +258,159 @@ def _whole_numbers(values: Array, name: str) -> IntegerArray:
     if any(number is None for number in numbers):
         raise BadInput(f"{name} must be whole numbers or floats, given an array of {values.dtype}.")
     return whole_array(cast(list[int], numbers), values.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Cell i belongs to group ``labels[i]``; the label -1 leaves a cell out.
+
+    Groups are disjoint by construction, because a cell has one label.
+
+    >>> Partition([0, 0, 1, -1]).sizes
+    array([2, 1])
+    """
+
+    labels: Integers
+    groups: int
+
+    def __init__(self, labels: npt.ArrayLike, groups: int | None = None) -> None:
+        frozen = freeze(labels, "labels").reshape(-1)
+        if not frozen.size:
+            raise BadInput("a partition needs at least one cell, given no labels.")
+        count = int(frozen.max()) + 1 if groups is None else whole(groups, "groups", 1)
+        if count < 1 or int(frozen.min()) < -1 or int(frozen.max()) >= count or count > frozen.size:
+            raise BadInput(
+                f"labels must lie in -1 … {count - 1} with at least one group and at most one group per cell, "
+                f"given {int(frozen.min())} … {int(frozen.max())}."
+            )
+        object.__setattr__(self, "labels", frozen)
+        object.__setattr__(self, "groups", count)
+
+    @property
+    def cells(self) -> int:
+        """How many cells carry a label."""
+        return int(self.labels.size)
+
+    @property
+    def sizes(self) -> Integers:
+        """The number of cells in each group."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.groups)
+
+    def __len__(self) -> int:
+        return self.groups
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made by the constructor, which checks and freezes again."""
+        return rebuild, (type(self), made_of(self))
+
+    def parts(self) -> list[Integers]:
+        """The cells of every group, in order.
+
+        >>> [part.tolist() for part in Partition([1, 0, -1, 1]).parts()]
+        [[1], [0, 3]]
+        """
+        order = np.argsort(self.labels, kind="stable")
+        ends = np.searchsorted(self.labels[order], np.arange(self.groups + 1))
+        return [order[start:end] for start, end in itertools.pairwise(ends)]
+
+
+def made_of(value: Any) -> dict[str, Any]:
+    """What the constructor of a frozen value was given."""
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+
+
+def rebuild(kind: type, fields: dict[str, Any]) -> Any:
+    """A frozen value from what its constructor takes."""
+    return kind(**fields)
+
+
+def _refine(labels: Integers, products: npt.NDArray[Any]) -> tuple[Any, Any]:
+    """Groups of cells that had equal labels and have equal products, and the first cell of each."""
+    keys = products
+    if labels.any():
+        kinds = np.unique(products, return_inverse=True)[1]
+        keys = labels * (int(kinds.max()) + 1) + kinds
+    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[groups], np.sort(first)
+
+
+def scatter(values: Array, places: Integers, length: int) -> Array:
+    """For each of *length* places the sum of the values that go there, along the last axis.
+
+    >>> scatter(np.array([1, 2, 4]), np.array([1, 0, 1]), 2)
+    array([2, 5])
+    """
+    sums = np.zeros((*values.shape[:-1], length), dtype=values.dtype)
+    add_at(sums, places, values)
+    return sums
+
+
+def add_at(sums: Array, places: Integers, values: Array) -> None:
+    """Add each value to the sum at its place, along the last axis of a contiguous array of sums."""
+    if values.ndim > 1:
+        starts = np.arange(0, sums.size, sums.shape[-1])  # one flat index is many times faster than one per axis
+        places = (starts[:, None] + places).reshape(-1)
+    np.add.at(sums.reshape(-1), places, values.reshape(-1))
+
+
+def by_part(numbers: Integers, lengths: Sequence[int]) -> Iterator[tuple[int, Integers, Integers]]:
+    """For each part of a list cut into parts: which of the *numbers* lie in it, and their places in the part.
+
+    Parts in which none of them lies are left out.
+
+    >>> [(part, own.tolist(), within.tolist()) for part, own, within in by_part(np.array([0, 4, 3]), [2, 1, 2])]
+    [(0, [0], [0]), (2, [1, 2], [1, 0])]
+    """
+    start = 0
+    for part, length in enumerate(lengths):
+        own = np.flatnonzero((numbers >= start) & (numbers < start + length))
+        if own.size:
+            yield part, own, numbers[own] - start
+        start += length
+
+
+class Size(NamedTuple):
+    """Upper bounds on the numbers that are held at one time, and on the steps of arithmetic. They are rough: what
+    matters is that nothing which is allowed can exhaust the memory, or never end."""
+
+    numbers: int
+    steps: int
+
+    def then(self, other: Size) -> Size:
+        """One after the other: what the first has held is free again."""
+        return Size(max(self.numbers, other.numbers), self.steps + other.steps)
+
+    def check(self, what: Callable[[], str], advice: str) -> None:
+        """Refuse what is too large, with a sentence about *what*: its words are asked for only then.
+
+        >>> Size(1 << 40, 1).check(lambda: "this histogram", "Ask for less.")
+        Traceback (most recent call last):
+        adyton.errors.BadInput: this histogram needs about 8,796 GB of memory, allowed are 2 GB. Ask for less.
+        """
+        if self.numbers > MOST_NUMBERS:
+            raise BadInput(f"{what()} needs about {_gigabytes(self.numbers)} GB of memory, allowed are 2 GB. {advice}")
+        if self.steps > MOST_STEPS:
+            raise BadInput(
+                f"{what()} takes about {_rounded(self.steps)} steps of arithmetic, allowed are {_rounded(MOST_STEPS)}. "
+                f"{advice}"
+            )
+
+
+NOTHING = Size(0, 0)
+
+
+def _gigabytes(numbers: int) -> str:
+    whole = 8 * numbers // 10**9
+    return f"{whole:,}" if whole < 10**6 else "more than a million"
+
+
+def _rounded(steps: int) -> str:
+    """To one digit, in words that can be read.
+
+    >>> _rounded(8_589_934_592), _rounded(51_000_000_000_000)
+    ('9 billion', '51,000 billion')
+    """
+    billions = round(steps / 10**9) if steps < 10**24 else 10**15
+    return f"{billions:,} billion"

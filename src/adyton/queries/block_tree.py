@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Places
 from adyton.errors import BadInput
-from adyton.queries.block_layout import BlockLayout
-from adyton.queries.block_sums import even, spread_of, sums_of
-from adyton.queries.partition import Partition
+from adyton.queries.base import Partition
+from adyton.remembered import cached_property
 from adyton.whole import as_shape, freeze, halvings, rises, whole
 
 
@@ -231,3 +230,83 @@ _LAYOUTS: WeakKeyDictionary[BlockTree, BlockLayout] = WeakKeyDictionary()
 @lru_cache(maxsize=16)
 def _of_halves(cells: int) -> BlockTree:
     return BlockTree.of_sizes(cells, [1 << level for level in range(halvings(cells), -1, -1)])
+
+
+@dataclass(frozen=True, eq=False)
+class BlockLayout:
+    """What follows for every block from where the levels are cut, found when it is first asked for."""
+
+    boundaries: tuple[Places, ...]
+    children: tuple[Places, ...]
+    level_starts: tuple[int, ...]
+
+    @cached_property
+    def starts(self) -> Places:
+        """The first place of each block."""
+        return np.concatenate([level[:-1] for level in self.boundaries])
+
+    @cached_property
+    def sizes(self) -> Places:
+        """How many cells each block has."""
+        return np.concatenate([np.diff(level) for level in self.boundaries])
+
+    @cached_property
+    def offsets(self) -> Places:
+        """The number of the first child of each block above the finest level, and at the end the number of blocks."""
+        below = zip(self.children[:-1], self.level_starts[1:], strict=False)
+        return np.concatenate([*(children[:-1] + first for children, first in below), self.level_starts[-1:]])
+
+    @cached_property
+    def levels(self) -> Places:
+        """The level of each block."""
+        return np.repeat(np.arange(len(self.boundaries)), np.diff(self.level_starts))
+
+    @cached_property
+    def keys(self) -> Places:
+        """Levels and starts as one number, which rises from block to block."""
+        return self.levels * int(self.boundaries[0][-1]) + self.starts
+
+
+_SHORT = 8
+"""Blocks of at most this many parts are summed part by part for all blocks at once."""
+
+
+def block_sums(values: Array, starts: Places) -> Array:
+    """The sums over blocks that begin at *starts* (the end of the last one listed too), along the last axis."""
+    return sums_of(values, starts, even(starts))
+
+
+def spread(values: Array, starts: Places) -> Array:
+    """Each value repeated over its block; the opposite of :func:`block_sums`."""
+    return spread_of(values, starts, even(starts))
+
+
+def even(starts: Places) -> int:
+    """The size of all blocks, of which the last one may be shorter; 0 where they differ."""
+    size, blocks = int(starts[1]), starts.size - 1
+    return size if starts[-1] <= size * blocks and np.array_equal(starts[:-1], np.arange(blocks) * size) else 0
+
+
+def sums_of(values: Array, starts: Places, size: int) -> Array:
+    """The same, where it is known how :func:`even` the blocks are."""
+    if size == 0:
+        return np.add.reduceat(values, starts[:-1], axis=-1)
+    if size == 1:
+        return values
+    blocks = starts.size - 1
+    full = blocks if starts[-1] == size * blocks else blocks - 1
+    equal, rest = values[..., : size * full], values[..., size * full :]
+    if size <= _SHORT:
+        sums = equal[..., ::size] + equal[..., 1::size]
+        for place in range(2, size):
+            sums += equal[..., place::size]
+    else:
+        sums = equal.reshape(*values.shape[:-1], full, size).sum(axis=-1)
+    return sums if full == blocks else np.concatenate([sums, rest.sum(axis=-1, keepdims=True)], axis=-1)
+
+
+def spread_of(values: Array, starts: Places, size: int) -> Array:
+    """The same, where it is known how :func:`even` the blocks are."""
+    if size and starts[-1] == size * (starts.size - 1):
+        return np.repeat(values, size, axis=-1)
+    return np.repeat(values, np.diff(starts), axis=-1)

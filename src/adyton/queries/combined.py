@@ -15,10 +15,8 @@ import numpy as np
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Queries
+from adyton.queries.base import Queries, Size, by_part
 from adyton.queries.basic import Identity
-from adyton.queries.places import by_part
-from adyton.queries.size import Size
 
 
 @dataclass(frozen=True, eq=False)

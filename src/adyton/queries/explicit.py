@@ -12,9 +12,7 @@ import numpy.typing as npt
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Queries
-from adyton.queries.places import scatter
-from adyton.queries.size import Size
+from adyton.queries.base import Queries, Size, scatter
 from adyton.whole import as_shape, freeze, largest, whole
 
 _LONGEST = 1 << 27

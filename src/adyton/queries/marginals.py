@@ -13,9 +13,7 @@ import numpy.typing as npt
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Queries
-from adyton.queries.places import by_part
-from adyton.queries.size import Size
+from adyton.queries.base import Queries, Size, by_part
 from adyton.whole import as_shape, freeze, rises, whole
 
 _MOST_MARGINALS = 100_000

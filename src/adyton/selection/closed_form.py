@@ -30,7 +30,7 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.algorithm import MOST_STRIPES
 from adyton.plans.registry import algorithms, plan_named, plan_type
 from adyton.queries import Identity, Queries, Total
-from adyton.queries.stripes import stripe_parts, stripe_workload
+from adyton.queries.axes import stripe_parts, stripe_workload
 from adyton.selection.selector import Choice, Selector, Training
 from adyton.selection.workload_kinds import FEW_CELLS, reach
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels, squared_error

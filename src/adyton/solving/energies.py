@@ -15,8 +15,7 @@ import numpy as np
 from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
-from adyton.queries.block_sums import block_sums, spread
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.block_tree import BlockTree, block_sums, spread
 
 Levels = Sequence[Places]
 Order = Places | None

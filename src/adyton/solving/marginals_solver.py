@@ -1,7 +1,7 @@
 """Least squares for marginals of a domain that fits in memory: exact, and linear in the cells.
 
 Let the marginal over the axes S have variance v_S. Then Aᵀ·D⁻¹·A has one eigenvalue for every set T of axes, on the
-functions that depend on these axes together (:mod:`adyton.queries.energies_by_axes`):
+functions that depend on these axes together (:mod:`adyton.queries.axes`):
 
     λ_T = Σ_{S ⊇ T} (1/v_S)·Π_{i ∉ S} n_i.
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from adyton.arrays import Array, Integers, Reals
 from adyton.queries import Marginals, Queries, Ranges
-from adyton.queries.energies_by_axes import energies_by_axes
+from adyton.queries.axes import energies_by_axes
 from adyton.queries.measurement import Group
 from adyton.remembered import cached_property
 from adyton.solving.residuals import part_variances

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Haar, Hierarchy, Identity, Kronecker, Marginals, Queries, Ranges, Stack
-from adyton.queries.block_sums import block_sums, spread
-from adyton.queries.product_parts import product_parts
+from adyton.queries.axes import product_parts
+from adyton.queries.block_tree import block_sums, spread
 from adyton.remembered import cached_property
 from adyton.solving.trees import TreeSolver
 

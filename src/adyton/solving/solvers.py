@@ -18,9 +18,9 @@ from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.partitions import lift
 from adyton.queries import Grid, Haar, Hierarchy, Identity, Kronecker, Measurement, Queries, Reduction, Stack, Total
+from adyton.queries.axes import stripe_parts, stripes_of, whole_of
+from adyton.queries.base import MOST_STEPS
 from adyton.queries.block_tree import BlockTree
-from adyton.queries.size import MOST_STEPS
-from adyton.queries.stripes import stripe_parts, stripes_of, whole_of
 from adyton.solving.energies import tree_energies
 from adyton.solving.marginals_solver import MarginalsSolver
 from adyton.solving.nonnegative import nonnegative_least_squares

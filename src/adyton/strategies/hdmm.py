@@ -14,7 +14,7 @@ weighted with what the other axes leave.
     λ_T = Σ_{S ⊇ T} θ_S²·Π_{i ∉ S} n_i.
 
 The sensitivity is Σθ, so that the squared error is (Σθ)²·Σ_T E_T/λ_T, to be minimised over the 2^d weights. E_T is how
-much the workload asks about T (:mod:`adyton.queries.energies_by_axes`): marginals that count more than others, products
+much the workload asks about T (:mod:`adyton.queries.axes`): marginals that count more than others, products
 over the axes and boxes have these numbers in closed form. The error is not convex in θ; there are several starts.
 """
 
@@ -41,8 +41,7 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.queries.energies_by_axes import energies_by_axes
-from adyton.queries.product_parts import ProductPart, product_parts
+from adyton.queries.axes import ProductPart, energies_by_axes, product_parts
 from adyton.solving.marginals_solver import over_supersets
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy

@@ -15,8 +15,7 @@ from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
 from adyton.errors import AdytonError
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
-from adyton.queries.block_sums import block_sums
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.block_tree import BlockTree, block_sums
 from adyton.solving.energies import tree_energies
 
 

@@ -13,7 +13,7 @@ from adyton.arrays import Places, Reals
 from adyton.kernel.shapes import InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.whole import IntegerArray
 
 Statistic = Callable[[IntegerArray, IntegerArray, IntegerArray, Fraction], Reals]

@@ -19,7 +19,7 @@ from adyton.kernel.mechanisms.selection import PartitionSelection
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.whole import SAFE, IntegerArray, narrow, whole
 
 GRID = 64

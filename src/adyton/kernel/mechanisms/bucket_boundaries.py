@@ -16,7 +16,7 @@ from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.whole import IntegerArray, whole
 
 GRID = 16

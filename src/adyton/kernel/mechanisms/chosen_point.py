@@ -15,7 +15,7 @@ from adyton.kernel.instances.utility import UNIT
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
 from adyton.kernel.shapes import InstancesShape, SourceShape
 from adyton.noise.source import NoiseSource
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.whole import IntegerArray
 
 

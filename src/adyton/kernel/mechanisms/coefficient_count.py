@@ -18,7 +18,7 @@ from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Cosines
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.whole import SAFE, IntegerArray, largest, whole_array
 
 _FINE = 32

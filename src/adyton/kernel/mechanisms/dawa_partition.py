@@ -21,7 +21,7 @@ from adyton.messages import shorten
 from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.laplace import geometric
 from adyton.noise.source import NoiseSource, Ratio
-from adyton.queries.size import SLOW_DRAW, Size
+from adyton.queries.base import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, absolute_sum, add, whole_array
 
 LENGTHS = ("powers", "all")

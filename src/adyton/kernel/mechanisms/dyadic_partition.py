@@ -19,8 +19,8 @@ from adyton.kernel.mechanisms.selection import PartitionSelection
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
+from adyton.queries.base import Size
 from adyton.queries.domain_trees import boxes_in_boxes
-from adyton.queries.size import Size
 from adyton.whole import SAFE, IntegerArray, largest, widen
 
 GRID = 16

@@ -20,7 +20,7 @@ from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource
 from adyton.queries import NoisyValue
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.schema import Integer, Schema
 from adyton.whole import IntegerArray, add, whole_array
 

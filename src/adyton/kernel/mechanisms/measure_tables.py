@@ -24,7 +24,7 @@ from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.kernel.tables.coded_table import CodedTable
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
-from adyton.queries.size import SLOW_DRAW, Size
+from adyton.queries.base import SLOW_DRAW, Size
 from adyton.schema import Integer, Schema
 from adyton.whole import IntegerArray, add, whole_array
 

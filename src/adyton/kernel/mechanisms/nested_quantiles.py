@@ -14,7 +14,7 @@ from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.noise.source import NoiseSource
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.whole import IntegerArray, freeze, widen
 
 MOST_PARTS = 10**6

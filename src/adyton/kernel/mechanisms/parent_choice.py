@@ -18,7 +18,7 @@ from adyton.kernel.mechanisms.rates import is_long, machine_rate
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.messages import listing, no_such
 from adyton.noise.source import NoiseSource
-from adyton.queries.size import SLOW_DRAW, Size
+from adyton.queries.base import SLOW_DRAW, Size
 from adyton.schema import Integer, Schema
 from adyton.whole import SAFE, IntegerArray, absolute_sum, whole_array
 

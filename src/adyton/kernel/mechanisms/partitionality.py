@@ -15,7 +15,7 @@ from adyton.kernel.mechanisms.statistic import Statistic
 from adyton.kernel.mechanisms.window_means import mean_costs
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.whole import IntegerArray, absolute_sum
 
 _LARGEST_COST = Fraction(1 << 40)

@@ -20,7 +20,7 @@ from adyton.kernel.tables.coded_table import CodedTable
 from adyton.kernel.tables.private_table import LARGEST_DOMAIN
 from adyton.messages import listing, no_such, shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.schema import Integer, RowTree, Schema
 from adyton.whole import IntegerArray, freeze, narrow, whole
 

@@ -19,7 +19,7 @@ from adyton.kernel.mechanisms.base import AuditCase, Mechanism
 from adyton.kernel.shapes import InstancesShape, SourceShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries.size import Size
+from adyton.queries.base import Size
 from adyton.whole import IntegerArray
 
 

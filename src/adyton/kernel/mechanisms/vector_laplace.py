@@ -20,7 +20,7 @@ from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Kronecker, Measurement, Prefix, Queries, Total
-from adyton.queries.size import SLOW_DRAW, Size
+from adyton.queries.base import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, add, freeze, largest, whole_array, widen
 
 LARGEST_WEIGHT = 1 << 24

@@ -19,7 +19,7 @@ from adyton.messages import shorten
 from adyton.noise.exponential import NUMERATOR_LIMIT
 from adyton.noise.source import NoiseSource
 from adyton.queries import Explicit, Haar, Identity, Prefix, Queries, RandomRanges
-from adyton.queries.size import SLOW_DRAW, Size
+from adyton.queries.base import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, add, freeze, maybe_whole, widen
 
 FINEST = 1 << 20

@@ -24,7 +24,7 @@ from adyton.lab.reproduce.outcomes import Job
 from adyton.learning.coding import codes_of
 from adyton.plans import simulate
 from adyton.queries import Identity, Kronecker, Marginals, Prefix, Queries, Stack, Total
-from adyton.queries.stripes import stripe_workload, stripes_of, whole_of
+from adyton.queries.axes import stripe_workload, stripes_of, whole_of
 from adyton.schema import Integer, Numeric, Schema
 
 FILE, PART, EPSILON = "cps2000.csv.gz", "table1", "1"
