@@ -18,7 +18,7 @@ from adyton.kernel.tables import open_table
 from adyton.kernel.tables.predicate_parser import parse_predicate
 from adyton.kernel.tables.row_codes import row_codes
 from adyton.schema.calendar import MONTHS, WEEKDAYS
-from adyton.schema.coarsening import coarsened, merged_cells
+from adyton.schema.cell_groups import coarsened, merged_cells
 from adyton.schema.misfits import misfits_of
 
 MIN, MAX = "2011-12-01", "2024-12-31 12:00"

@@ -7,7 +7,7 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.marginals import wanted
-from adyton.schema.coarsening import coarsened, merged_cells
+from adyton.schema.cell_groups import coarsened, merged_cells
 from adyton.tasks import task_from_dict
 
 pytestmark = pytest.mark.filterwarnings("ignore::adyton.errors.LargeBudget")

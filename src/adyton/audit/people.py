@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adyton.schema import Boolean, Categorical, Integer, Numeric, Schema
-from adyton.schema.units import DROP, ONE
+from adyton.schema.declaration import DROP, ONE
 
 LIMIT = 4
 SIZES = {"heavy": 70, "Heavy": 14, "07": 5, "7": 19, "e": 9, "f": 1, "": 11}

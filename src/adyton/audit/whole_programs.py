@@ -40,7 +40,7 @@ from adyton.marginals.wanted import Wanted
 from adyton.plans import algorithms, plan_named
 from adyton.queries import Identity, Partition, RandomRanges
 from adyton.schema import Boolean, Integer, RowTree, Schema
-from adyton.schema.coarsening import coarsened
+from adyton.schema.cell_groups import coarsened
 from adyton.session import Session
 from adyton.tasks import (
     Cdf,

@@ -15,9 +15,9 @@ from adyton.kernel.tables.readers import Reader, wanted_columns
 from adyton.kernel.tables.unit_column import unit_column
 from adyton.messages import listing
 from adyton.schema import Attribute, Categorical, Schema
-from adyton.schema.accepting import accepts
 from adyton.schema.look_up_files import look_up_values
-from adyton.schema.spellings import texts_of_levels
+from adyton.schema.misfits import accepts
+from adyton.schema.reading import texts_of_levels
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def options_of(given: list[str] | None) -> dict[str, Any]:
 def schema_beside(data: list[str], file: Path) -> Schema:
     """The schema in a file, for a table in other files; the name of an attribute among them means a missing comma."""
     from adyton.schema import Schema
-    from adyton.schema.places import axes_of
+    from adyton.schema.numbers import axes_of
 
     schema = Schema.from_toml(file)
     for word in data:

@@ -44,7 +44,7 @@ def command(
     from adyton.result.misfits import NO_SHARE
     from adyton.result.receipt import RowsCounted
     from adyton.schema import Schema
-    from adyton.schema.accepting import accepts
+    from adyton.schema.misfits import accepts
     from adyton.session.misfits import misfits_share
     from adyton.tasks import Request
 

@@ -63,7 +63,7 @@ def command(
 def _show(path: Path) -> None:
     from adyton.cli.console import out, printable
     from adyton.schema import Schema
-    from adyton.schema.accepting import accepts
+    from adyton.schema.misfits import accepts
 
     for name, attribute in Schema.from_toml(path).attributes.items():
         out().print(printable(f"{name}: {accepts(attribute)}."), soft_wrap=True)

@@ -111,7 +111,7 @@ class TableSource(Source):
         return self._derive(Select(_names(attributes)), TableSource)[0]
 
     def coarsen(self, schema: Schema) -> TableSource:
-        """Read the same attributes in the coarser cells of another schema; see :mod:`adyton.schema.coarsening`."""
+        """Read the same attributes in the coarser cells of another schema; see :mod:`adyton.schema.cell_groups`."""
         return self if Schema.of(schema) == self.schema else self._derive(Coarsen(schema), TableSource)[0]
 
     def where(self, predicate: str) -> TableSource:
@@ -156,7 +156,7 @@ class TableSource(Source):
 
     def sums(self, attribute: str, by: str | Sequence[str] = ()) -> VectorSource:
         """The sum of an attribute's values in every group, in whole steps of its
-        :class:`~adyton.schema.fixed_point.FixedPoint`. Measurements cost the largest value times as much."""
+        :class:`~adyton.schema.numbers.FixedPoint`. Measurements cost the largest value times as much."""
         return self._derive(SumValues(attribute, _names((by,))), VectorSource)[0]
 
     def shares(self, attribute: str, by: str | Sequence[str] = (), *, degree: int = 1) -> VectorSource:

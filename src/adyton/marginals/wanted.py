@@ -14,7 +14,7 @@ from adyton.messages import listing, shorten
 from adyton.queries.measurement import Group
 from adyton.remembered import cached_property
 from adyton.schema import Schema
-from adyton.schema.coarsening import coarsened
+from adyton.schema.cell_groups import coarsened
 from adyton.solving.residuals import in_order
 from adyton.strategies.table_shares import covering, table_shares
 from adyton.tasks import Marginals

@@ -1,11 +1,20 @@
 """Partitions chosen without looking at the data: grids, stripes, marginals, what a workload tells apart; and groups of
 alike cells, found on noisy counts."""
 
-from adyton.partitions.along_axes import grid_partition, marginal_partition, stripe_partition
-from adyton.partitions.by_axis import groups_by_axis, product_partition, reduce_by_axis
 from adyton.partitions.kd_partition import kd_partition
 from adyton.partitions.similar_counts import similar_counts
-from adyton.partitions.workload_based import lift, reduce_workload, tells_apart, workload_partition
+from adyton.partitions.workload_based import (
+    grid_partition,
+    groups_by_axis,
+    lift,
+    marginal_partition,
+    product_partition,
+    reduce_by_axis,
+    reduce_workload,
+    stripe_partition,
+    tells_apart,
+    workload_partition,
+)
 
 __all__ = [
     "grid_partition",

@@ -1,6 +1,10 @@
-"""Lossless reduction: cells that no query of the workload tells apart become one."""
+"""Partitions that follow from public facts: cells that no query of a workload tells apart, with or without keeping the
+axes (lossless reduction), the boxes of a grid, the cells of a marginal, stripes along one axis.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +12,8 @@ import numpy.typing as npt
 from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries import OnGroups, Partition, Queries, Ranges
+from adyton.queries import Grid, Kronecker, Marginals, OnGroups, Partition, Queries, Ranges, Stack, Total
+from adyton.whole import as_shape, whole
 
 
 def workload_partition(workload: Queries) -> Partition:
@@ -86,3 +91,126 @@ def lift(estimate: npt.ArrayLike, partition: Partition) -> Reals:
 def _check(workload: Queries) -> None:
     if not isinstance(workload, Queries):
         raise BadInput(f"a workload is a query set, given {shorten(workload)}.")
+
+
+ByAxis = tuple[Partition, ...]
+"""For each axis the groups of its values."""
+
+
+def groups_by_axis(workload: Queries) -> ByAxis:
+    """For each axis, the values that can be exchanged without changing any answer, in the order of their first.
+
+    >>> [groups.labels.tolist() for groups in groups_by_axis(Marginals((2, 3), [(1,)]))]
+    [[0, 0], [0, 1, 2]]
+    """
+    labels = workload_partition(workload).labels.reshape(workload.domain)
+    return tuple(_alike(np.moveaxis(labels, axis, 0).reshape(side, -1)) for axis, side in enumerate(workload.domain))
+
+
+def product_partition(by_axis: ByAxis) -> Partition:
+    """One group for each combination of groups of the axes, in row-major order.
+
+    >>> product_partition((Partition([0, 0]), Partition([0, 1, 1]))).labels.tolist()
+    [0, 1, 1, 0, 1, 1]
+    """
+    sides = tuple(groups.groups for groups in by_axis)
+    places = np.ix_(*(groups.labels for groups in by_axis))
+    return Partition(np.ravel_multi_index(places, sides).reshape(-1))
+
+
+def reduce_by_axis(workload: Queries, by_axis: ByAxis) -> Queries:  # noqa: PLR0911
+    """The workload about a domain with one value for each group: what :func:`reduce_workload` does, with axes kept.
+
+    >>> reduce_by_axis(Marginals((2, 3), [(1,)]), groups_by_axis(Marginals((2, 3), [(1,)]))).domain
+    (1, 3)
+    """
+    sides = tuple(groups.groups for groups in by_axis)
+    match workload:
+        case _ if sides == workload.domain and all(_plain(groups) for groups in by_axis):
+            return workload
+        case Total():
+            return Total(sides)
+        case Marginals():
+            return Marginals(sides, workload.axes)
+        case Kronecker():
+            return Kronecker([_factor(factor, own) for factor, own in _by_factor(workload, by_axis)])
+        case Stack():
+            return Stack([reduce_by_axis(part, by_axis) for part in workload.parts])
+        case Ranges() if all(_neighbours(groups.labels) for groups in by_axis):
+            lower, upper = (
+                np.stack([groups.labels[ends[:, axis]] for axis, groups in enumerate(by_axis)], axis=1)
+                for ends in (workload.lower, workload.upper)
+            )
+            return Ranges(sides, lower, upper)
+        case _:
+            return OnGroups(workload, product_partition(by_axis), sides)
+
+
+def _factor(factor: Queries, own: ByAxis) -> Queries:
+    return reduce_workload(factor, own[0]) if len(own) == 1 else reduce_by_axis(factor, own)
+
+
+def _by_factor(workload: Kronecker, by_axis: ByAxis) -> list[tuple[Queries, ByAxis]]:
+    """Each factor with the groups of its own axes."""
+    found, first = [], 0
+    for factor in workload.factors:
+        found.append((factor, by_axis[first : first + len(factor.domain)]))
+        first += len(factor.domain)
+    return found
+
+
+def _alike(slices: npt.NDArray[np.int64]) -> Partition:
+    """Groups of equal rows, numbered in the order of their first."""
+    _, first, inverse = np.unique(slices, axis=0, return_index=True, return_inverse=True)
+    return Partition(np.argsort(np.argsort(first))[inverse.reshape(-1)])
+
+
+def _plain(groups: Partition) -> bool:
+    return np.array_equal(groups.labels, np.arange(groups.cells))
+
+
+def grid_partition(domain: int | Sequence[int], blocks: int | Sequence[int]) -> Partition:
+    """One group per box of a grid with this many blocks along each axis, as equal as they can be, in row-major order.
+
+    At most one block per cell is made. With this partition a plan for fine grids works on coarse counts.
+
+    >>> grid_partition((2, 4), (1, 2)).labels.reshape(2, 4)
+    array([[0, 0, 1, 1],
+           [0, 0, 1, 1]])
+    """
+    return _one_group_per_query(Grid.of_blocks(domain, blocks))
+
+
+def marginal_partition(domain: int | Sequence[int], axes: Sequence[int]) -> Partition:
+    """One group per cell of the marginal over these axes (ascending), in row-major order; all else is summed up.
+
+    Reducing by it leaves the histogram of some attributes, as the naive-Bayes plans do with one attribute and the
+    label (Zhang et al., εKTELO, SIGMOD 2018, §7.2 and Algorithm 5). No axes make one group of all cells.
+
+    >>> marginal_partition((2, 3), [1]).labels.reshape(2, 3)
+    array([[0, 1, 2],
+           [0, 1, 2]])
+    """
+    return _one_group_per_query(Marginals(domain, [axes]))
+
+
+def stripe_partition(domain: int | Sequence[int], axis: int) -> Partition:
+    """One group per combination of the other attributes, in row-major order; its cells run along *axis*.
+
+    A split by it gives one-dimensional vectors that share no rows, so that a plan for one dimension can spend the
+    whole ε on each (Zhang et al., εKTELO, SIGMOD 2018, §7.1 and Algorithm 3).
+
+    >>> stripe_partition((2, 3), 0).labels.reshape(2, 3)
+    array([[0, 1, 2],
+           [0, 1, 2]])
+    """
+    sides = as_shape(domain)
+    along = whole(axis, "axis", 0)
+    if along >= len(sides):
+        raise BadInput(f"axes are numbered 0 … {len(sides) - 1} for the domain {sides}, given {along}.")
+    return marginal_partition(sides, [other for other in range(len(sides)) if other != along])
+
+
+def _one_group_per_query(queries: Queries) -> Partition:
+    """The cells that each query counts, where every cell is counted by one query."""
+    return Partition(queries.transpose(np.arange(queries.count)))

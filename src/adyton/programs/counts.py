@@ -21,7 +21,7 @@ from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.release import Release
 from adyton.result.result import Result
 from adyton.schema import Schema
-from adyton.schema.coarsening import changes
+from adyton.schema.cell_groups import changes
 from adyton.tasks import Task
 from adyton.tasks.request import AUTO, Request
 

@@ -26,7 +26,7 @@ from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.release import Release
 from adyton.result.result import Result
 from adyton.schema import Schema
-from adyton.schema.coarsening import changes
+from adyton.schema.cell_groups import changes
 from adyton.solving.residuals import part_variances
 from adyton.tasks import Marginals
 from adyton.tasks.request import Request

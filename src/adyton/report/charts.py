@@ -18,7 +18,7 @@ from adyton.report.maps import ground_of, heat_map, middle_of
 from adyton.report.scales import figure, people
 from adyton.schema import Identifier, Latitude, Longitude, Schema
 from adyton.schema.attributes import Attribute, CelledAttribute
-from adyton.schema.places import axes_of
+from adyton.schema.numbers import axes_of
 from adyton.schema.times import Times
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from typing import Literal, TypeAlias
 
 from adyton.schema.calendar import DAY, date_at
-from adyton.schema.durations import UNITS
+from adyton.schema.numbers import UNITS
 
 Value: TypeAlias = float | date | datetime | timedelta | None
 Side: TypeAlias = Literal[-1, 0, 1]

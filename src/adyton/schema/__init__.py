@@ -4,14 +4,11 @@ The domain is declared by a person who knows what the table is about; it is neve
 """
 
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
-from adyton.schema.declaration import Schema
-from adyton.schema.durations import Duration
+from adyton.schema.cell_groups import RowTree
+from adyton.schema.declaration import ReportWords, Schema
 from adyton.schema.file_format import FileFormat
-from adyton.schema.numbers import Integer, Numeric
-from adyton.schema.places import Latitude, Longitude, Point
+from adyton.schema.numbers import Duration, Integer, Latitude, Longitude, Numeric, Point
 from adyton.schema.reading import LookUp, Reading
-from adyton.schema.report_words import ReportWords
-from adyton.schema.row_tree import RowTree
 from adyton.schema.times import Date, Datetime
 
 __all__ = [

@@ -1,27 +1,96 @@
-"""The schema: the attributes of a table, in the order of the axes, and how many rows a person may have."""
+"""The schema: the attributes of a table, in the order of the axes, how many rows a person may have, which column says
+whose row it is, and what every report says besides the numbers.
+"""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from adyton.errors import SchemaError
-from adyton.messages import listing, no_such, shorten
+from adyton.messages import listing, no_such, shorten, suggestion
 from adyton.schema.attributes import Attribute, Identifier
-from adyton.schema.checks import whole_number
-from adyton.schema.declared import check_case, check_name, declared_attributes, described
 from adyton.schema.file_format import PLAIN, FileFormat
 from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
-from adyton.schema.numbers import Integer
-from adyton.schema.places import Point, axes_of
-from adyton.schema.report_words import NO_WORDS, ReportWords
-from adyton.schema.units import DROP, check_unit
+from adyton.schema.numbers import Integer, Point, axes_of
+from adyton.schema.reading import whole_number, writable
 from adyton.whole import SAFE
+
+DROP, ONE = "drop", "one"
+NO_UNIT = (DROP, ONE)
+"""Rows without a unit are left out, or all of them are one unit with the same limit. That each of them is a unit of its
+own cannot be said: whose rows are blank would have as many as there are."""
+_LONGEST_NAME = 1000
+_LONGEST, _MOST_NOTES = 2000, 50
+_HOW = 'Write notes = ["Visits of day patients are not counted."].'
+
+
+@dataclass(frozen=True)
+class ReportWords:
+    """The table ``[report]`` of a schema file. Nothing of it changes what is counted, or what it costs.
+
+    >>> ReportWords(title="Visits in 2024", office="City Hospital", notes="Day patients are not counted.").notes
+    ('Day patients are not counted.',)
+    """
+
+    title: str = ""
+    """The heading of every report."""
+    office: str = ""
+    """Who publishes it."""
+    contact: str = ""
+    """Whom to ask: an address, a telephone number, a page."""
+    notes: str | Sequence[str] = ()
+    """What readers should know, a paragraph each."""
+
+    def __post_init__(self) -> None:
+        for name in ("title", "office", "contact"):
+            _check(getattr(self, name), name)
+        given: Any = self.notes
+        if isinstance(given, Mapping | bytes) or not hasattr(given, "__iter__"):
+            raise SchemaError(f"notes must be a text or a list of texts, given {shorten(given)}. {_HOW}")
+        notes = (given,) if isinstance(given, str) else tuple(given)
+        if len(notes) > _MOST_NOTES:
+            raise SchemaError(f"a report has at most {_MOST_NOTES} notes, given {len(notes)}. Join some of them.")
+        for one in notes:
+            _check(one, "a note")
+        object.__setattr__(self, "notes", tuple(one for one in notes if one.strip()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a schema file says, without what is left out."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items() if value}
+
+    @classmethod
+    def of(cls, given: object) -> ReportWords:
+        """From the table ``[report]`` of a schema file."""
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping):
+            raise SchemaError(f"report must be a table like [report], given {shorten(given)}.")
+        allowed = [one.name for one in fields(cls)]
+        for key in given:
+            if key not in allowed:
+                raise SchemaError(
+                    f"[report] has the unknown key {shorten(key)}. Allowed are {listing(allowed)}."
+                    + suggestion(key, allowed)
+                )
+        return cls(**given)
+
+
+def _check(text: object, name: str) -> None:
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise SchemaError(
+            f"{name} of a report must be a text of at most {_LONGEST:,} characters, given {shorten(text)}."
+        )
+    writable(text, f"{name} of a report")
+
+
+NO_WORDS = ReportWords()
 
 
 class Schema:
@@ -302,3 +371,75 @@ class Schema:
 
 def _rebuilt(content: Mapping[str, Any], folder: str) -> Schema:
     return Schema.from_dict(content).beside(folder)
+
+
+def declared_attributes(attributes: Mapping[str, Attribute | Point]) -> dict[str, Attribute]:
+    """The attributes, with two for every point; an error unless each can be one."""
+    if not isinstance(attributes, Mapping):
+        raise SchemaError(f"attributes must map names to attributes, given {shorten(attributes)}.")
+    if not attributes:
+        raise SchemaError("a schema needs at least one attribute. Declare the columns that may be asked about.")
+    for name, attribute in attributes.items():
+        check_name(name)
+        if not isinstance(attribute, Attribute | Point):
+            raise SchemaError(
+                f"attribute {name!r} must be a Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point "
+                f"or Identifier, given {'a list' if isinstance(attribute, list) else shorten(attribute)}."
+            )
+    declared: dict[str, Attribute] = {}
+    for name, attribute in attributes.items():
+        found = attribute.axes(name) if isinstance(attribute, Point) else {name: attribute}
+        twice = [one for one in found if one in declared or (one != name and one in attributes)]
+        if twice:
+            raise SchemaError(f"the point {name!r} stands for {listing(found)}, but {twice[0]!r} is declared too.")
+        declared |= found
+    return declared
+
+
+def check_name(name: object) -> None:
+    """An error unless an attribute can be called so."""
+    if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME:
+        raise SchemaError(
+            f"the name of an attribute must be a text of 1 to {_LONGEST_NAME} characters, given {shorten(name)}."
+        )
+    writable(name, "the name of an attribute")
+
+
+def check_case(names: Sequence[str]) -> None:
+    """An error if engines could mistake one name for another."""
+    folded: dict[str, str] = {}
+    for name in names:
+        other = folded.setdefault(name.casefold(), name)
+        if other != name:
+            raise SchemaError(
+                f"attributes {other!r} and {name!r} differ only in case, which engines do not tell apart. Rename one."
+            )
+
+
+def described(attribute: Attribute) -> str:
+    """An attribute as a person would write it; long lists are shortened."""
+    entries = {key: value for key, value in attribute_to_dict(attribute).items() if key != "type"}
+    shown = (f"{key}={value if isinstance(value, str) else shorten(value)}" for key, value in entries.items())
+    return f"{type(attribute).__name__}({', '.join(shown)})"
+
+
+def check_unit(unit: object, no_unit: object) -> None:
+    """An error unless these can be what a schema says about the unit.
+
+    >>> check_unit("person_id", "one")
+    """
+    if unit is not None and (not isinstance(unit, str) or not unit.strip()):
+        raise SchemaError(
+            f'unit must be the name of the column that says whose row it is, like "person_id", given {shorten(unit)}.'
+        )
+    if isinstance(unit, str):
+        writable(unit, "unit")
+    if no_unit not in NO_UNIT:
+        raise SchemaError(
+            f"no_unit must be one of {listing(NO_UNIT)}, given {shorten(no_unit)}: rows without a unit are left out, "
+            "or all of them are one unit."
+        )
+    if unit is None and no_unit != DROP:
+        raise SchemaError(
+            f'no_unit = "{no_unit}" needs a unit. Write unit = "…", the column that says whose row it is.'
+        )

@@ -11,7 +11,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
-from adyton.schema.checks import writable
+from adyton.schema.reading import writable
 
 COMPRESSIONS = ("none", "gzip", "zstd", "bz2")
 LINE_ENDS = ("lf", "cr")

@@ -11,9 +11,7 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
-from adyton.schema.durations import Duration
-from adyton.schema.numbers import Integer, Numeric
-from adyton.schema.places import Latitude, Longitude, Point
+from adyton.schema.numbers import Duration, Integer, Latitude, Longitude, Numeric, Point
 from adyton.schema.reading import KEYS_OF, Reading
 from adyton.schema.times import Date, Datetime
 

@@ -1,16 +1,20 @@
-"""Attributes of ordered numbers: whole ones in cells of equal length, real ones in bins."""
+"""Attributes of ordered numbers: whole ones in cells of equal length, real ones in bins, places on the earth as two
+axes, and lengths of time; and the public grid on which their values are added up.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from adyton.errors import SchemaError
-from adyton.messages import shorten
-from adyton.schema.attributes import CelledAttribute, Label
-from adyton.schema.checks import real_number, whole_number
+from adyton.errors import BadInput, SchemaError
+from adyton.messages import listing, shorten
+from adyton.schema.attributes import Attribute, CelledAttribute, Label
+from adyton.schema.reading import column_name, real_number, whole_number
 
 
 @dataclass(frozen=True)
@@ -142,3 +146,255 @@ def _number_text(number: float) -> str:
     """A number for a label: without the noise of the last digits, and whole numbers without a point."""
     text = f"{number:.12g}"
     return text if "e" not in text or abs(number) >= 2**53 or number % 1 else str(int(number))
+
+
+AXES = ("longitude", "latitude")
+
+
+@dataclass(frozen=True)
+class Coordinate(Numeric):
+    """Degrees along one axis of a map, in bins of equal width."""
+
+    furthest: ClassVar[int]
+
+    _: KW_ONLY
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "column", column_name(self.column, "column"))
+        if self.min < -self.furthest or self.max > self.furthest:
+            raise SchemaError(
+                f"a {self.kind} lies between −{self.furthest} and {self.furthest} degrees, given {self.min:g} to "
+                f"{self.max:g}. Longitude comes first, latitude second."
+            )
+
+
+@dataclass(frozen=True)
+class Longitude(Coordinate):
+    """Degrees east; west is negative.
+
+    >>> Longitude(-74.5, -73.5, bins=2).labels
+    ('[-74.5, -74)', '[-74, -73.5]')
+    """
+
+    kind: ClassVar[str] = "longitude"
+    furthest: ClassVar[int] = 180
+
+
+@dataclass(frozen=True)
+class Latitude(Coordinate):
+    """Degrees north; south is negative."""
+
+    kind: ClassVar[str] = "latitude"
+    furthest: ClassVar[int] = 90
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in a *box* of (west, south, east, north) degrees, in a *grid* of (columns, rows).
+
+    In a schema it stands for two attributes, ``NAME_longitude`` and ``NAME_latitude``, which can be asked for together
+    by the point's name or each on its own. They are read from columns of the same names, unless *longitude* and
+    *latitude* name others.
+
+    >>> from adyton.schema import Schema
+    >>> schema = Schema({"pickup": Point(box=(-74.3, 40.5, -73.7, 40.9), grid=(64, 32))})
+    >>> schema.names, schema.select("pickup").shape
+    (('pickup_longitude', 'pickup_latitude'), (64, 32))
+    """
+
+    kind: ClassVar[str] = "point"
+
+    box: Sequence[float]
+    grid: int | Sequence[int]
+    _: KW_ONLY
+    longitude: str | None = None
+    latitude: str | None = None
+    nulls: str = "drop"
+    outside: str = "drop"
+
+    def __post_init__(self) -> None:
+        box, grid = _listed(self.box), _listed(self.grid)
+        if len(box) != 4:
+            raise SchemaError(f"box must be [west, south, east, north] in degrees, given {shorten(self.box)}.")
+        if len(grid) not in (1, 2):
+            raise SchemaError(f"grid must be [columns, rows], or one number for both, given {shorten(self.grid)}.")
+        if str(self.outside) == "other" or str(self.nulls) == "level":
+            raise SchemaError(
+                "a point has cells on the map only: outside is drop or clamp, and nulls is drop. Declare longitude and "
+                "latitude as attributes of their own for more."
+            )
+        object.__setattr__(self, "box", tuple(real_number(edge, "an edge of box") for edge in box))
+        object.__setattr__(self, "grid", tuple(whole_number(side, "a side of grid") for side in (*grid, *grid)[:2]))
+        for name in AXES:
+            object.__setattr__(self, name, column_name(getattr(self, name), name))
+        self.axes("point")
+
+    def axes(self, name: str) -> dict[str, Attribute]:
+        """The two attributes that a point of this name stands for."""
+        west, south, east, north = self.box
+        columns, rows = self.grid  # type: ignore[misc]
+        for low, high, words in ((west, east, "west and east"), (south, north, "south and north")):
+            if low >= high:
+                raise SchemaError(
+                    f"box is [west, south, east, north], given {words} as {low:g} and {high:g}. Swap them?"
+                )
+        shared = {"nulls": self.nulls, "outside": self.outside}
+        return {
+            f"{name}_longitude": Longitude(west, east, columns, column=self.longitude, **shared),  # type: ignore[arg-type]
+            f"{name}_latitude": Latitude(south, north, rows, column=self.latitude, **shared),  # type: ignore[arg-type]
+        }
+
+
+def _listed(given: Any) -> tuple[Any, ...]:
+    if isinstance(given, str | bytes | dict) or not hasattr(given, "__iter__"):
+        return (given,)
+    return tuple(given)
+
+
+def axes_of(name: str, attributes: dict[str, Attribute] | Any) -> tuple[str, ...]:
+    """The names of the two attributes that a point stands for; the name itself if it is no point's."""
+    pair = (f"{name}_longitude", f"{name}_latitude")
+    found = [attributes.get(one) for one in pair]
+    is_point = isinstance(found[0], Longitude) and isinstance(found[1], Latitude) and name not in attributes
+    return pair if is_point else (name,)
+
+
+UNITS: dict[str, float] = {
+    "nanoseconds": 1e-9,
+    "microseconds": 1e-6,
+    "milliseconds": 1e-3,
+    "seconds": 1.0,
+    "minutes": 60.0,
+    "hours": 3600.0,
+    "days": 86_400.0,
+    "weeks": 604_800.0,
+}
+"""How many seconds each has."""
+
+
+@dataclass(frozen=True)
+class Duration(Numeric):
+    """Lengths of time from *min* to *max* units, in *bins* of equal length or between *edges* of your own.
+
+    A number is one of *unit*. A text can also be ``1:30:00``, ``2 days 01:30:00`` or ``PT1H30M``; columns of durations
+    are turned into the unit.
+
+    >>> Duration(0, 90, bins=3, unit="minutes").labels
+    ('[0, 30)', '[30, 60)', '[60, 90]')
+    """
+
+    kind: ClassVar[str] = "duration"
+
+    _: KW_ONLY
+    unit: str = "seconds"
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.unit, str) or self.unit not in UNITS:
+            raise SchemaError(f"unit must be one of {listing(UNITS, 8)}, given {shorten(self.unit)}.")
+        object.__setattr__(self, "column", column_name(self.column, "column"))
+
+    @property
+    def seconds(self) -> float:
+        """How many seconds a unit has."""
+        return UNITS[self.unit]
+
+
+_DIGITS = 8
+"""Between the bounds lie fewer than 10⁸ steps: cents up to a million. Squares of steps fit 64 bits."""
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """Numbers as whole multiples of a *step*, a power of ten, from *low* to *high*: all of it follows from the schema.
+
+    Whole numbers are counted in ones; real numbers, and whole ones of a very wide range, in steps of the eighth digit
+    of the range. The bounds are moved outwards to the next multiple.
+
+    >>> FixedPoint.of(Integer(0, 119))
+    FixedPoint(step=Fraction(1, 1), low=0, high=119)
+    >>> FixedPoint.of(Numeric(0, 750_000, bins=100))
+    FixedPoint(step=Fraction(1, 100), low=0, high=75000000)
+    """
+
+    step: Fraction
+    low: int
+    high: int
+
+    @classmethod
+    def of(cls, attribute: Attribute) -> FixedPoint:
+        """The grid of an attribute of numbers."""
+        if not isinstance(attribute, Integer | Numeric):
+            raise BadInput(f"a {attribute.kind} attribute has no numbers to add up.")
+        least, most = Fraction(str(attribute.min)), Fraction(str(attribute.max))  # 0.1 is one tenth
+        width = max(most - least, Fraction(1)) if isinstance(attribute, Integer) else most - least
+        step = Fraction(10) ** (_leading_digit(width) + 1 - _DIGITS)
+        if isinstance(attribute, Integer):
+            step = max(step, Fraction(1))
+        low, high = math.floor(least / step), math.ceil(most / step)
+        return cls(step, low, max(high, low + 1))
+
+    @property
+    def span(self) -> int:
+        """How many steps lie between the bounds."""
+        return self.high - self.low
+
+    @property
+    def reach(self) -> int:
+        """How many steps the value farthest from 0 is away from it."""
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def width(self) -> float:
+        """The distance between the bounds."""
+        return float(self.span * self.step)
+
+    @property
+    def lower(self) -> float:
+        """The lower bound."""
+        return float(self.low * self.step)
+
+    @property
+    def upper(self) -> float:
+        """The upper bound."""
+        return float(self.high * self.step)
+
+    def steps_of_cells(self, attribute: Integer | Numeric) -> tuple[int, ...]:
+        """For each cell of numbers how many steps its middle lies above the lower bound."""
+        middles = cell_middles(attribute)
+        return tuple(min(max(round(middle / self.step) - self.low, 0), self.span) for middle in middles)
+
+
+def cell_middles(attribute: Integer | Numeric) -> list[Fraction]:
+    """The middle of each cell of numbers; a cell of a single number is that number.
+
+    >>> cell_middles(Integer(0, 5, step=2))
+    [Fraction(1, 2), Fraction(5, 2), Fraction(9, 2)]
+    """
+    edges = cell_edges(attribute)
+    last = 1 if isinstance(attribute, Integer) else 0
+    return [(left + right - last) / 2 for left, right in pairwise(edges)]
+
+
+def cell_edges(attribute: Integer | Numeric) -> list[Fraction]:
+    """Where the cells of numbers begin, and where the last one ends: one more than there are."""
+    if isinstance(attribute, Integer):
+        starts = range(attribute.min, attribute.max + 1, attribute.step)
+        return [*map(Fraction, starts), Fraction(attribute.max + 1)]
+    if attribute.edges is not None:
+        return [Fraction(edge) for edge in attribute.edges]
+    low, high = Fraction(attribute.min), Fraction(attribute.max)
+    return [low + (high - low) * place / attribute.bins for place in range(attribute.bins + 1)]
+
+
+def _leading_digit(width: Fraction) -> int:
+    """d with 10^d ≤ width < 10^(d+1), exactly."""
+    guess = math.floor(math.log10(width)) if width < 10**300 else len(str(math.floor(width))) - 1
+    while Fraction(10) ** (guess + 1) <= width:
+        guess += 1
+    while Fraction(10) ** guess > width:
+        guess -= 1
+    return guess

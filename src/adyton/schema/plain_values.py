@@ -16,7 +16,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.exact import exact
 from adyton.messages import shorten
-from adyton.schema.checks import writable
+from adyton.schema.reading import writable
 
 _GREATEST = 1e300
 _WORDS: dict[type, str] = {bool: "true or false", dict: "a mapping", list: "a list", str: "a text"}

@@ -31,7 +31,7 @@ from adyton.schema.calendar import (
     starts_of,
     written_at,
 )
-from adyton.schema.checks import column_name, whole_number
+from adyton.schema.reading import column_name, whole_number
 from adyton.schema.time_formats import checked_formats
 
 _LARGEST = 1 << 31

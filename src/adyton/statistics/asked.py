@@ -12,7 +12,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.remembered import cached_property
 from adyton.schema import Integer, Numeric, Schema
-from adyton.schema.fixed_point import FixedPoint
+from adyton.schema.numbers import FixedPoint
 from adyton.tasks import NumbersTask
 
 

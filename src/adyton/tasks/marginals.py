@@ -13,7 +13,7 @@ from adyton.messages import listing, shorten
 from adyton.queries import Kronecker, Queries, Stack, Total
 from adyton.queries import Marginals as MarginalQueries
 from adyton.schema import Identifier, Schema
-from adyton.schema.coarsening import coarsened
+from adyton.schema.cell_groups import coarsened
 from adyton.tasks.along import Along, Asked
 from adyton.tasks.base import Option, Task, names_of
 from adyton.tasks.named import check_axes

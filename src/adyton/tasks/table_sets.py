@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
 from adyton.schema import Schema
-from adyton.schema.places import axes_of
+from adyton.schema.numbers import axes_of
 
 Group: TypeAlias = tuple[str, ...]
 MOST_SETS = 1 << 16

@@ -17,8 +17,8 @@ from adyton.kernel.tables.packs import Column, packed
 from adyton.messages import shorten
 from adyton.queries import Partition
 from adyton.schema import Integer, Numeric, RowTree, Schema
-from adyton.schema.coarsening import merged_cells
-from adyton.schema.fixed_point import FixedPoint
+from adyton.schema.cell_groups import merged_cells
+from adyton.schema.numbers import FixedPoint
 from adyton.whole import IntegerArray
 
 

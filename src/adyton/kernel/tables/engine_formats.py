@@ -1,6 +1,6 @@
 """Dates and times in formats of the schema's, where rows stay in an engine that cannot call functions of ours.
 
-Claim.  A text becomes the time that :func:`adyton.schema.reading_times.moment_in` reads in it, written in the usual
+Claim.  A text becomes the time that :func:`adyton.schema.time_formats.moment_in` reads in it, written in the usual
 shape, or a text that has no such shape: a total function of that text.
 Proof.  The text is compared with the regular expression of every format, one after the other. Its groups, where it
 fits, are a few digits or letters, in whose place there is a zero elsewhere. A format counts only if the calendar has

@@ -25,7 +25,7 @@ from adyton.kernel.tables.cell_codes import base_code
 from adyton.kernel.tables.cells import cell_table
 from adyton.kernel.tables.columns import is_missing
 from adyton.schema import Integer, Numeric, Schema
-from adyton.schema.fixed_point import FixedPoint
+from adyton.schema.numbers import FixedPoint
 from adyton.whole import IntegerArray, whole_array
 
 _BITS = 27

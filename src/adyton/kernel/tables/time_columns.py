@@ -23,8 +23,8 @@ from adyton.kernel.tables.columns import short_text
 from adyton.kernel.tables.iso_times import NO_TIME, iso_seconds
 from adyton.kernel.tables.zones import on_clock
 from adyton.schema.calendar import DAY, EARLIEST, LATEST, part_numbers
-from adyton.schema.durations import Duration
-from adyton.schema.reading_times import duration_in, moment_in
+from adyton.schema.numbers import Duration
+from adyton.schema.time_formats import duration_in, moment_in
 from adyton.schema.times import Date, Times
 
 

@@ -18,7 +18,7 @@ from adyton.kernel.tables.plain_columns import text_of
 from adyton.kernel.tables.spellings import reading as canonical
 from adyton.schema import Attribute, Categorical, Reading
 from adyton.schema.look_up_files import look_up_values
-from adyton.schema.spellings import compared, texts_of_levels
+from adyton.schema.reading import compared, texts_of_levels
 
 NONE = "\1"
 """Stands for a missing value on the way back to the engine, which takes no null from a function."""

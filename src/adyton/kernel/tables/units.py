@@ -25,7 +25,7 @@ from adyton.kernel.engines import Engine
 from adyton.kernel.tables.columns import LONGEST_TEXT, holds_booleans, holds_levels, is_missing, trimmed, value_of
 from adyton.kernel.tables.opened_rows import OpenedRows
 from adyton.schema import Attribute, Categorical
-from adyton.schema.units import DROP
+from adyton.schema.declaration import DROP
 
 UNIT = "unit"
 """The name of the column that tells units apart: bytes, which no collation takes for equal."""

@@ -16,7 +16,7 @@ from adyton.kernel.transforms.base import Outcome, Transform
 from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.schema import Integer, Numeric, Schema
-from adyton.schema.fixed_point import FixedPoint
+from adyton.schema.numbers import FixedPoint
 from adyton.whole import IntegerArray, narrow
 
 MOST_DEGREES = 2

@@ -17,7 +17,7 @@ from adyton.kernel.vectors import PrivateVector
 from adyton.messages import listing
 from adyton.queries import Partition
 from adyton.schema import Schema
-from adyton.schema.coarsening import check_coarser
+from adyton.schema.cell_groups import check_coarser
 from adyton.schema.misfits import misfits_of
 
 
