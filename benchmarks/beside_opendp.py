@@ -13,7 +13,7 @@ import numpy as np
 
 from adyton.lab.bench.pairs import distance, run, true_pairs
 from adyton.lab.corpus.many_attributes import PublicTable
-from adyton.marginals.wanted import Wanted
+from adyton.marginals.program import Wanted
 from adyton.schema import Categorical, Integer, Schema
 
 CATEGORICAL = {"adult": {1, 3, 4, 5, 6, 7, 8, 12, 13}}

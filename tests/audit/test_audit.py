@@ -12,7 +12,7 @@ from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MECHANISMS
 from adyton.learning.registry import learners
-from adyton.marginals.registry import PROGRAMS
+from adyton.marginals.program import PROGRAMS
 from adyton.plans import algorithms
 
 

@@ -11,14 +11,17 @@ from adyton.marginals.deciding import (
     WAYS,
     Outlook,
     decide,
+    label_stages,
     look,
     outlook,
+    pair_shares,
+    penalties,
     single_shares,
+    stages,
 )
 from adyton.marginals.estimating import estimated
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.stages import label_stages, pair_shares, penalties, stages
-from adyton.marginals.wanted import Wanted
+from adyton.marginals.program import Wanted
 from adyton.schema import Integer, Schema
 
 EVERY = Wanted.of(Schema({name: Integer(0, side - 1) for name, side in SIDES.items()}), PAIRS)

@@ -7,8 +7,7 @@ import pytest
 from rough_tables import PAIRS, SIDES, rows, table
 
 from adyton.errors import BadInput
-from adyton.marginals.forest import Forest, mutual_information
-from adyton.marginals.pair_model import PairModel
+from adyton.marginals.pair_model import Forest, PairModel, mutual_information
 
 CHAIN = (("a", "b"), ("b", "c"), ("d", "e"))
 

@@ -9,8 +9,7 @@ from rough_tables import SIDES, rows, table
 
 import adyton as ad
 from adyton.kernel.kernel import Kernel
-from adyton.marginals.registry import program_named
-from adyton.marginals.wanted import Wanted
+from adyton.marginals.program import Wanted, program_named
 from adyton.plans import plan_named, simulate
 from adyton.queries import Marginals, Weighted
 from adyton.solving.residuals import residuals

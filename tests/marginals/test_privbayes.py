@@ -10,10 +10,9 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.marginals import bayes_network
-from adyton.marginals.bayes_network import BayesNetwork
-from adyton.marginals.registry import program_named
-from adyton.marginals.wanted import Wanted
+from adyton.marginals import privbayes
+from adyton.marginals.privbayes import BayesNetwork
+from adyton.marginals.program import Wanted, program_named
 from adyton.queries.measurement import MeasuredTable
 
 SIDES = {"a": 2, "b": 3, "c": 2, "d": 4, "e": 2}
@@ -57,8 +56,8 @@ def test_tables_are_products_of_the_conditional_ones(monkeypatch):
         expected = whole.sum(axis=rest).transpose(order)
         assert np.allclose(network.table(*group), expected, atol=1e-12)
         with monkeypatch.context() as patch:  # as where attributes cannot be summed out one by one
-            patch.setattr(bayes_network, "MOST_STEP", 0)
-            patch.setattr(bayes_network, "ROWS", 1 << 14)
+            patch.setattr(privbayes, "MOST_STEP", 0)
+            patch.setattr(privbayes, "DRAWN", 1 << 14)
             counted = BayesNetwork(network.sides, network.factors).table(*group)
             assert np.abs(counted - expected).sum() < 0.1  # always the same rows
     with pytest.raises(BadInput, match="no measured table has 'e'"):

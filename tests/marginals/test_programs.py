@@ -10,9 +10,7 @@ from rough_tables import SIDES, distance, rows, table
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
-from adyton.marginals.program import modelled
-from adyton.marginals.registry import PROGRAMS, program_named
-from adyton.marginals.wanted import MOST_CELLS, Wanted
+from adyton.marginals.program import MOST_CELLS, PROGRAMS, Wanted, modelled, program_named
 
 SCHEMA = ad.Schema({name: ad.Integer(0, side - 1) for name, side in SIDES.items()})
 EVERY = Wanted.of(SCHEMA, list(itertools.combinations(SIDES, 2)))

@@ -5,11 +5,9 @@ import pytest
 from rough_tables import PAIRS, SIDES, distance, measured, rows, table
 
 from adyton.errors import BadInput
-from adyton.marginals import rows as module
+from adyton.marginals import refining as module
 from adyton.marginals.estimating import estimated
-from adyton.marginals.gradual_updates import deal
-from adyton.marginals.refining import refined
-from adyton.marginals.rows import sampled_codes
+from adyton.marginals.refining import deal, refined, sampled_codes
 from adyton.result.row_comparison import Comparison
 
 DATA = rows()

@@ -11,8 +11,8 @@ from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.limits import MOST_TRANSFORMS
 from adyton.learning.registry import LEARNERS, MODELS
-from adyton.marginals.registry import PROGRAMS as TABLES
-from adyton.marginals.wanted import Wanted
+from adyton.marginals.program import PROGRAMS as TABLES
+from adyton.marginals.program import Wanted
 from adyton.plans.algorithm import Algorithm
 from adyton.plans.registry import ALGORITHMS
 from adyton.queries import Identity

@@ -6,7 +6,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.marginals import wanted
+from adyton.marginals import program
 from adyton.schema.cell_groups import coarsened, merged_cells
 from adyton.tasks import task_from_dict
 
@@ -147,7 +147,7 @@ def test_what_cannot_be_held_has_a_way_that_works():
 
 
 def test_explanations_say_what_is_coarser(frame, monkeypatch):
-    monkeypatch.setattr(wanted, "MOST_CELLS", 3000)
+    monkeypatch.setattr(program, "MOST_CELLS", 3000)
     schema = ad.Schema({"age": ad.Integer(0, 39), "sex": ad.Categorical(["F", "=M"]), "pay": ad.Numeric(0, 10, 75)})
     session = ad.Session(frame, schema=schema, epsilon=2)
     release = session.release(ad.Marginals(way=2), epsilon=1, algorithm="all-pairs")

@@ -35,8 +35,7 @@ from adyton.kernel.mechanisms.declared_function import BoundFunction
 from adyton.kernel.shapes import VectorShape
 from adyton.learning.classifier import Classifier
 from adyton.learning.registry import learner_named, learners
-from adyton.marginals.registry import PROGRAMS, program_named
-from adyton.marginals.wanted import Wanted
+from adyton.marginals.program import PROGRAMS, Wanted, program_named
 from adyton.plans import algorithms, plan_named
 from adyton.queries import Identity, Partition, RandomRanges
 from adyton.schema import Boolean, Integer, RowTree, Schema

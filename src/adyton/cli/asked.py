@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _algorithms() -> list[str]:
-    from adyton.marginals.registry import NAMED
+    from adyton.marginals.program import NAMED
     from adyton.plans import algorithms
     from adyton.statistics.programs import PROGRAMS
 

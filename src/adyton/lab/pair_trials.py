@@ -15,14 +15,12 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Integers, Reals
-from adyton.marginals import deciding, stages
-from adyton.marginals.deciding import Decision, Look, Outlook
+from adyton.marginals import deciding
+from adyton.marginals.deciding import Decision, Look, Outlook, Stage
 from adyton.marginals.estimating import estimated
-from adyton.marginals.forest import Pair, Parts
-from adyton.marginals.pair_model import PairModel
+from adyton.marginals.pair_model import Pair, PairModel, Parts
+from adyton.marginals.program import Wanted
 from adyton.marginals.refining import refined
-from adyton.marginals.stages import Stage
-from adyton.marginals.wanted import Wanted
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.remembered import cached_property
 from adyton.schema import Integer, Schema
@@ -133,16 +131,16 @@ class Trial:
             self.measure(self.shares, decision.rest)
             return self.model(last=True)
         own, possible = [pair for pair in self.public.pairs if label in pair], len(self.public.pairs)
-        plan = stages.stages(decision, len(self.public.sides) - 1, possible)
+        plan = deciding.stages(decision, len(self.public.sides) - 1, possible)
         if label is not None:
-            plan = stages.label_stages(decision, len(self.public.sides), len(own), possible)
+            plan = deciding.label_stages(decision, len(self.public.sides), len(own), possible)
         if plan.top_up:
             self.measure(deciding.single_shares(self.public.sides), plan.top_up)
         model = self.model()
         for stage in plan.stages:
             scale = float(stage.scale(self.epsilon))
             chosen = own if stage.label else self._chosen(model, stage, scale)
-            shares = stages.pair_shares([model.predicted(pair) for pair in chosen], scale)
+            shares = deciding.pair_shares([model.predicted(pair) for pair in chosen], scale)
             self.measure(dict(zip(chosen, shares, strict=True)), stage.measuring)
             model = self.model()
         return self.model(last=True)
@@ -150,7 +148,7 @@ class Trial:
     def _chosen(self, model: PairModel, stage: Stage, scale: float) -> list[Pair]:
         """Permute-and-flip, which is report-noisy-max with exponential noise."""
         taken = {one.group for one in self.measured}
-        penalties = stages.penalties(model.all_pairs(), scale)
+        penalties = deciding.penalties(model.all_pairs(), scale)
         scores = {pair: far - penalties[pair] for pair, far in self.public.distances(model).items()}
         noise = 2 * stage.pairs / float(self.epsilon * stage.choosing)
         parts, chosen = Parts(list(self.public.sides)), list[Pair]()

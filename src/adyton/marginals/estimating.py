@@ -14,8 +14,7 @@ from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.pairs import denoised_tables, raked
 from adyton.errors import BadInput
-from adyton.marginals.forest import Pair
-from adyton.marginals.pair_model import PairModel
+from adyton.marginals.pair_model import Pair, PairModel
 from adyton.messages import listing
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.solving.residuals import Residuals, in_order, residual, residuals
@@ -147,3 +146,16 @@ def denoised_single(noisy: Reals, variance: float, *, ordered: bool = False) -> 
         return np.asarray(np.maximum(noisy, 0.2 * scale))
     shrunk = change_points(noisy, 1 / scale) if ordered else empirical_bayes(noisy, 1 / scale)
     return np.maximum(_LEAST, shrunk)
+
+
+def wider_table(estimated: Estimated, group: Group) -> Reals | None:
+    """The counts, an axis for each attribute in the order given; None for tables that were not measured.
+
+    The prediction is what the pairs of the table say. Counts are not negative, and sum to the number of rows.
+    """
+    model, squares = estimated.model, estimated.squares
+    if len(group) < 3 or in_order(group, model.sides) not in model.errors:
+        return None
+    predicted = model.table(*group).counts
+    (shrunk,) = denoised_tables([squares.table(*group)], [predicted], [squares.variance(*group)])
+    return np.asarray(shrunk * (model.total / max(float(shrunk.sum()), 1e-9)))

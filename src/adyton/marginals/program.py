@@ -1,16 +1,22 @@
-"""A program for many tables: from a private table to noisy tables of few attributes, in a few lines of operators."""
+"""The tables that somebody asks for, and the programs that measure what they follow from: pairs of attributes, and
+single ones, in a few lines of operators.
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from adyton.choice.decision import Bought
+from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import MeasureTables
@@ -20,12 +26,189 @@ from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables_source import TablesSource
 from adyton.marginals.estimating import Estimated, estimated
-from adyton.marginals.pair_model import PairModel
+from adyton.marginals.pair_model import Pair, PairModel, Parts
 from adyton.marginals.refining import refined
-from adyton.marginals.wanted import Wanted
+from adyton.messages import listing, shorten
 from adyton.plans.algorithm import Algorithm
+from adyton.plans.registry import ALGORITHMS, Registry
 from adyton.queries.measurement import Group, MeasuredTable
-from adyton.solving.residuals import residuals
+from adyton.remembered import cached_property
+from adyton.schema import Schema
+from adyton.schema.cell_groups import coarsened
+from adyton.solving.residuals import in_order, residuals
+from adyton.strategies.table_shares import covering, table_shares
+from adyton.tasks import Marginals
+from adyton.tasks.along import Along
+
+MOST_CELLS = 1 << 22
+"""How many cells the tables may have together: about a minute of work, and a gigabyte."""
+MOST_PAIRS = 20_000
+_NAMED = 3
+_COARSER = (1024, 512, 256, 128, 64, 32, 16)
+"""How many cells long attributes of numbers may keep."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """Some groups of attributes, of which each has a weight: how much the error of its table matters.
+
+    >>> from adyton.schema import Boolean, Integer
+    >>> schema = Schema({"age": Integer(0, 99, step=10), "sex": Boolean(), "ill": Boolean()})
+    >>> Wanted.of(schema, [("sex", "age", "ill"), ("age", "ill")], [1.0, 2.0]).pairs
+    {('age', 'sex'): 1.0, ('age', 'ill'): 3.0, ('sex', 'ill'): 1.0}
+    """
+
+    schema: Schema
+    """Of the attributes that are in a group."""
+    groups: tuple[Group, ...]
+    weights: tuple[float, ...]
+    along: Mapping[str, Along] = field(default_factory=dict)
+    """What is asked along those attributes of which not every cell alone is."""
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        groups: Sequence[Sequence[str]],
+        weights: Sequence[float] | None = None,
+        along: Mapping[str, Along] | None = None,
+    ) -> Wanted:
+        """For some groups of attributes of a schema; all weigh the same where nothing is said."""
+        wanted = tuple(tuple(group) for group in groups)
+        heavy = (1.0,) * len(wanted) if weights is None else tuple(map(float, weights))
+        return cls(schema, wanted, heavy, dict(along or {}))
+
+    @classmethod
+    def by(cls, task: Marginals, schema: Schema) -> Wanted:
+        """The tables of a task, given the schema of its attributes."""
+        return cls.of(schema, task.groups(schema), task.importance(schema), task.along(schema))
+
+    @classmethod
+    def fitting(cls, task: Marginals, schema: Schema) -> Wanted:
+        """The same, with coarser cells for long attributes of numbers where the tables would be too large: as many as
+        fit, out of a fixed list. It is decided by the schema alone."""
+        own = cls.by(task, schema)
+        for most in _COARSER:
+            if own.all_cells <= MOST_CELLS and all(own._size(group) <= MOST_CELLS for group in own.groups):
+                return own
+            own = cls.by(task, coarsened(schema, most))
+        fits = own.all_cells <= MOST_CELLS and all(own._size(group) <= MOST_CELLS for group in own.groups)
+        return own if fits else cls.by(task, schema)
+
+    def _size(self, group: Group) -> int:
+        return math.prod(self.sides[name] for name in group)
+
+    @property
+    def all_cells(self) -> int:
+        """How many cells the tables have that may be measured."""
+        return self.pair_cells + sum(self.sides.values())
+
+    @cached_property
+    def sides(self) -> dict[str, int]:
+        """How many cells each attribute has."""
+        return dict(zip(self.schema.names, self.schema.shape, strict=True))
+
+    @cached_property
+    def pairs(self) -> dict[Pair, float]:
+        """All pairs that are in a group, in the order of the schema, with the weights of these groups together."""
+        found: dict[Pair, float] = {}
+        for group, weight in zip(self.groups, self.weights, strict=True):
+            for one, other in itertools.combinations(in_order(group, self.sides), 2):
+                found[one, other] = found.get((one, other), 0.0) + weight
+        return found
+
+    @property
+    def singles(self) -> tuple[Group, ...]:
+        """Every attribute by itself."""
+        return tuple((name,) for name in self.sides)
+
+    @property
+    def alone(self) -> dict[Group, float]:
+        """The attributes that are in no pair, with their weights."""
+        paired = {name for pair in self.pairs for name in pair}
+        return {
+            group: sum(weight for one, weight in zip(self.groups, self.weights, strict=True) if one == group)
+            for group in self.singles
+            if group[0] not in paired
+        }
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """The attributes whose neighbouring cells are alike."""
+        return tuple(name for name, attribute in self.schema.attributes.items() if attribute.ordered)
+
+    @property
+    def longest_forest(self) -> int:
+        """How many of the pairs there can be without a circle."""
+        parts = Parts(self.sides)
+        return sum(parts.join(*pair) for pair in self.pairs)
+
+    @property
+    def pair_cells(self) -> int:
+        """How many cells all pairs have."""
+        return sum(self.sides[one] * self.sides[other] for one, other in self.pairs)
+
+    @property
+    def cells(self) -> int:
+        """How many cells all tables have that are asked for."""
+        return sum(math.prod(self.sides[name] for name in group) for group in self.groups)
+
+    @property
+    def queries(self) -> int:
+        """How many queries about them are asked: their cells, if nothing else is said."""
+        return sum(self.asked_of(group) for group in self.groups)
+
+    def asked_of(self, group: Group) -> int:
+        """How many queries about a table are asked."""
+        return math.prod(self.along[name].count if name in self.along else self.sides[name] for name in group)
+
+    @property
+    def energies(self) -> dict[str, tuple[float, float]]:
+        """What the variances of these queries follow from, by attribute; see :class:`adyton.tasks.along.Along`."""
+        return {name: one.energy for name, one in self.along.items()}
+
+    @cached_property
+    def cover(self) -> tuple[Group, ...]:
+        """The tables to measure for all pairs, and what is in none: pairs, and larger ones that hold several."""
+        return (*covering(self.sides, list(self.pairs), list(self.pairs.values())), *self.alone)
+
+    @property
+    def counted(self) -> tuple[Group, ...]:
+        """All tables that may be measured: single attributes, pairs, and those of the cover."""
+        return tuple(dict.fromkeys((*self.singles, *self.pairs, *self.cover)))
+
+    def shares(self, parts: Mapping[Pair, float] | None = None) -> Mapping[Group, Fraction]:
+        """The shares of a budget for measuring the cover, so that the sum of all errors, each times its weight, is
+        least. They sum to at most 1. *parts* tell which part of a pair's cells is likely to have rows: others cost
+        little, as they are shrunk away."""
+        matters: dict[Group, float] = dict([*self.pairs.items(), *self.alone.items()])
+        weights = [weight * (parts or {}).get((group[0], group[-1]), 1.0) for group, weight in matters.items()]
+        return table_shares(self.sides, list(self.cover), list(matters), weights, self.energies)
+
+    def check(self) -> None:
+        """Refuse tables that are too large to be worked with, by public facts alone."""
+        cells, limit = self.all_cells, f"allowed are {MOST_CELLS:,}"
+        if len(self.pairs) > MOST_PAIRS:
+            raise BadInput(
+                f"{len(self.sides)} attributes have {len(self.pairs):,} pairs, allowed are {MOST_PAIRS:,}. Name fewer "
+                "attributes (attrs), or the tables that matter (sets)."
+            )
+        if cells > MOST_CELLS:
+            largest = sorted(self.sides, key=lambda name: -self.sides[name])[:_NAMED]
+            sizes = ", ".join(f"{shorten(name)} ({self.sides[name]:,} cells)" for name in largest)
+            raise BadInput(
+                f"the tables of these {len(self.pairs):,} pairs have {cells:,} cells together, {limit}. The largest "
+                f'attributes are {sizes}: declare fewer levels for them, with outside = "other" for the rest, leave '
+                "them out (attrs), or name the tables that matter (sets)."
+            )
+        for group in self.groups:
+            own = math.prod(self.sides[name] for name in group)
+            if own > MOST_CELLS:
+                raise BadInput(
+                    f"the table of {listing(group)} has {own:,} cells, {limit}. Ask for fewer attributes in it; rows "
+                    "that are sampled from a release have all of them."
+                )
+
 
 ROWS = "rows"
 """The name of a noisy number of rows that was bought."""
@@ -141,3 +324,39 @@ def modelled(wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel 
         return Estimated(residuals(wanted.sides, measured), kept)
     found = estimated(wanted.sides, measured, ordered=wanted.ordered)
     return replace(found, model=refined(found.model))
+
+
+AUTO = "auto"
+PROGRAMS = Registry[TablesProgram](
+    "program for many tables",
+    {
+        "all-pairs": "marginals.select_pairs:AllPairs",
+        "all-tables": "marginals.select_pairs:AllTables",
+        "select-pairs": "marginals.select_pairs:SelectPairs",
+        "privbayes": "marginals.privbayes:PrivBayes",
+        "privbayes-ls": "marginals.privbayes:PrivBayesLs",
+        AUTO: "marginals.select_pairs:ChosenWay",
+    },
+)
+NAMED = tuple(name for name in PROGRAMS if name != AUTO)
+"""Those that somebody can name."""
+
+
+def what_it_does(name: str) -> str:
+    """A program in a few words, or else an algorithm of another kind.
+
+    >>> what_it_does("all-pairs")
+    'Every pair of attributes, in shares of a budget that make the sum of errors least'
+    >>> what_it_does("hb")
+    'A tree of counts whose branching suits the size of the domain, made consistent by …'
+    """
+    return (PROGRAMS if name in PROGRAMS else ALGORITHMS).what_it_does(name)
+
+
+def program_named(name: str, **options: Any) -> TablesProgram:
+    """A program with its options.
+
+    >>> program_named("select-pairs", pairs=12)
+    SelectPairs(pairs=12, label=None)
+    """
+    return PROGRAMS.named(name, **options)

@@ -1,5 +1,6 @@
-"""The programs that look at single attributes first: one that measures the pairs which these guess badly, and the one
-behind ``auto``, which decides whether to measure those or all."""
+"""The programs that measure pairs: everything at once, or the pairs which single attributes guess badly, after a look
+at these; and the one behind ``auto``, which decides whether to measure some or all.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +14,32 @@ from adyton.arrays import Reals
 from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.kernel.limits import check_request
-from adyton.kernel.mechanisms import MeanDistance, PairChoice
+from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables_source import TablesSource
-from adyton.marginals.all_tables import AllPairs
-from adyton.marginals.deciding import COUNT, Decision, Look, Outlook, decide, look, occupied, outlook, single_shares
+from adyton.marginals.deciding import (
+    COUNT,
+    Decision,
+    Look,
+    Outlook,
+    Stage,
+    decide,
+    label_stages,
+    look,
+    occupied,
+    outlook,
+    pair_shares,
+    single_shares,
+    stages,
+)
 from adyton.marginals.estimating import estimated
-from adyton.marginals.forest import Pair
-from adyton.marginals.pair_model import PairModel
-from adyton.marginals.program import ROWS, Outcome, TablesProgram, measured, note
-from adyton.marginals.stages import Stage, label_stages, pair_shares, stages
-from adyton.marginals.wanted import Wanted
+from adyton.marginals.pair_model import Pair, PairModel
+from adyton.marginals.program import MOST_CELLS, ROWS, Outcome, TablesProgram, Wanted, measured, note
 from adyton.messages import no_such
 from adyton.plans.algorithm import Whole
 from adyton.queries.measurement import Group, MeasuredTable
+from adyton.strategies.table_shares import table_shares
 
 LARGEST_GUESS = 2.0**50
 """No cell is guessed to hold more rows."""
@@ -171,3 +183,57 @@ def looked(source: TableSource, wanted: Wanted, epsilon: Fraction) -> Looked:
 def guessed(wanted: Wanted, found: Iterable[MeasuredTable]) -> PairModel:
     """What is thought of all pairs after some measurements."""
     return estimated(wanted.sides, found, ordered=wanted.ordered, passes=1).model
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllPairs(TablesProgram):
+    """Every pair of attributes, in shares of a budget that make the sum of errors least.
+
+    Least squares on the parts of tables makes them consistent (Xiao et al., "An optimal and scalable matrix mechanism
+    for noisy marginals under convex loss functions", NeurIPS 2023); the least squares are free of bias.
+    """
+
+    name = "all-pairs"
+
+    def run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
+        """One measurement of everything."""
+        shares = wanted.shares()
+        tables = source.tables(tuple(shares))
+        return Outcome(self.name, tuple(measured(tables, shares, epsilon)), f"all {len(wanted.pairs):,} pairs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllTables(TablesProgram):
+    """Every table asked for, in shares of a budget that make the sum of errors least.
+
+    As all-pairs, for tables of one, two, three or more attributes: each of them is free of bias, and has an exact
+    standard error (Xiao et al., "An optimal and scalable matrix mechanism for noisy marginals under convex loss
+    functions", NeurIPS 2023).
+    """
+
+    name = "all-tables"
+
+    def check(self, wanted: Wanted, epsilon: Fraction) -> None:
+        """Measuring all of them."""
+        if wanted.cells > MOST_CELLS:
+            raise BadInput(
+                f"these {len(wanted.groups):,} tables have {wanted.cells:,} cells, allowed are {MOST_CELLS:,} in all. "
+                "Name all-pairs, whose tables of more attributes follow from pairs, the tables that matter (sets), or "
+                "fewer cells for attributes of numbers (cells)."
+            )
+        groups = tuple(direct_shares(wanted))
+        check_request(MeasureTables.weighted(range(len(groups))), TablesShape(wanted.schema, groups), epsilon / 1024)
+
+    def run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
+        """One measurement of everything."""
+        shares = direct_shares(wanted)
+        tables = source.tables(tuple(shares))
+        return Outcome(self.name, tuple(measured(tables, shares, epsilon)), f"all {len(wanted.groups):,} tables")
+
+
+def direct_shares(wanted: Wanted) -> Mapping[Group, Fraction]:
+    """The shares of a budget for measuring the tables themselves."""
+    weights: dict[Group, float] = {}
+    for group, weight in zip(wanted.groups, wanted.weights, strict=True):
+        weights[group] = weights.get(group, 0.0) + weight
+    return table_shares(wanted.sides, list(weights), weights=list(weights.values()), energies=wanted.energies)

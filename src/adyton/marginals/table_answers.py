@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.queries import Queries
 from adyton.queries.measurement import Group
 from adyton.result.interval import Interval, Kind
 from adyton.result.noise_bounds import radius
+from adyton.result.one_slice import Slice
 from adyton.solving.noise_moments import Moments
 from adyton.solving.residuals import in_order
 from adyton.tasks.questions import Cells, as_boxes
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
+
 
 NO_BOUNDS = (
     "No bounds: not all of this was measured, and how attributes depend on one another beyond that is not known."
@@ -63,11 +66,6 @@ def table_interval(release: TablesRelease, group: Group, confidence: float) -> I
     return _around(release, counts, squares.table(*group), variance * same, excess, confidence)
 
 
-def one_law(release: TablesRelease) -> bool:
-    """Whether what is measured does not depend on the data: then the noise has the same law on all of them."""
-    return release.algorithm in ("all-pairs", "all-tables") and not release.bought
-
-
 def _around(
     release: TablesRelease, counts: Reals, centres: Reals, variances: Reals, excess: Reals, confidence: float
 ) -> Interval:
@@ -76,9 +74,8 @@ def _around(
     far = np.where(known, radius(Moments(finite, excess * finite**2), confidence), np.inf)
     lower, upper = np.minimum(centres - far, counts), np.maximum(centres + far, counts)
     lower = np.where(known, np.maximum(lower, np.minimum(counts, 0.0)), lower)  # no true count is below 0
-    kind: Kind = "exact" if one_law(release) else "approximate"
+    kind, means = _kind(release, confidence)
     note = "" if known.all() else NO_BOUNDS
-    means = "" if kind == "exact" else APPROXIMATE.format(rate=f"{100 * confidence:g}")
     return Interval(counts, lower, upper, confidence, kind, note=note, means=means)
 
 
@@ -98,3 +95,45 @@ def _group(release: TablesRelease, box: dict[str, Cells]) -> Group:
 
 def _inside(table: Reals, box: dict[str, Cells], group: Group) -> float:
     return float(table[np.ix_(*(box[name] for name in group))].sum()) if group else float(table)
+
+
+def sliced(table: Reals, part: Slice) -> Reals:
+    """The counts of a slice out of the table of its attributes."""
+    chosen = table[part.cells]
+    for cells in part.others.values():
+        chosen = chosen[:, cells].sum(axis=1)
+    return np.asarray(chosen)
+
+
+def slice_interval(release: TablesRelease, queries: Queries, part: Slice, confidence: float) -> Interval:
+    """About least squares: without bias, so that what follows from the bounds is as right as they are."""
+    squares, (kind, means) = release.estimated.squares, _kind(release, confidence)
+    if squares.missing(*part.group):
+        endless = np.full(queries.count, np.inf)
+        return Interval(0 * endless, -endless, endless, confidence, kind, note=NO_BOUNDS)
+    centres = np.asarray(queries @ sliced(squares.table(*part.group), part), dtype=np.float64)
+    far = radius(_moments(release, queries, part), confidence)
+    return Interval(centres, centres - far, centres + far, confidence, kind, means=means)
+
+
+def _moments(release: TablesRelease, queries: Queries, part: Slice) -> Moments:
+    """In closed form."""
+    sides = release.wanted.sides
+    others = {name: np.isin(np.arange(sides[name]), cells).astype(float) for name, cells in part.others.items()}
+    pieces = []
+    for rows in queries.rows():
+        weights = np.zeros((len(rows), sides[part.attribute]))
+        weights[:, part.cells] = rows
+        pieces.append(release.law.of_sums(part.attribute, weights, others))
+    two, four = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
+    return Moments(two, four)
+
+
+def _kind(release: TablesRelease, confidence: float) -> tuple[Kind, str]:
+    """What kind of intervals these are, and what that means where it needs words.
+
+    Where what is measured does not depend on the data, the noise has the same law on all of them.
+    """
+    if release.algorithm in ("all-pairs", "all-tables") and not release.bought:
+        return "exact", ""
+    return "approximate", APPROXIMATE.format(rate=f"{100 * confidence:g}")

@@ -1,15 +1,17 @@
-"""How far off the tables of a release are expected to be: in closed form where there is one."""
+"""How far off the tables of a release are expected to be, in closed form where there is one, and the same in words."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adyton.exact import display
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.wanted import Wanted
+from adyton.marginals.program import ROWS, Wanted
 from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries.measurement import Group
 from adyton.result import frames
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from adyton.marginals.tables_release import TablesRelease
+
 
 MEASURED = "measured"
 
@@ -98,3 +101,35 @@ def _noise(squares: Residuals, model: PairModel, group: Group) -> float:
 
 def _cells(sides: dict[str, int], group: Group) -> int:
     return math.prod(sides[name] for name in group)
+
+
+def way_in_words(release: TablesRelease) -> str:
+    """What was measured, and why."""
+    if not release.bought:
+        return f"Algorithm: {release.algorithm}, as asked: {release.why}."
+    looks = [one for one in release.bought if one.name != ROWS]
+    if not looks:
+        rows = release.bought[0]
+        about = f"about {rows.value:,.0f} rows (± {rows.deviation:,.3g}, noisy)"
+        return f"Algorithm: {release.algorithm}, as asked: {release.why}, for {about}."
+    look = looks[0]
+    price = display(look.spent * release.rows_per_unit)
+    return (
+        f"Algorithm: {release.algorithm}, chosen after the tables of single attributes and a look at {look.words} "
+        f"({look.value:,.6g} ± {look.deviation:,.3g}, noisy), for ε = {price}: {release.why}."
+    )
+
+
+def errors_in_words(release: TablesRelease) -> str:
+    """In parts of all rows, as total variation: the unit in which tables can be compared."""
+    model = release.model
+    known = [error for group in release.groups if (error := total_variation(model, group)) is not None]
+    counted = Counter(how_got(model, group) for group in release.groups)
+    ways = ", ".join(f"{number:,} {how}" for how, number in counted.most_common())
+    if not known:
+        return f"Tables: {ways}. Their errors depend on the data and have no closed form."
+    rest = "" if len(known) == len(release.groups) else " The error of the others depends on what was not measured."
+    return (
+        f"Tables: {ways}. Expected error of {len(known):,} of them: at most {100 * float(np.mean(known)):.2g}% of all "
+        f"rows are in a wrong cell, on average (total variation).{rest} errors() has each."
+    )

@@ -1,9 +1,12 @@
-"""Many tables in plain values, and from those that a stranger may have written."""
+"""Many tables in plain values, and from those that a stranger may have written; several releases of them put together."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +15,11 @@ import numpy as np
 from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.registry import program_named
-from adyton.marginals.wanted import Wanted
-from adyton.messages import shorten
+from adyton.marginals.program import Wanted, program_named
+from adyton.messages import listing, shorten
 from adyton.queries.measurement import MeasuredTable
 from adyton.result.receipt_reading import read_bought
+from adyton.result.same_thing import joint_receipt
 from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 from adyton.solving.residuals import in_order
 from adyton.tasks import Marginals
@@ -24,6 +27,7 @@ from adyton.whole import SAFE
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
+
 
 _MOST_CELLS = 1 << 25
 """As many as the kernel counts at once."""
@@ -103,3 +107,32 @@ def _model(plain: object, wanted: Wanted) -> PairModel | None:
     if not all(0 <= error <= float(SAFE) for error in model.errors.values()):
         raise BadInput("the errors of the model must be numbers of at least 0")
     return model
+
+
+def joined(releases: Sequence[TablesRelease]) -> TablesRelease:
+    """One release with the measurements of all: least squares weighs each by its noise."""
+    first = releases[0]
+    for what in ("task", "algorithm", "options"):
+        different = [one for one in releases if getattr(one, what) != getattr(first, what)]
+        if different:
+            both = listing([str(getattr(one, what)) for one in (first, different[0])])
+            raise BadInput(f"releases of tables are combined if they have the same {what}; these have {both}.")
+    return replace(
+        first,
+        epsilon=sum((one.epsilon for one in releases), Fraction(0)),
+        measured=tuple(table for one in releases for table in one.measured),
+        why=f"{first.why}; put together from {len(releases)} releases",
+        bought=tuple(look for one in releases for look in one.bought),
+        receipt=joint_receipt([one.receipt for one in releases]),
+        misfits=None,
+        unfinished=next((one.unfinished for one in releases if one.unfinished), None),
+        kept=None,
+    )
+
+
+def share_tables(one: TablesRelease, other: TablesRelease) -> bool:
+    """Whether the same counts, from the same entries of a ledger, are in both."""
+    return not set(one.receipt.entries).isdisjoint(other.receipt.entries) and any(
+        left.group == right.group and np.array_equal(left.counts, right.counts)
+        for left, right in itertools.product(one.measured, other.measured)
+    )

@@ -15,17 +15,13 @@ from adyton.arrays import Reals
 from adyton.choice.decision import Bought
 from adyton.exact import share
 from adyton.marginals import tables_file
-from adyton.marginals.estimating import Estimated
-from adyton.marginals.joining import joined, share_tables
+from adyton.marginals.estimating import Estimated, wider_table
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.registry import program_named
-from adyton.marginals.rows import ModelRows
-from adyton.marginals.slices import slice_interval, sliced
-from adyton.marginals.table_answers import answered, interval_of, table_interval
-from adyton.marginals.table_errors import expected_error, table_errors
-from adyton.marginals.tables_words import errors_in_words, way_in_words
-from adyton.marginals.wanted import Wanted
-from adyton.marginals.wider_tables import wider_table
+from adyton.marginals.program import Wanted, program_named
+from adyton.marginals.refining import ModelRows
+from adyton.marginals.table_answers import answered, interval_of, slice_interval, sliced, table_interval
+from adyton.marginals.table_errors import errors_in_words, expected_error, table_errors, way_in_words
+from adyton.marginals.tables_file import joined, share_tables
 from adyton.plans.base import ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import MeasuredTable

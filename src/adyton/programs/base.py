@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from adyton.exact import Rational, positive
-from adyton.marginals.registry import what_it_does
+from adyton.marginals.program import what_it_does
 from adyton.plans.base import MEANINGS, ExpectedError
 from adyton.plans.registry import standing
 from adyton.programs.least_epsilon import least_epsilon

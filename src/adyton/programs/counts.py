@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
-from adyton.marginals.registry import NAMED
+from adyton.marginals.program import NAMED
 from adyton.messages import listing
 from adyton.plans.algorithm import MOST_PLAIN_CELLS
 from adyton.plans.base import ExpectedError, Outcome, Plan

@@ -11,13 +11,11 @@ from typing import ClassVar
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.sources import TableSource
-from adyton.marginals.all_tables import AllPairs, AllTables, direct_shares
 from adyton.marginals.deciding import LEAST_REST
-from adyton.marginals.program import Outcome, TablesProgram
-from adyton.marginals.registry import AUTO, NAMED, PROGRAMS, program_named
+from adyton.marginals.program import AUTO, NAMED, PROGRAMS, Outcome, TablesProgram, Wanted, program_named
+from adyton.marginals.select_pairs import AllPairs, AllTables, direct_shares
 from adyton.marginals.table_errors import least_squares_error
 from adyton.marginals.tables_release import TablesRelease
-from adyton.marginals.wanted import Wanted
 from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS
 from adyton.plans.base import ExpectedError
 from adyton.programs.base import Answer, Outlook, Program, promised

@@ -16,10 +16,8 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus.many_attributes import PublicTable, public_table, tables_in
-from adyton.marginals.forest import Pair
-from adyton.marginals.program import measured, modelled
-from adyton.marginals.registry import program_named
-from adyton.marginals.wanted import Wanted
+from adyton.marginals.pair_model import Pair
+from adyton.marginals.program import Wanted, measured, modelled, program_named
 from adyton.solving.projections import project_to_simplex
 
 WAYS = ("auto", "all-pairs", "select-pairs")

@@ -9,10 +9,8 @@ import numpy as np
 
 from adyton.arrays import Integers, Reals
 from adyton.kernel.kernel import Kernel
-from adyton.marginals.bayes_network import BayesNetwork
-from adyton.marginals.privbayes import PrivBayes, PrivBayesLs
-from adyton.marginals.registry import program_named
-from adyton.marginals.wanted import Wanted
+from adyton.marginals.privbayes import BayesNetwork, PrivBayes, PrivBayesLs
+from adyton.marginals.program import Wanted, program_named
 from adyton.schema import Schema
 from adyton.solving.residuals import residuals
 
