@@ -16,7 +16,7 @@ from adyton.lab.measured import Measured
 from adyton.plans import plan_named
 from adyton.queries import Total
 from adyton.selection.closed_form import ClosedForm
-from adyton.selection.selector import CELLS, FEATURES, Choice, Selector, Training, feature_named
+from adyton.selection.selector import CELLS, FEATURES, Choice, Selector, Training, body_of, feature_named
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector
 from adyton.selection.workload_kinds import kind_of, reach
@@ -322,7 +322,7 @@ def test_the_best_error_is_not_the_least_of_noisy_ones():
 
 def forged(selector, path, change):
     """A file with a fitting digest, as somebody with bad intentions would write it."""
-    body = json.loads(json.dumps(selector.to_plain()))
+    body = json.loads(json.dumps(body_of(selector)))
     change(body)
     text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
@@ -368,7 +368,7 @@ def test_forged_trees_are_refused(change, tmp_path):
 
 
 def test_a_tree_without_end_is_refused(tmp_path):
-    body = SELECTOR.to_plain()
+    body = body_of(SELECTOR)
     leaf = json.dumps(body["learnt"]["prefix"])
     endless = '{"feature": "scale", "threshold": 1.0, "above": ' + leaf + ', "at_most": '
     text = json.dumps({**body, "learnt": {"identity": "HERE"}}).replace('"HERE"', endless * 5000 + leaf + "}" * 5000)

@@ -1,4 +1,4 @@
-"""Many tables in plain values, and from those that a stranger may have written; several releases of them put together."""
+"""Many tables in plain values, from those of a stranger, and several releases of them put together."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Plans: every algorithm as a short program of operators."""
 
+from adyton.plans.algorithm import Positive, Share, Whole, Within
 from adyton.plans.base import Estimate, ExpectedError, Plan, Tasks
 from adyton.plans.registry import algorithms, plan_named, plan_type, register
 from adyton.plans.simulation import simulate
@@ -9,8 +10,12 @@ __all__ = [
     "Estimate",
     "ExpectedError",
     "Plan",
+    "Positive",
+    "Share",
     "StrategyPlan",
     "Tasks",
+    "Whole",
+    "Within",
     "algorithms",
     "plan_named",
     "plan_type",

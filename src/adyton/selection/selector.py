@@ -183,27 +183,17 @@ class Selector(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the selector to a file: JSON, with a digest that shows later changes."""
-        _FILE.write(self.to_plain(), path)
+        _FILE.write(body_of(self), path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Selector:
         """The selector in a file that :meth:`save` wrote."""
         return _FILE.read(path, _from_plain)
 
-    def to_plain(self) -> dict[str, Any]:
-        """All that is kept of it in a file."""
-        return {
-            **_FILE.head,
-            "kind": self.kind,
-            "training": asdict(self.training),
-            "share": str(self.share),
-            "learnt": self.learnt(),
-        }
-
     @cached_property
     def digest(self) -> str:
         """What tells it apart from all other selectors."""
-        return digest_of(self.to_plain())
+        return digest_of(body_of(self))
 
     def __str__(self) -> str:
         about, more = self.training, "s" if self.training.dimensions > 1 else ""
@@ -216,6 +206,17 @@ class Selector(ABC):
     def __repr__(self) -> str:
         about = self.training
         return f"<{self.kind} selector among {len(about.algorithms)} algorithms, from {about.inputs} inputs>"
+
+
+def body_of(selector: Selector) -> dict[str, Any]:
+    """All that is kept of a selector in a file."""
+    return {
+        **_FILE.head,
+        "kind": selector.kind,
+        "training": asdict(selector.training),
+        "share": str(selector.share),
+        "learnt": selector.learnt(),
+    }
 
 
 def _from_plain(plain: dict[str, Any]) -> Selector:
