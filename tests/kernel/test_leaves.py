@@ -146,7 +146,6 @@ def test_what_a_tree_knows():
     for leaf, free in zip(tree.leaves, tree.free(), strict=True):
         used = tree.used(leaf)
         assert {name for name, one in zip(tree.attributes, free, strict=True) if not one} == set(used)
-        assert tree.levels_above(leaf) == np.prod([SCHEMA.attributes[name].size for name in used])
     assert pickle.loads(pickle.dumps(tree)) == tree
     assert len({tree, RowTree(tree.attributes, tree.split, tree.first)}) == 1
     assert tree.node_of(np.array([[0, -1, 0, 0, 0], [-1, 0, 0, 0, 0]])).tolist() == [0, 1]

@@ -149,12 +149,6 @@ def _least_squares(values: Reals, target: Reals, lessons: Lessons) -> _Fitted:
     return _Fitted(a, b, np.maximum(squares, 0.0).mean(axis=1))
 
 
-def predictions(columns: Mapping[str, Reals], formula: Formula) -> Reals:
-    """The values of a formula on rows."""
-    rows = len(next(iter(columns.values())))
-    return np.asarray(np.broadcast_to(value_of(formula, columns.__getitem__), (rows,)), dtype=np.float64)
-
-
 @dataclass(eq=False)
 class Enumerated:
     """Formulas with their values on the same rows, by size."""

@@ -206,14 +206,6 @@ class RowTree:
         """The attributes on the path to a node."""
         return tuple(name for name, _ in self.path(node))
 
-    def levels_above(self, node: int) -> int:
-        """The product of the numbers of cells on the path to a node: how finely it has been split."""
-        sizes = {int(split): int(size) for split, size in zip(self.split, self.sizes, strict=True)}
-        product = 1
-        for name in self.used(node):
-            product *= sizes[self.attributes.index(name)]
-        return product
-
     def free(self) -> Flags:
         """For every leaf and attribute, whether the path to the leaf has not used the attribute yet."""
         unused = np.ones((self.split.size, len(self.attributes)), dtype=bool)

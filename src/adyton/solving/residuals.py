@@ -80,33 +80,6 @@ class Residuals:
                 total += self.variances.get(subset, math.inf) * inside / outside**2
         return total
 
-    def variance_of(self, weights: Mapping[str, npt.ArrayLike]) -> float:
-        """The variance of one sum over a table: a weight for each cell of each attribute, multiplied.
-
-        So for ranges, prefixes and other sums: Σ_T V_T · Π_T Σ(w_i − mean)² · Π_{Q∖T} (Σ w_i / n_i)².
-
-        >>> cells = MeasuredTable(("age",), [5, 3, 2], 2.0)
-        >>> round(residuals({"age": 3}, [cells]).variance_of({"age": [1, 1, 0]}), 9)
-        4.0
-        """
-        names = in_order(tuple(weights), self.sides)
-        spread: dict[str, float] = {}
-        mean: dict[str, float] = {}
-        for name in names:
-            own = np.asarray(weights[name], dtype=np.float64)
-            if own.shape != (self.sides[name],):
-                raise BadInput(
-                    f"{name!r} needs {self.sides[name]} weights, one for each cell, given an array of {own.shape}."
-                )
-            mean[name] = float(own.mean())
-            spread[name] = float(((own - own.mean()) ** 2).sum())
-        total = 0.0
-        for subset in _subsets(names):
-            part = math.prod(spread[name] if name in subset else mean[name] ** 2 for name in names)
-            if part > 1e-300:
-                total += part * self.variances.get(subset, math.inf)
-        return total
-
     def mean_variance(self, group: Group, energies: Mapping[str, tuple[float, float]]) -> float:
         """The mean variance of many sums over a table, which are all products of weights along its attributes.
 
