@@ -8,7 +8,7 @@ from query_cases import CASES, FINER_GROUPS
 
 from adyton import queries as room
 from adyton.errors import BadInput
-from adyton.queries import Queries, product
+from adyton.queries import Queries, measurement
 
 WHOLE = [name for name, (_, matrix) in CASES.items() if matrix.dtype.kind == "i"]
 FRACTIONAL = [name for name in CASES if name not in WHOLE]
@@ -167,7 +167,7 @@ def test_the_two_largest_coefficients_of_a_column(name):
 
 @pytest.mark.parametrize("name", ["product with cancellation", "product of products"])
 def test_products_that_are_not_written_out_have_an_upper_bound(name, monkeypatch):
-    monkeypatch.setattr(product, "_WRITTEN_OUT", 0)
+    monkeypatch.setattr(measurement, "_WRITTEN_OUT", 0)
     queries, matrix = CASES[name]
     exactly = np.abs(matrix).sum(axis=0)
     assert (queries.column_sums() >= exactly).all()

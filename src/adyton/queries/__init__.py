@@ -2,13 +2,12 @@
 
 from adyton.queries.base import Partition, Queries
 from adyton.queries.basic import AllRange, Identity, Prefix, RandomRanges, Ranges, Total
-from adyton.queries.combined import Kronecker, Stack
+from adyton.queries.combined import Kronecker, OnGroups, Stack, Weighted
 from adyton.queries.cosines import Cosines
 from adyton.queries.explicit import Explicit
 from adyton.queries.hierarchy import Haar, Hierarchy
 from adyton.queries.marginals import Grid, Marginals
-from adyton.queries.measurement import MeasuredTable, Measurement, Noisy, NoisyValue
-from adyton.queries.product import Cells, OnGroups, Product, Reduction, Weighted
+from adyton.queries.measurement import Cells, MeasuredTable, Measurement, Noisy, NoisyValue, Product, Reduction
 
 __all__ = [
     "AllRange",

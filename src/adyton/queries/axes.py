@@ -21,9 +21,8 @@ from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.queries.base import Queries
 from adyton.queries.basic import Identity, Prefix, Ranges, Total
-from adyton.queries.combined import Kronecker, Stack
+from adyton.queries.combined import Kronecker, Stack, Weighted
 from adyton.queries.marginals import Marginals
-from adyton.queries.product import Weighted
 from adyton.whole import whole
 
 

@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
+from adyton.messages import shorten
 from adyton.whole import IntegerArray, freeze, maybe_whole, narrow, whole, whole_array, widen
 
 MOST_NUMBERS = 1 << 28
@@ -241,6 +242,14 @@ class Queries(ABC):
         random = np.random.default_rng(np.random.SeedSequence(queries.count))
         for _ in range(-(-_CERTAINTY // bits)):
             yield queries._transpose(random.integers(0, 1 << bits, queries.count).astype(kind, copy=False))
+
+
+def check_queries(given: Sequence[Queries], name: str) -> tuple[Queries, ...]:
+    """Query sets, at least one, or an error."""
+    parts = tuple(given) if isinstance(given, Iterable) else ()
+    if not parts or not all(isinstance(part, Queries) for part in parts):
+        raise BadInput(f"{name} must be query sets, at least one, given {shorten(given)}.")
+    return parts
 
 
 def _units(places: Integers, length: int) -> Reals:
