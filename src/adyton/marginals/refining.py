@@ -28,6 +28,12 @@ from adyton.compiling import compiled
 from adyton.marginals.pair_model import Pair, PairModel
 from adyton.whole import whole
 
+Codes = npt.NDArray[np.int32]
+"""The numbers of cells, one for each row."""
+Gaps = npt.NDArray[np.float32]
+"""What each cell of a table has too many."""
+State = npt.NDArray[np.uint64]
+"""One number of 64 bits: where a stream of random numbers stands."""
 ROWS = 1 << 17
 """So many rows are fitted: rounding is small beside any noise."""
 FEWEST_SWEEPS, MOST_SWEEPS, WORK = 4, 12, 2400
@@ -223,13 +229,6 @@ class ModelRows:
         }
         return pairs or {(name,): table for name, table in self.model.singles.items()}
 
-
-Codes = npt.NDArray[np.int32]
-"""The numbers of cells, one for each row."""
-Gaps = npt.NDArray[np.float32]
-"""What each cell of a table has too many."""
-State = npt.NDArray[np.uint64]
-"""One number of 64 bits: where a stream of random numbers stands."""
 
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _THIRTY, _TWENTY_SEVEN, _THIRTY_ONE, _ELEVEN = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
