@@ -38,7 +38,6 @@ def test_rooms_stand_on_rooms():
 
 
 CALLS = {
-    ("adyton.result.files", "adyton.result.release"),
     ("adyton.result.result", "adyton.result.folder"),
     ("adyton.selection.selector_file", "adyton.selection.kinds"),
     ("adyton.selection.selector_file", "adyton.selection.selector"),

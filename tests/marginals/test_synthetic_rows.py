@@ -10,7 +10,7 @@ from adyton.marginals.estimating import estimated
 from adyton.marginals.gradual_updates import deal
 from adyton.marginals.refining import refined
 from adyton.marginals.rows import sampled_codes
-from adyton.result.row_comparison import Comparison
+from adyton.result.rows import Comparison
 
 DATA = rows()
 

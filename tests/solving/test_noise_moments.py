@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adyton.queries import Haar, Identity, Kronecker, Marginals, RandomRanges, Ranges
-from adyton.result.noise_bounds import radius
+from adyton.result.intervals import radius
 from adyton.solving.general_solvers import DenseSolver
 from adyton.solving.marginals_solver import MarginalsSolver
 from adyton.solving.noise_moments import Moments, noise_moments

@@ -143,7 +143,7 @@ def _tune(
 ) -> None:
     from adyton.configuration.configure import configure
     from adyton.result.pending import Keeper
-    from adyton.result.presentation import AS_IT_IS
+    from adyton.result.result import AS_IT_IS
     from adyton.result.staging import staged
 
     quietly, keeper = quiet or as_json, Keeper()

@@ -19,8 +19,7 @@ from adyton.cli.paid import Paid
 from adyton.errors import AdytonError
 
 if TYPE_CHECKING:
-    from adyton.result.presentation import Look
-    from adyton.result.result import Result
+    from adyton.result.result import Look, Result
     from adyton.result.sheets import Column, Sheet, Sheets
     from adyton.result.staging import Place
 
@@ -102,8 +101,8 @@ def _told(
 
     What cannot be computed is left out, and a sentence more is among the problems.
     """
-    from adyton.result.explanation import misfits_in_words
     from adyton.result.folder import CONFIDENCE, attempt, to_dict
+    from adyton.result.result import misfits_in_words
 
     if found is None and not problems:
         found = attempt("The numbers with their bounds", problems, lambda: result.sheets(look, CONFIDENCE))

@@ -80,7 +80,7 @@ def command(
 ) -> None:
     """Learn a classifier under differential privacy. What comes out is public; `adyton predict` asks it for nothing."""
     from adyton.learning import Classifier
-    from adyton.result.presentation import AS_IT_IS
+    from adyton.result.result import AS_IT_IS
     from adyton.result.staging import staged
     from adyton.session import Session
     from adyton.tasks.base import names_of

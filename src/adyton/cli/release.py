@@ -83,7 +83,7 @@ def command(
 ) -> None:
     """Release counts, ranges, marginals, sums, means or quantiles under differential privacy."""
     from adyton.programs.base import program_of
-    from adyton.result.presentation import Look
+    from adyton.result.result import Look
     from adyton.result.staging import staged
     from adyton.session import Session
     from adyton.tasks import Request
@@ -141,7 +141,7 @@ def _files(asked: dict[str, Any]) -> list[Path]:
 
 def _check_rows(program: Program, rows: Path | None, count: int | None, task: Task, schema: Schema) -> None:
     """Refuse rows that cannot be made."""
-    from adyton.result.row_files import check_rows
+    from adyton.result.rows import check_rows
 
     if count is not None and rows is None:
         raise BadInput("--rows-count belongs to --rows FILE. Name a .csv or .parquet file for the rows.")

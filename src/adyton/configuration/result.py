@@ -15,8 +15,7 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.kernel.instances.utility import Utility
 from adyton.odds import often
-from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.result import CONFIDENCE, Result
+from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.plain_values import as_real, of_kind, part_of
 

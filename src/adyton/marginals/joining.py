@@ -12,7 +12,7 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.messages import listing
-from adyton.result.same_thing import joint_receipt
+from adyton.result.combining import joint_receipt
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease

@@ -9,9 +9,8 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.marginals.table_answers import APPROXIMATE, NO_BOUNDS, one_law
 from adyton.queries import Queries
-from adyton.result.interval import Interval, Kind
-from adyton.result.noise_bounds import radius
-from adyton.result.one_slice import Slice
+from adyton.result.intervals import Interval, Kind, radius
+from adyton.result.released import Slice
 from adyton.solving.noise_moments import Moments
 
 if TYPE_CHECKING:

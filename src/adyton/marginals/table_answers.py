@@ -9,8 +9,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.queries.measurement import Group
-from adyton.result.interval import Interval, Kind
-from adyton.result.noise_bounds import radius
+from adyton.result.intervals import Interval, Kind, radius
 from adyton.solving.noise_moments import Moments
 from adyton.solving.residuals import in_order
 from adyton.tasks.questions import Cells, as_boxes

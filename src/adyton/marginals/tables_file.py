@@ -16,7 +16,7 @@ from adyton.marginals.registry import program_named
 from adyton.marginals.wanted import Wanted
 from adyton.messages import shorten
 from adyton.queries.measurement import MeasuredTable
-from adyton.result.receipt_reading import read_bought
+from adyton.result.receipt import read_bought
 from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 from adyton.solving.residuals import in_order
 from adyton.tasks import Marginals

@@ -60,7 +60,7 @@ from adyton.tasks.words import question_in_words
 
 if TYPE_CHECKING:
     from adyton.result import Release
-    from adyton.result.interval import Interval
+    from adyton.result.intervals import Interval
 
 _ROWS, _MOST_STEPS = 200, 512
 _MOST_TABLES, _FEWEST = 24, 60

@@ -18,7 +18,7 @@ from adyton.arrays import Reals
 from adyton.plans.base import Plan
 from adyton.plans.simulation import simulate
 from adyton.queries import Queries
-from adyton.result.presentation import Look
+from adyton.result.result import Look
 
 SECONDS, PATIENCE = 20.0, 3.0
 """How long runs may go on for one purpose: so many seconds of work, or so many times as long on a busy machine. The run

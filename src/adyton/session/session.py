@@ -22,9 +22,8 @@ from adyton.messages import path_of
 from adyton.noise.source import NoiseSource
 from adyton.programs.base import Outlook, program_of
 from adyton.programs.epsilon import Epsilon
-from adyton.result.cut_off import CutOff
 from adyton.result.folder import put_down
-from adyton.result.number import Number, RowsCut
+from adyton.result.number import CutOff, Number, RowsCut
 from adyton.result.pending import Keeper, Measurements
 from adyton.result.receipt import RowsCounted
 from adyton.result.result import Result

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.result.interval import Kind
+from adyton.result.intervals import Kind
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,7 @@ from adyton.exact import share
 from adyton.messages import listing, no_such
 from adyton.remembered import cached_property
 from adyton.result import frames
-from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.result import CONFIDENCE, Result
+from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.plain_values import as_text, of_kind, part_of
 from adyton.statistics.asked import Asked
