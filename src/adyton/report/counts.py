@@ -56,7 +56,7 @@ from adyton.result.release import QUICK
 from adyton.result.sheets import Column, Sheet
 from adyton.result.tables import parts_alone, table_places
 from adyton.tasks import as_queries
-from adyton.tasks.words import question_in_words
+from adyton.tasks.questions import question_in_words
 
 if TYPE_CHECKING:
     from adyton.result import Release

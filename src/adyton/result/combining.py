@@ -33,6 +33,43 @@ MOST = 1000
 """How many releases can be put together."""
 
 
+_APART = 1 << 20
+"""How far apart the seeds of the parts are: no two of them simulate with the same noise."""
+
+
+COMBINED = "combined"
+"""What is said in place of an algorithm, of a release that was put together from several."""
+
+
+_AnyRelease = TypeVar("_AnyRelease", bound=Released)
+
+
+def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
+    """One release out of several of the same attributes of the same rows, with less noise than each of them.
+
+    Counts of cells are averaged, each release with the weight 1/(its expected error)²; tables that were measured one by
+    one go into one least squares. It costs nothing: what was paid for the parts was paid. Errors of the parts are
+    independent, so that intervals are exact where those of all parts are. ``combined.epsilon`` is what all cost.
+
+    >>> import pandas, adyton as ad
+    >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 500})
+    >>> session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
+    >>> weeks = [session.release(ad.Histogram("age"), epsilon=one, algorithm="identity") for one in ("0.3", "0.4")]
+    >>> both = ad.combine(weeks)
+    >>> both.expected_error.per_query < weeks[1].expected_error.per_query, both.median().kind, both
+    (True, 'exact', <release: histogram of age, by combined, ε = 0.7>)
+    """
+    given: list[Any] = list(releases) if isinstance(releases, list | tuple) else [releases]
+    if not 2 <= len(given) <= MOST or not all(isinstance(one, Released) for one in given):
+        raise BadInput(f"combine takes a list of 2 to {MOST:,} releases, given {shorten(releases)}.")
+    first = given[0]
+    if any(type(one).combined_with is not type(first).combined_with for one in given):
+        raise BadInput("some of these releases have a count for every cell, others tables alone. Combine either kind.")
+    check_same(given)
+    made: _AnyRelease = first.combined_with(given[1:])
+    return made
+
+
 def joint_receipt(receipts: Sequence[Receipt]) -> Receipt:
     """For all of them: the budget as the last one left it; that of several budgets, if entries have the same number."""
     entries = tuple(entry for one in receipts for entry in one.entries)
@@ -67,8 +104,71 @@ def check_same(releases: Sequence[Released]) -> None:
             raise BadInput(f"the same release is given twice, number {place + 1} of the list. Its noise counts once.")
 
 
-_APART = 1 << 20
-"""How far apart the seeds of the parts are: no two of them simulate with the same noise."""
+def averaged(releases: Sequence[Release], weights: Sequence[float] | None = None) -> Release:
+    """The average, with weights by noise if none are given. What was put together before comes apart first."""
+    parts = [one for given in releases for one in given.parts or (given,)]
+    own = _weights(parts) if weights is None else tuple(weights)
+    estimate = sum((weight * part.estimate for weight, part in zip(own, parts, strict=True)), np.zeros(1))
+    return replace(
+        parts[0],
+        algorithm=COMBINED,
+        options={},
+        epsilon=sum((part.epsilon for part in parts), Fraction(0)),
+        estimate=np.asarray(estimate),
+        choice=None,
+        receipt=joint_receipt([part.receipt for part in parts]),
+        misfits=None,
+        parts=tuple(parts),
+        weights=own,
+    )
+
+
+def combined_noise(release: Release) -> CombinedNoise:
+    """How the average scatters."""
+    return CombinedNoise.of(_models(release.parts), release.weights, release.estimate)
+
+
+def in_words(release: Release) -> str:
+    """How it was put together."""
+    told = ", ".join(
+        f"{part.algorithm} with ε = {display(part.epsilon)} counts {100 * weight:.3g}%"
+        for part, weight in zip(release.parts, release.weights, strict=True)
+    )
+    return f"Put together from {len(release.parts)} releases, weighted by their noise: {told}."
+
+
+def share_noise(one: Release, other: Release) -> bool:
+    """Whether the same counts, from the same entries of a ledger, are in both."""
+    return any(
+        left.receipt.entries == right.receipt.entries and np.array_equal(left.estimate, right.estimate)
+        for left, right in itertools.product(one.parts or (one,), other.parts or (other,))
+    )
+
+
+def _models(parts: Sequence[Release]) -> list[NoiseModel]:
+    """The noise of each part. Those that were made for the same task share one workload, so that it shows."""
+    first = parts[0]
+    return [replace(part.noise, workload=first.workload) if part.task == first.task else part.noise for part in parts]
+
+
+def _weights(parts: Sequence[Release]) -> tuple[float, ...]:
+    """In proportion to 1/E‖error‖² on the queries of the first."""
+    models = _models(parts)
+    asked = models[0].workload
+    for part, model in zip(parts, models, strict=True):
+        if part.task != parts[0].task and not model.determines(asked):
+            raise BadInput(
+                f"what was measured for {part.task} does not tell what {parts[0].task} asks for. Combine releases of "
+                "the same task."
+            )
+    worth = np.array([1 / max(_square(model, asked), 1e-300) for model in models])
+    return tuple((worth / worth.sum()).tolist())
+
+
+def _square(model: NoiseModel, asked: Queries) -> float:
+    """E‖error‖² of all answers."""
+    computed = model.expected_error() if model.workload is asked else None
+    return float((model.resampled_error(asked) if computed is None else computed).total ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,103 +265,3 @@ def _side_by_side(streams: Sequence[Iterator[Reals]]) -> Iterator[list[Reals]]:
         length = min(map(len, ready))
         yield [piece[:length] for piece in ready]
         held = [piece[length:] if len(piece) > length else None for piece in ready]
-
-
-COMBINED = "combined"
-"""What is said in place of an algorithm, of a release that was put together from several."""
-
-
-def averaged(releases: Sequence[Release], weights: Sequence[float] | None = None) -> Release:
-    """The average, with weights by noise if none are given. What was put together before comes apart first."""
-    parts = [one for given in releases for one in given.parts or (given,)]
-    own = _weights(parts) if weights is None else tuple(weights)
-    estimate = sum((weight * part.estimate for weight, part in zip(own, parts, strict=True)), np.zeros(1))
-    return replace(
-        parts[0],
-        algorithm=COMBINED,
-        options={},
-        epsilon=sum((part.epsilon for part in parts), Fraction(0)),
-        estimate=np.asarray(estimate),
-        choice=None,
-        receipt=joint_receipt([part.receipt for part in parts]),
-        misfits=None,
-        parts=tuple(parts),
-        weights=own,
-    )
-
-
-def combined_noise(release: Release) -> CombinedNoise:
-    """How the average scatters."""
-    return CombinedNoise.of(_models(release.parts), release.weights, release.estimate)
-
-
-def in_words(release: Release) -> str:
-    """How it was put together."""
-    told = ", ".join(
-        f"{part.algorithm} with ε = {display(part.epsilon)} counts {100 * weight:.3g}%"
-        for part, weight in zip(release.parts, release.weights, strict=True)
-    )
-    return f"Put together from {len(release.parts)} releases, weighted by their noise: {told}."
-
-
-def share_noise(one: Release, other: Release) -> bool:
-    """Whether the same counts, from the same entries of a ledger, are in both."""
-    return any(
-        left.receipt.entries == right.receipt.entries and np.array_equal(left.estimate, right.estimate)
-        for left, right in itertools.product(one.parts or (one,), other.parts or (other,))
-    )
-
-
-def _models(parts: Sequence[Release]) -> list[NoiseModel]:
-    """The noise of each part. Those that were made for the same task share one workload, so that it shows."""
-    first = parts[0]
-    return [replace(part.noise, workload=first.workload) if part.task == first.task else part.noise for part in parts]
-
-
-def _weights(parts: Sequence[Release]) -> tuple[float, ...]:
-    """In proportion to 1/E‖error‖² on the queries of the first."""
-    models = _models(parts)
-    asked = models[0].workload
-    for part, model in zip(parts, models, strict=True):
-        if part.task != parts[0].task and not model.determines(asked):
-            raise BadInput(
-                f"what was measured for {part.task} does not tell what {parts[0].task} asks for. Combine releases of "
-                "the same task."
-            )
-    worth = np.array([1 / max(_square(model, asked), 1e-300) for model in models])
-    return tuple((worth / worth.sum()).tolist())
-
-
-def _square(model: NoiseModel, asked: Queries) -> float:
-    """E‖error‖² of all answers."""
-    computed = model.expected_error() if model.workload is asked else None
-    return float((model.resampled_error(asked) if computed is None else computed).total ** 2)
-
-
-_AnyRelease = TypeVar("_AnyRelease", bound=Released)
-
-
-def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
-    """One release out of several of the same attributes of the same rows, with less noise than each of them.
-
-    Counts of cells are averaged, each release with the weight 1/(its expected error)²; tables that were measured one by
-    one go into one least squares. It costs nothing: what was paid for the parts was paid. Errors of the parts are
-    independent, so that intervals are exact where those of all parts are. ``combined.epsilon`` is what all cost.
-
-    >>> import pandas, adyton as ad
-    >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 500})
-    >>> session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
-    >>> weeks = [session.release(ad.Histogram("age"), epsilon=one, algorithm="identity") for one in ("0.3", "0.4")]
-    >>> both = ad.combine(weeks)
-    >>> both.expected_error.per_query < weeks[1].expected_error.per_query, both.median().kind, both
-    (True, 'exact', <release: histogram of age, by combined, ε = 0.7>)
-    """
-    given: list[Any] = list(releases) if isinstance(releases, list | tuple) else [releases]
-    if not 2 <= len(given) <= MOST or not all(isinstance(one, Released) for one in given):
-        raise BadInput(f"combine takes a list of 2 to {MOST:,} releases, given {shorten(releases)}.")
-    first = given[0]
-    if any(type(one).combined_with is not type(first).combined_with for one in given):
-        raise BadInput("some of these releases have a count for every cell, others tables alone. Combine either kind.")
-    check_same(given)
-    made: _AnyRelease = first.combined_with(given[1:])
-    return made

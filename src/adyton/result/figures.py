@@ -99,73 +99,6 @@ class CellNumbers:
         return min(greatest, least + float(np.floor(kept * (greatest - least + 1))))
 
 
-def numbered(schema: Schema, asked: str | None, what: str) -> str:
-    """The attribute that is asked about: it has numbers, or there is only one that has.
-
-    >>> numbered(Schema({"age": Integer(0, 99)}), None, "mean")
-    'age'
-    """
-    having = [name for name, attribute in schema.attributes.items() if has_numbers(attribute, summed=what == "sum")]
-    if asked is not None:
-        (name,) = schema.check_names(asked)
-        if what == "sum" and isinstance(schema.attributes[name], Times):
-            raise BadInput(f"{name} has dates or times, which have no sum. Ask for its mean or its median.")
-        if name not in having:
-            raise BadInput(f"{name} has no numbers, so that it has no {what}. {_instead(having)}")
-        return name
-    if len(having) != 1:
-        of = f"{listing(having)} have numbers" if having else f"none of {listing(schema.names)} has numbers"
-        raise BadInput(f"of which attribute is the {what} asked? Here {of}. {_instead(having)}")
-    return having[0]
-
-
-def has_numbers(attribute: Attribute, *, summed: bool = False) -> bool:
-    """Whether its cells stand for numbers: dates and times do, too, unless they are *summed* or come round again."""
-    if isinstance(attribute, Times):
-        return not (summed or attribute.is_part)
-    return isinstance(attribute, Integer | Numeric)
-
-
-def _instead(having: list[str]) -> str:
-    return f"Name one that has, like {having[0]!r}." if having else "Ask for release.top(10), or for its counts."
-
-
-def largest_cells(release: Released, number: int, attributes: tuple[str, ...], confidence: float) -> Lines:
-    """The cells with the largest counts, the largest first.
-
-    Whoever looks at the largest of many noisy counts looks at those that noise made larger: intervals that hold for
-    each cell by itself are wrong too often among them. So the bounds hold for all cells of the table together. Then a
-    cell is certain to be among the *number* largest if fewer than *number* others may have as many rows.
-    """
-    most = whole(number, "number", 1)
-    group = release.schema.check_names(attributes) if attributes else release.ranked_by
-    if not group:
-        raise BadInput(f'name the attributes whose cells are ranked, like top({most}, "{release.schema.names[0]}").')
-    table = release.table(*group)
-    counts = table.counts.ravel()
-    order = np.argsort(-counts, kind="stable")[:most]
-    found = release.bounds_together(group, confidence)
-    lower, upper = np.minimum(found.lower.ravel(), counts), np.maximum(found.upper.ravel(), counts)
-    if found.missing:
-        lower, upper = np.full(counts.shape, -np.inf), np.full(counts.shape, np.inf)
-    rivals = counts.size - np.searchsorted(np.sort(upper), lower[order]) - 1  # all whose upper bound reaches it
-    labels = [column[order] for column in frames.labels(table.labels)]
-    columns = dict(zip(group, labels, strict=True))
-    values = {"count": counts[order], "lower": lower[order], "upper": upper[order], "certain": rivals < most}
-    named = columns | {frames.free(name, columns): value for name, value in values.items()}
-    return Lines(named, found.confidence, found.kind, found.missing or _meaning(found, group))
-
-
-def _meaning(found: Interval, group: tuple[str, ...]) -> str:
-    rate, what = f"{100 * found.confidence:g}", f"all true counts of {listing(group)} inside their bounds at once"
-    if found.kind == "exact":
-        return f"Of all releases made in this way, at least {rate} in 100 have {what}."
-    return (
-        f"The bounds are meant to have {what} in {rate} of 100 releases, but nobody guarantees it: how far off the "
-        "counts are depends on the data, and was estimated."
-    )
-
-
 Bounds: TypeAlias = Callable[[Queries], Interval]
 """Bounds on sums of the counts: symmetric about an unbiased answer."""
 
@@ -278,3 +211,70 @@ def _shifted_prefixes(ends: Integers, part: Fraction, cells: int) -> Queries:
         ends.size,
     )
     return Product(outer, Prefix(cells))
+
+
+def numbered(schema: Schema, asked: str | None, what: str) -> str:
+    """The attribute that is asked about: it has numbers, or there is only one that has.
+
+    >>> numbered(Schema({"age": Integer(0, 99)}), None, "mean")
+    'age'
+    """
+    having = [name for name, attribute in schema.attributes.items() if has_numbers(attribute, summed=what == "sum")]
+    if asked is not None:
+        (name,) = schema.check_names(asked)
+        if what == "sum" and isinstance(schema.attributes[name], Times):
+            raise BadInput(f"{name} has dates or times, which have no sum. Ask for its mean or its median.")
+        if name not in having:
+            raise BadInput(f"{name} has no numbers, so that it has no {what}. {_instead(having)}")
+        return name
+    if len(having) != 1:
+        of = f"{listing(having)} have numbers" if having else f"none of {listing(schema.names)} has numbers"
+        raise BadInput(f"of which attribute is the {what} asked? Here {of}. {_instead(having)}")
+    return having[0]
+
+
+def has_numbers(attribute: Attribute, *, summed: bool = False) -> bool:
+    """Whether its cells stand for numbers: dates and times do, too, unless they are *summed* or come round again."""
+    if isinstance(attribute, Times):
+        return not (summed or attribute.is_part)
+    return isinstance(attribute, Integer | Numeric)
+
+
+def _instead(having: list[str]) -> str:
+    return f"Name one that has, like {having[0]!r}." if having else "Ask for release.top(10), or for its counts."
+
+
+def largest_cells(release: Released, number: int, attributes: tuple[str, ...], confidence: float) -> Lines:
+    """The cells with the largest counts, the largest first.
+
+    Whoever looks at the largest of many noisy counts looks at those that noise made larger: intervals that hold for
+    each cell by itself are wrong too often among them. So the bounds hold for all cells of the table together. Then a
+    cell is certain to be among the *number* largest if fewer than *number* others may have as many rows.
+    """
+    most = whole(number, "number", 1)
+    group = release.schema.check_names(attributes) if attributes else release.ranked_by
+    if not group:
+        raise BadInput(f'name the attributes whose cells are ranked, like top({most}, "{release.schema.names[0]}").')
+    table = release.table(*group)
+    counts = table.counts.ravel()
+    order = np.argsort(-counts, kind="stable")[:most]
+    found = release.bounds_together(group, confidence)
+    lower, upper = np.minimum(found.lower.ravel(), counts), np.maximum(found.upper.ravel(), counts)
+    if found.missing:
+        lower, upper = np.full(counts.shape, -np.inf), np.full(counts.shape, np.inf)
+    rivals = counts.size - np.searchsorted(np.sort(upper), lower[order]) - 1  # all whose upper bound reaches it
+    labels = [column[order] for column in frames.labels(table.labels)]
+    columns = dict(zip(group, labels, strict=True))
+    values = {"count": counts[order], "lower": lower[order], "upper": upper[order], "certain": rivals < most}
+    named = columns | {frames.free(name, columns): value for name, value in values.items()}
+    return Lines(named, found.confidence, found.kind, found.missing or _meaning(found, group))
+
+
+def _meaning(found: Interval, group: tuple[str, ...]) -> str:
+    rate, what = f"{100 * found.confidence:g}", f"all true counts of {listing(group)} inside their bounds at once"
+    if found.kind == "exact":
+        return f"Of all releases made in this way, at least {rate} in 100 have {what}."
+    return (
+        f"The bounds are meant to have {what} in {rate} of 100 releases, but nobody guarantees it: how far off the "
+        "counts are depends on the data, and was estimated."
+    )

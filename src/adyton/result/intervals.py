@@ -118,77 +118,6 @@ _WHOLE = 100.0
 """Below this variance it matters that noise is in whole numbers."""
 
 
-def radius(moments: Moments, confidence: float) -> Reals:
-    """Within how far of the truth each answer lies, in this part of all releases.
-
-    >>> one = Moments(np.array([2e6, 2e6]), np.array([0.0, 3 * 4e12]))
-    >>> (radius(one, 0.95) / np.sqrt(2e6)).round(2).tolist()
-    [1.96, 2.12]
-    """
-    excess, variances = moments.excess, moments.variances
-    whole = excess > 3
-    far = np.empty(variances.shape)
-    far[whole] = _of_one_noise(variances[whole], excess[whole], confidence)
-    if not whole.all():
-        far[~whole] = _of_sums(variances[~whole], excess[~whole], confidence, at_most=moments.at_most)
-    return far
-
-
-def _of_sums(variances: Reals, excess: Reals, confidence: float, *, at_most: bool) -> Reals:
-    """Of noise with the kurtosis of Laplace's law or less; where it is known to be *at_most* so large, the farthest of
-    all that are. Beyond 85% or so more kurtosis is farther, below it is nearer."""
-    parts = np.sqrt(np.clip(excess, 0.0, 3.0) / 3)
-    known = quantiles(confidence)
-    if at_most:
-        known = np.maximum.accumulate(known)
-    far = np.interp(parts, np.linspace(0, 1, _GRID), known) * np.sqrt(variances)
-    return np.asarray(np.where(variances < _WHOLE, np.maximum(far, np.ceil(far - 0.5)), far))
-
-
-def quantiles(confidence: float) -> Reals:
-    """Of |X| for X of variance 1 and kurtosis 3ρ², for ρ from 0 to 1."""
-    return np.array(_AT_USUAL) if confidence == _USUAL else computed_quantiles(confidence)
-
-
-@lru_cache(maxsize=32)
-def computed_quantiles(confidence: float) -> Reals:
-    """The same by halving."""
-    from scipy.special import gammaincinv, log_ndtr, ndtr
-
-    part = np.linspace(0, 1, _GRID)
-    scale, rest = np.sqrt(np.maximum(part, 1e-4) / 2), np.sqrt(np.maximum(1 - part, 1e-12))
-    noises = 1 / np.square(np.maximum(part, 0.01))
-    chances = (np.arange(_POINTS) + 0.5) / _POINTS
-    spreads = np.sqrt(
-        gammaincinv(noises[:, None], chances) / noises[:, None]
-    )  # Laplace's is normal, of random variance
-    spreads /= np.sqrt(np.square(spreads).mean(axis=1, keepdims=True))
-
-    def one_large(far: Reals) -> Reals:
-        shift = rest**2 / (2 * scale**2)
-        up = np.exp(shift - far / scale + log_ndtr(far / rest - rest / scale))
-        down = np.exp(shift + far / scale + log_ndtr(-far / rest - rest / scale))
-        return np.asarray(2 * ndtr(-far / rest) + up - down)
-
-    def all_equal(far: Reals) -> Reals:
-        return np.asarray(2 * ndtr(-far[:, None] / spreads).mean(axis=1))
-
-    low, high = np.zeros(_GRID), np.full(_GRID, _LARGEST)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        inside = np.maximum(one_large(middle), all_equal(middle)) <= 1 - confidence
-        low, high = np.where(inside, low, middle), np.where(inside, middle, high)
-    return high
-
-
-def _of_one_noise(variances: Reals, excess: Reals, confidence: float) -> Reals:
-    """The least k with P(|L| > k) = 2a^(k+1)/(1 + a) ≤ 1 − confidence, times what one step of the noise counts."""
-    a = np.maximum(1 / (excess - 2 + np.sqrt(np.square(excess - 2) - 1)), 1e-300)
-    steps = np.ceil(np.log((1 - confidence) * (1 + a) / 2) / np.log(a) - 1 - 1e-9)
-    step = np.sqrt(variances * np.square(1 - a) / (2 * a))
-    return np.asarray(np.maximum(steps, 0) * np.maximum(step, 1.0))
-
-
 _ALIKE = 64
 """As many answers of like size are looked at together, if there are so many."""
 _MOST_KINDS = 32
@@ -199,46 +128,6 @@ _DOUBT = 0.7
 errors beyond the bounds is allowed for."""
 _SUPPOSED = 40
 """How many errors of a normal law stand beside those that were seen."""
-
-
-def pooled_radius(errors: npt.NDArray[np.float32], answers: Reals, rate: float) -> Reals:
-    """Within how far of the truth each answer lies in this part of all runs; *errors* have a row for each run.
-
-    >>> deviations = np.linspace(1, 5, 500)
-    >>> runs = np.random.default_rng(1).normal(size=(20, 500)) * deviations
-    >>> far = pooled_radius(np.abs(runs).astype(np.float32), np.arange(500.0), 0.95)
-    >>> float((far / deviations).mean().round(1))
-    2.2
-    """
-    squares = np.square(errors, dtype=np.float64)
-    order = np.argsort(answers, kind="stable")
-    kinds = max(1, min(_MOST_KINDS, answers.size // _ALIKE))
-    far = np.empty(answers.shape)
-    for kind in np.array_split(order, kinds):
-        far[kind] = _of_one_kind(squares[:, kind], rate)
-    return far
-
-
-def _of_one_kind(squares: Reals, rate: float) -> Reals:
-    runs, alike = len(squares), float(squares.mean())
-    sums = squares.sum(axis=0) + _DRAWN * alike
-    others = np.maximum(sums - squares, 1e-300) / (runs - 1 + _DRAWN)
-    times = np.sqrt(squares / others)
-    supposed = _normal(runs)
-    weight = math.sqrt(squares.shape[1]) / squares.shape[1]  # answers of one run are not independent
-    values = np.concatenate([times.ravel(), supposed])
-    weights = np.concatenate([np.full(times.size, weight), np.ones(supposed.size)])
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order])
-    place = min(int(np.searchsorted(reached, (1 - _DOUBT * (1 - rate)) * reached[-1])), values.size - 1)
-    return np.asarray(values[order][place] * np.sqrt(sums / (runs + _DRAWN)))
-
-
-def _normal(runs: int) -> Reals:
-    """Normal errors in times a deviation that so many runs give: the quantiles of Student's law, nearly."""
-    parts = (np.arange(_SUPPOSED) + 0.5) / _SUPPOSED
-    plain = np.array([NormalDist().inv_cdf((1 + part) / 2) for part in parts])
-    return np.asarray(plain * (1 + (np.square(plain) + 1) / (4 * (runs + _DRAWN))))
 
 
 MOST_QUERIES = 1 << 17
@@ -412,3 +301,126 @@ def _about_runs(runs: int, planned: int, told: float, asked: float) -> str:
         return ""
     lower = f", which tell {100 * told:g}% and not {100 * asked:g}%" if told < asked else ""
     return f"The bounds come from {runs:,} simulated runs instead of {planned:,}{lower}: runs were slow here."
+
+
+def radius(moments: Moments, confidence: float) -> Reals:
+    """Within how far of the truth each answer lies, in this part of all releases, by variance and kurtosis.
+
+    A sum of Laplace noises lies between Laplace's law and the normal one. Two laws have its variance and its kurtosis
+    3ρ²: a normal variable plus one of Laplace's, which has the part ρ of the variance; and a sum of 1/ρ² equal noises
+    of Laplace's. The first is right where one noise is large and many are small, the second where all are equal, and
+    the farther of the two is taken. Noise so small that most of it is 0 has more kurtosis; it is taken for one noise on
+    whole numbers.
+
+    >>> one = Moments(np.array([2e6, 2e6]), np.array([0.0, 3 * 4e12]))
+    >>> (radius(one, 0.95) / np.sqrt(2e6)).round(2).tolist()
+    [1.96, 2.12]
+    """
+    excess, variances = moments.excess, moments.variances
+    whole = excess > 3
+    far = np.empty(variances.shape)
+    far[whole] = _of_one_noise(variances[whole], excess[whole], confidence)
+    if not whole.all():
+        far[~whole] = _of_sums(variances[~whole], excess[~whole], confidence, at_most=moments.at_most)
+    return far
+
+
+def _of_sums(variances: Reals, excess: Reals, confidence: float, *, at_most: bool) -> Reals:
+    """Of noise with the kurtosis of Laplace's law or less; where it is known to be *at_most* so large, the farthest of
+    all that are. Beyond 85% or so more kurtosis is farther, below it is nearer."""
+    parts = np.sqrt(np.clip(excess, 0.0, 3.0) / 3)
+    known = quantiles(confidence)
+    if at_most:
+        known = np.maximum.accumulate(known)
+    far = np.interp(parts, np.linspace(0, 1, _GRID), known) * np.sqrt(variances)
+    return np.asarray(np.where(variances < _WHOLE, np.maximum(far, np.ceil(far - 0.5)), far))
+
+
+def quantiles(confidence: float) -> Reals:
+    """Of |X| for X of variance 1 and kurtosis 3ρ², for ρ from 0 to 1."""
+    return np.array(_AT_USUAL) if confidence == _USUAL else computed_quantiles(confidence)
+
+
+@lru_cache(maxsize=32)
+def computed_quantiles(confidence: float) -> Reals:
+    """The same by halving."""
+    from scipy.special import gammaincinv, log_ndtr, ndtr
+
+    part = np.linspace(0, 1, _GRID)
+    scale, rest = np.sqrt(np.maximum(part, 1e-4) / 2), np.sqrt(np.maximum(1 - part, 1e-12))
+    noises = 1 / np.square(np.maximum(part, 0.01))
+    chances = (np.arange(_POINTS) + 0.5) / _POINTS
+    spreads = np.sqrt(
+        gammaincinv(noises[:, None], chances) / noises[:, None]
+    )  # Laplace's is normal, of random variance
+    spreads /= np.sqrt(np.square(spreads).mean(axis=1, keepdims=True))
+
+    def one_large(far: Reals) -> Reals:
+        shift = rest**2 / (2 * scale**2)
+        up = np.exp(shift - far / scale + log_ndtr(far / rest - rest / scale))
+        down = np.exp(shift + far / scale + log_ndtr(-far / rest - rest / scale))
+        return np.asarray(2 * ndtr(-far / rest) + up - down)
+
+    def all_equal(far: Reals) -> Reals:
+        return np.asarray(2 * ndtr(-far[:, None] / spreads).mean(axis=1))
+
+    low, high = np.zeros(_GRID), np.full(_GRID, _LARGEST)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        inside = np.maximum(one_large(middle), all_equal(middle)) <= 1 - confidence
+        low, high = np.where(inside, low, middle), np.where(inside, middle, high)
+    return high
+
+
+def _of_one_noise(variances: Reals, excess: Reals, confidence: float) -> Reals:
+    """The least k with P(|L| > k) = 2a^(k+1)/(1 + a) ≤ 1 − confidence, times what one step of the noise counts."""
+    a = np.maximum(1 / (excess - 2 + np.sqrt(np.square(excess - 2) - 1)), 1e-300)
+    steps = np.ceil(np.log((1 - confidence) * (1 + a) / 2) / np.log(a) - 1 - 1e-9)
+    step = np.sqrt(variances * np.square(1 - a) / (2 * a))
+    return np.asarray(np.maximum(steps, 0) * np.maximum(step, 1.0))
+
+
+def pooled_radius(errors: npt.NDArray[np.float32], answers: Reals, rate: float) -> Reals:
+    """Within how far of the truth each answer lies in this part of all runs; *errors* have a row for each run.
+
+    Answers of like size are looked at together, so that few runs suffice. Each answer has a deviation of its own: the
+    root of its mean squared error, drawn a little to that of answers of like size. Each error is divided by the
+    deviation that the *other* runs give, and these ratios of all answers of like size make one sample, out of which the
+    quantile is taken. A few errors as a normal law would have them stand beside those that were seen, so that few
+    answers in few runs have bounds, too.
+
+    >>> deviations = np.linspace(1, 5, 500)
+    >>> runs = np.random.default_rng(1).normal(size=(20, 500)) * deviations
+    >>> far = pooled_radius(np.abs(runs).astype(np.float32), np.arange(500.0), 0.95)
+    >>> float((far / deviations).mean().round(1))
+    2.2
+    """
+    squares = np.square(errors, dtype=np.float64)
+    order = np.argsort(answers, kind="stable")
+    kinds = max(1, min(_MOST_KINDS, answers.size // _ALIKE))
+    far = np.empty(answers.shape)
+    for kind in np.array_split(order, kinds):
+        far[kind] = _of_one_kind(squares[:, kind], rate)
+    return far
+
+
+def _of_one_kind(squares: Reals, rate: float) -> Reals:
+    runs, alike = len(squares), float(squares.mean())
+    sums = squares.sum(axis=0) + _DRAWN * alike
+    others = np.maximum(sums - squares, 1e-300) / (runs - 1 + _DRAWN)
+    times = np.sqrt(squares / others)
+    supposed = _normal(runs)
+    weight = math.sqrt(squares.shape[1]) / squares.shape[1]  # answers of one run are not independent
+    values = np.concatenate([times.ravel(), supposed])
+    weights = np.concatenate([np.full(times.size, weight), np.ones(supposed.size)])
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    place = min(int(np.searchsorted(reached, (1 - _DOUBT * (1 - rate)) * reached[-1])), values.size - 1)
+    return np.asarray(values[order][place] * np.sqrt(sums / (runs + _DRAWN)))
+
+
+def _normal(runs: int) -> Reals:
+    """Normal errors in times a deviation that so many runs give: the quantiles of Student's law, nearly."""
+    parts = (np.arange(_SUPPOSED) + 0.5) / _SUPPOSED
+    plain = np.array([NormalDist().inv_cdf((1 + part) / 2) for part in parts])
+    return np.asarray(plain * (1 + (np.square(plain) + 1) / (4 * (runs + _DRAWN))))

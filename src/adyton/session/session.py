@@ -10,18 +10,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from adyton import odds
-from adyton.errors import LedgerError
-from adyton.exact import Rational, display
+from adyton.errors import BadInput, LedgerError
+from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
+from adyton.kernel.ledger.arguments import file_name
 from adyton.kernel.ledger.records import Account, Budgeted
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables.locations import table_at
 from adyton.messages import path_of
 from adyton.noise.source import NoiseSource
-from adyton.programs.base import Outlook, program_of
-from adyton.programs.epsilon import Epsilon
+from adyton.programs.base import Epsilon, Outlook, program_of
 from adyton.result.folder import put_down
 from adyton.result.number import CutOff, Number, RowsCut
 from adyton.result.pending import Keeper, Measurements
@@ -30,12 +30,11 @@ from adyton.result.result import Result
 from adyton.result.staging import Place
 from adyton.schema import Schema
 from adyton.session.batch import Batch
-from adyton.session.misfits import MisfitCount
-from adyton.session.opening import declared_schema, total_budget
 from adyton.session.preview import Preview
-from adyton.session.run import run
+from adyton.session.run import MisfitCount, run
 from adyton.tasks import Count, RowsLeftOut, Task, Units
 from adyton.tasks.request import AUTO, Request
+from adyton.whole import whole
 
 if TYPE_CHECKING:
     from adyton.learning.classifier import Classifier
@@ -292,3 +291,29 @@ class Session(Budgeted, Keeper):
         except LedgerError:
             left = "its ledger is closed"
         return f"<session: {', '.join(self.schema.names)}; {left}>"
+
+
+def declared_schema(schema: Schema | str | os.PathLike[str], rows_per_unit: int | None) -> Schema:
+    """The schema, from its file if need be, with the number of rows per unit that one of the two says."""
+    schema = Schema.of(schema)
+    if rows_per_unit is None:
+        return schema
+    rows = whole(rows_per_unit, "rows_per_unit", 1)
+    if schema.rows_per_unit not in (1, rows):
+        raise BadInput(
+            f"the schema says rows_per_unit = {schema.rows_per_unit}, the session was given {rows}. Say it once."
+        )
+    return schema.with_attributes(schema.attributes, rows)
+
+
+def total_budget(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | None) -> Fraction:
+    """What may be spent in all: what was given, or what the ledger holds."""
+    if epsilon is not None:
+        return budget(epsilon, "epsilon")
+    if isinstance(ledger, Ledger):
+        return ledger.total
+    if ledger is None or not os.path.exists(file_name(ledger)):
+        raise BadInput(
+            "say what may be spent in all, for example epsilon=1; only a ledger that exists knows it already."
+        )
+    return Ledger.read(ledger).total
