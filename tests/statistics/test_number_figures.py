@@ -7,11 +7,9 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.statistics.asked import Asked
-from adyton.statistics.choosing import weigh
-from adyton.statistics.figures import radius, tail
+from adyton.statistics.asked import Asked, radius, tail
 from adyton.statistics.parts import Part, told
-from adyton.statistics.programs import PROGRAMS
+from adyton.statistics.programs import PROGRAMS, weigh
 
 TRIALS = 4000
 SCHEMA = ad.Schema({"g": ad.Integer(0, TRIALS - 1), "x": ad.Integer(0, 1000)})

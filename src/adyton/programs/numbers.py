@@ -15,9 +15,8 @@ from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.statistics.asked import Asked
-from adyton.statistics.choosing import Weighed, in_words, rows_needed, weigh
 from adyton.statistics.numbers_release import NumbersRelease
-from adyton.statistics.programs import PROGRAMS
+from adyton.statistics.programs import PROGRAMS, Weighed, in_words, rows_needed, weigh
 from adyton.tasks import NumbersTask
 from adyton.tasks.request import AUTO, Request
 

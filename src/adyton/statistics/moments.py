@@ -16,8 +16,7 @@ import numpy as np
 
 from adyton.arrays import Flags, Reals
 from adyton.remembered import cached_property
-from adyton.statistics.asked import Asked
-from adyton.statistics.figures import Figures, radius, tail
+from adyton.statistics.asked import Asked, Figures, radius, tail
 
 _HALVINGS = 50
 

@@ -11,8 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.statistics.asked import Asked
-from adyton.statistics.figures import Figures, radius
+from adyton.statistics.asked import Asked, Figures, radius
 from adyton.tasks.numbers import quantile_name
 from adyton.whole import IntegerArray
 

@@ -20,10 +20,9 @@ from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus.number_tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
 from adyton.lab.engine import geometric_mean
 from adyton.programs.numbers import NumbersOutlook
-from adyton.statistics.asked import Asked
-from adyton.statistics.choosing import weigh
-from adyton.statistics.figures import Figures
+from adyton.statistics.asked import Asked, Figures
 from adyton.statistics.parts import told
+from adyton.statistics.programs import weigh
 from adyton.tasks import Mean, NumbersTask, Quantiles
 
 EPSILONS = ("0.1", "1")
