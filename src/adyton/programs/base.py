@@ -55,11 +55,11 @@ class Program(ABC):
     """What answers a task: made by :meth:`of` from a request and a schema, which refuses what cannot be answered."""
 
     noun: ClassVar[str] = "a release"
-    """What comes out, with its article."""
+    """What the result is called, with its article."""
     may_need_less: ClassVar[bool] = False
     """Whether less than what was asked for may be charged."""
     results: ClassVar[Mapping[str, str | type[Result]]]
-    """The kinds of results that can come out, or where they stand."""
+    """The kinds of results that it can return, or where they stand."""
 
     request: Request
     schema: Schema
@@ -73,7 +73,7 @@ class Program(ABC):
     @property
     @abstractmethod
     def result(self) -> type[Result]:
-        """What comes out."""
+        """The kind of result that it returns."""
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
@@ -166,8 +166,8 @@ class Outlook(ABC):
         ranked = sorted(known, key=lambda name: known[name].total)
         rest = [name for name in errors if name not in known]
         figures = [(name, f"{known[name].per_query:.4g}", MEANINGS[known[name].kind]) for name in ranked]
-        told = [(*line, self.what_it_does(line[0])) for line in (*figures, *((name, "–", UNKNOWN) for name in rest))]
-        return [("algorithm", "error", "what the error is", "what the algorithm does"), *told]
+        lines = [(*line, self.what_it_does(line[0])) for line in (*figures, *((name, "–", UNKNOWN) for name in rest))]
+        return [("algorithm", "error", "what the error is", "what the algorithm does"), *lines]
 
     ending: ClassVar[str] = "The error is how far off one answer typically is, in rows."
 

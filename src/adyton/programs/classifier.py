@@ -1,4 +1,4 @@
-"""A classifier: a learner on the rows of a table, and the model that comes out."""
+"""A classifier: a learner on the rows of a table, and the model that it returns."""
 
 from __future__ import annotations
 

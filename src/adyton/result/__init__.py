@@ -1,4 +1,4 @@
-"""What comes out: estimates with their labels, intervals, explanations and files."""
+"""What a request returns: estimates with their labels, intervals, explanations and files."""
 
 from adyton.result.intervals import Interval as Interval
 from adyton.result.misfits import Misfits as Misfits

@@ -130,11 +130,11 @@ def combined_noise(release: Release) -> CombinedNoise:
 
 def in_words(release: Release) -> str:
     """How it was put together."""
-    told = ", ".join(
+    shares = ", ".join(
         f"{part.algorithm} with ε = {display(part.epsilon)} counts {100 * weight:.3g}%"
         for part, weight in zip(release.parts, release.weights, strict=True)
     )
-    return f"Put together from {len(release.parts)} releases, weighted by their noise: {told}."
+    return f"Put together from {len(release.parts)} releases, weighted by their noise: {shares}."
 
 
 def share_noise(one: Release, other: Release) -> bool:

@@ -204,8 +204,8 @@ class Figure(float):
             "The noise that was added and the width of the cells are accounted for, and nothing else: not rows that "
             "are missing or wrong, and values outside of the schema's bounds count as the schema says."
             if self.kind == "exact"
-            else f"The interval is meant to hold the true {self.what} in {rate} of 100 releases, but nobody guarantees "
-            "it: how far off the counts are depends on the data, and was estimated."
+            else f"The interval is meant to hold the true {self.what} in {rate} of 100 releases, without a formal "
+            "guarantee: how far off the counts are depends on the data, and was estimated."
         )
         of = f"Counted: {self.counted}. " if self.counted else ""
         return f"{of}{said} {self.note}".rstrip()
@@ -215,14 +215,14 @@ class Figure(float):
         return _again, (float(self), self.lower, self.upper, named)
 
     def __repr__(self) -> str:
-        told, low, high = (
+        value, low, high = (
             (f"{float(self):.6g}", f"{self.lower:.6g}", f"{self.upper:.6g}")
             if self.form is None
             else (self.form.text(self), self.form.text(self.lower, -1), self.form.text(self.upper, 1))
         )
         bounds = f"{low} to {high}, {100 * self.confidence:g}% {self.kind}"
         counted = f"; {self.counted}" if self.counted else ""
-        return f"{told} ({bounds if self.bounded else 'no bounds'}{counted})"
+        return f"{value} ({bounds if self.bounded else 'no bounds'}{counted})"
 
     __str__ = __repr__
 

@@ -275,6 +275,6 @@ def _meaning(found: Interval, group: tuple[str, ...]) -> str:
     if found.kind == "exact":
         return f"Of all releases made in this way, at least {rate} in 100 have {what}."
     return (
-        f"The bounds are meant to have {what} in {rate} of 100 releases, but nobody guarantees it: how far off the "
+        f"The bounds are meant to have {what} in {rate} of 100 releases, without a formal guarantee: how far off the "
         "counts are depends on the data, and was estimated."
     )

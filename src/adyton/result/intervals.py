@@ -80,13 +80,13 @@ class Interval:
         if self.beyond:
             return (
                 "These answers do not follow from what was measured: what the task did not ask for is filled in "
-                "evenly. The intervals tell how far noise moves them; nobody guarantees more, and true counts can lie "
-                "far outside. Ask for these counts in a release of their own."
+                "evenly. The intervals show how far noise moves them; there is no formal guarantee, and true "
+                "counts can lie far outside. Ask for these counts in a release of their own."
             )
         return (
-            f"The intervals are meant to hold the true count in {rate} of 100 releases, but nobody guarantees it: the "
-            "algorithm adapts to the data, and its error was estimated by running it again on what it published. Where "
-            "it smooths real detail away, intervals are too narrow."
+            f"The intervals are meant to hold the true count in {rate} of 100 releases, without a formal guarantee: "
+            "the algorithm adapts to the data, and its error was estimated by running it again on what it published. "
+            "Where it smooths real detail away, intervals are too narrow."
         )
 
     def __repr__(self) -> str:
@@ -138,7 +138,7 @@ _WORK = {True: 1 << 27, False: 1 << 16}
 _MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 16}
 """How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
 _BEYOND, _POOLED = {True: 10.0, False: 2.0}, 0.4
-"""How many runs must lie beyond the bounds for these to be told at all; where answers of like size are looked at as one
+"""How many runs must lie beyond the bounds for these to be given at all; where answers of like size are taken as one
 sample, there need not be one."""
 _RESAMPLED = 20
 """In how many runs the expected error is found where there is no closed form."""
@@ -241,12 +241,12 @@ class NoiseModel:
         if runs < least:
             endless = np.full(answers.shape, np.inf)
             return Interval(answers, -endless, endless, rate, kind, unmeasured, NO_BOUNDS)
-        told = min(rate, max(floor, math.floor(100 * (1 - beyond / runs)) / 100))
+        reached = min(rate, max(floor, math.floor(100 * (1 - beyond / runs)) / 100))
         errors = np.concatenate(made)
         pooled = not exact and not together
-        far = pooled_radius(errors, answers, told) if pooled else _exceeded(errors, told, together)
-        note = _about_runs(runs, planned, told, rate)
-        return Interval(answers, answers - far, answers + far, told, kind, unmeasured, note)
+        far = pooled_radius(errors, answers, reached) if pooled else _exceeded(errors, reached, together)
+        note = _about_runs(runs, planned, reached, rate)
+        return Interval(answers, answers - far, answers + far, reached, kind, unmeasured, note)
 
     def resampled_error(self, queries: Queries | None = None) -> ExpectedError:
         """The error on the workload, or on other queries, over some simulated runs; over fewer slow ones."""
@@ -295,11 +295,11 @@ def _exceeded(errors: npt.NDArray[np.float32], rate: float, together: bool) -> R
     return np.asarray(deviations * np.quantile(times, rate, method="higher"))
 
 
-def _about_runs(runs: int, planned: int, told: float, asked: float) -> str:
+def _about_runs(runs: int, planned: int, reached: float, asked: float) -> str:
     """What has to be said of bounds from fewer runs than planned."""
     if runs >= planned:
         return ""
-    lower = f", which tell {100 * told:g}% and not {100 * asked:g}%" if told < asked else ""
+    lower = f", enough for {100 * reached:g}% and not for {100 * asked:g}%" if reached < asked else ""
     return f"The bounds come from {runs:,} simulated runs instead of {planned:,}{lower}: runs were slow here."
 
 

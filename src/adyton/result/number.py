@@ -121,8 +121,10 @@ class Number(Result):
         far = self.radius()
         apart = f"at most {far:,} apart" if far else "equal"
         what = self.counted.what() if self.counted else of
-        told = f"About {self.value:,} {what}. It is the true number plus noise; in 95 of 100 cases the two are {apart}."
-        return (told, _UNCHECKED) if self.where else (told,)
+        words = (
+            f"About {self.value:,} {what}. It is the true number plus noise; in 95 of 100 cases the two are {apart}."
+        )
+        return (words, _UNCHECKED) if self.where else (words,)
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """One line."""

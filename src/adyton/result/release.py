@@ -60,7 +60,7 @@ QUICK = 1 << 12
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Release(Released):
-    """The estimated count of every cell of some attributes, from which any query about them is answered for nothing.
+    """The estimated count of every cell of some attributes, which answers any query about them for free.
 
     Made by :meth:`adyton.Session.release`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
 

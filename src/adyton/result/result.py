@@ -102,7 +102,7 @@ def _rounded(cells: Reals) -> Reals:
 
 
 _RANKED = 5
-"""How many algorithms are told beside the chosen one."""
+"""How many algorithms are named beside the chosen one."""
 _ORIGIN = {
     "exact": "computed before anything was measured",
     "estimate": "computed before anything was measured, up to a small error of estimation",
@@ -359,8 +359,8 @@ class Result(ABC):
     def __repr__(self) -> str:
         where = f" where {self.where}" if self.where else ""
         mark = "" if self.receipt.private else "; simulated, NOT private"
-        told = f"{self.task}{where}{self.counted.aside}"
-        return f"<{self.noun}: {told}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
+        what = f"{self.task}{where}{self.counted.aside}"
+        return f"<{self.noun}: {what}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
 
 
 def error_in_words(error: ExpectedError | None) -> str:
@@ -398,8 +398,8 @@ def choice_in_words(release: Release) -> str:
     if choice is None:
         return f"Algorithm: {release.algorithm}, as asked."
     marks = {release.algorithm: " (chosen)"}
-    told = [pair for place, pair in enumerate(choice.ranked()) if place < _RANKED or pair[0] == release.algorithm]
-    ranked = ", ".join(f"{name} {regret}{marks.get(name, '')}" for name, regret in told)
+    named = [pair for place, pair in enumerate(choice.ranked()) if place < _RANKED or pair[0] == release.algorithm]
+    ranked = ", ".join(f"{name} {regret}{marks.get(name, '')}" for name, regret in named)
     looked = "from public information, at no cost in privacy"
     if choice.bought:
         features = ", ".join(f"{one.words} ({one.value:,.6g} ± {one.deviation:,.3g}, noisy)" for one in choice.bought)

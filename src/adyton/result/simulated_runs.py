@@ -99,7 +99,7 @@ class SimulatedRuns:
     def _next_size(self, place: int, most: int, left: float, pace: float) -> int:
         """How many runs to make next: one, one more, then ever more, but no more than there is time for.
 
-        As long as there is time, the sizes are the same ones each time, and so is what comes out.
+        As long as there is time, the sizes are the same ones each time, and so is the result.
         """
         if place < 2:
             return 1

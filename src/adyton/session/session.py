@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 
 class Session(Budgeted, Keeper):
-    """A private table with a budget. Releases come out of it, and what they cost is written into a ledger.
+    """A private table with a budget. It answers requests, and what they cost is written into a ledger.
 
     *data* is a CSV, Parquet or DuckDB file, a pandas, polars, Arrow, Spark or Ibis table, or the address of a database
     (``postgresql://…``) with the name of a *table* in it; *schema* says what is public about it. *epsilon* is all that
     may ever be spent; it can be left out where a *ledger* exists. *unit* is what is protected. Where it names a column,
-    here or in the schema, of each value only *rows_per_unit* rows are kept, and whatever comes out protects all of its
+    here or in the schema, of each value only *rows_per_unit* rows are kept, and every result protects all of its
     rows together. Any other word is for explanations: then *rows_per_unit* is what you know about the table, and
     nothing enforces it.
 
@@ -133,8 +133,7 @@ class Session(Budgeted, Keeper):
         request = Request.of(task, epsilon, where=where, algorithm=algorithm, misfits=misfits, options=options)
         counted = RowsCounted.asked(request.task, self.unit if self.schema.unit else None, self.schema.rows_per_unit)
         said = (counted.sentence,) if counted else ()
-        told = str(request.task)
-        return Preview(told, request.epsilon, self.remaining, self._outlook(request), self.schema, said)
+        return Preview(str(request.task), request.epsilon, self.remaining, self._outlook(request), self.schema, said)
 
     def epsilon_for(
         self,

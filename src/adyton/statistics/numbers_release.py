@@ -18,7 +18,7 @@ from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.plain_values import as_text, of_kind, part_of
 from adyton.statistics.asked import Asked, Figures
-from adyton.statistics.parts import Part, told
+from adyton.statistics.parts import Part, reported
 from adyton.statistics.programs import PROGRAMS
 from adyton.tasks import NumbersTask
 
@@ -55,7 +55,7 @@ class NumbersRelease(Result):
 
     task: NumbersTask
     parts: tuple[Part, ...]
-    """The noisy numbers, as they came out."""
+    """The noisy numbers, as they were measured."""
     why: str
     """Why this program ran."""
 
@@ -66,12 +66,12 @@ class NumbersRelease(Result):
 
     @cached_property
     def _usual(self) -> tuple[Figures, ...]:
-        return told(self.asked, self.parts, CONFIDENCE)
+        return reported(self.asked, self.parts, CONFIDENCE)
 
     def figures(self, confidence: float = CONFIDENCE) -> tuple[Figures, ...]:
         """Every statistic that was asked for, with bounds at this confidence."""
         rate = float(share(confidence, "confidence"))
-        return self._usual if rate == CONFIDENCE else told(self.asked, self.parts, rate)
+        return self._usual if rate == CONFIDENCE else reported(self.asked, self.parts, rate)
 
     @property
     def groups(self) -> list[tuple[Any, ...]]:
@@ -176,7 +176,7 @@ def _errors(release: NumbersRelease) -> str:
     kinds = {one.kind for one in found}
     meaning = "Of 100 releases made in this way, 95 have the true number inside exact bounds."
     if "approximate" in kinds:
-        meaning += " Approximate ones are meant to, but nobody guarantees it."
+        meaning += " Approximate ones are meant to, without a formal guarantee."
     if any(one.name.endswith("%") for one in found):
         meaning += " Those of quantiles held in 94 of 100 or more on public tables, by and large."
     groups = f", in the median of {release.asked.groups:,} groups" if release.task.by else ""
@@ -184,7 +184,7 @@ def _errors(release: NumbersRelease) -> str:
 
 
 def _small(release: NumbersRelease) -> tuple[str, ...]:
-    """Groups that the budget cannot carry: told, never left out."""
+    """Groups too small for the budget: named, never left out."""
     lost = noisy_groups(release)
     if not lost or not release.task.by:
         return ()
@@ -192,7 +192,7 @@ def _small(release: NumbersRelease) -> tuple[str, ...]:
     more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
     return (
         f"Small groups: {len(lost):,} of {release.asked.groups:,} groups have too few rows for this ε: their bounds "
-        f"span more than half of what is possible ({named}{more}). They are told all the same; trust the bounds.",
+        f"span more than half of what is possible ({named}{more}). They are still published; rely on the intervals.",
     )
 
 

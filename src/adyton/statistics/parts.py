@@ -88,7 +88,7 @@ def width_of(kind: str, asked: Asked) -> tuple[int, ...]:
 _MOMENTS = ("count", "mean", "variance", "deviation")
 
 
-def told(asked: Asked, parts: Sequence[Part], confidence: float) -> tuple[Figures, ...]:
+def reported(asked: Asked, parts: Sequence[Part], confidence: float) -> tuple[Figures, ...]:
     """The statistics of the task, in its order; what was not measured is missing."""
     known = {part.kind: part for part in parts}
     found: dict[str, Figures] = {}

@@ -1,7 +1,7 @@
 """Programs for numbers: what each measures, and the error to expect of it before anything is spent.
 
-Errors are told in units that do not depend on the data: of a sum in its own unit; of a mean times the rows of the group
-(and of a variance likewise), because they fall with the rows; of a quantile in rows between it and what was chosen.
+Errors are given in units that do not depend on the data: of a sum in its own unit; of a mean (and of a variance) times
+the rows of the group, because they fall with the rows; of a quantile in rows between it and what was chosen.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Step = Callable[[], Part]
 
 
 class Outcome(NamedTuple):
-    """What came out of a run."""
+    """What a run returned."""
 
     parts: tuple[Part, ...]
     ended: BaseException | None = None
@@ -381,8 +381,8 @@ def weigh(asked: Asked, epsilon: Fraction, algorithm: str = AUTO) -> Weighed:
     if not found:
         cells = asked.attribute.base_size
         raise BadInput(
-            f"{asked.task.attribute} has {cells:,} cells, allowed are {MOST_CELLS:,} for quantiles. Declare a larger "
-            "step or fewer bins in the schema."
+            f"{asked.task.attribute} has {cells:,} cells; at most {MOST_CELLS:,} are allowed for quantiles. Declare a "
+            "larger step or fewer bins in the schema."
         )
 
     def size(name: str) -> float:
@@ -421,7 +421,7 @@ def in_words(asked: Asked, errors: Mapping[str, float], epsilon: Fraction) -> li
 
 
 def rows_needed(asked: Asked, errors: Mapping[str, float]) -> str:
-    """How many rows a group needs: told where there are groups, as noise does not ask whether they are small."""
+    """How many rows a group needs, where there are groups: noise is the same for large and small ones."""
     if not asked.task.by:
         return ""
     if "mean" in errors and "mean" in asked.task.statistics:

@@ -155,7 +155,7 @@ class Marginals(Task):
             raise BadInput(f"there are {count} attributes, {listing(selected.names)}: way is {self.way}.")
         if self.way is not None and (sets := math.comb(count, self.way)) > MOST_SETS:
             raise BadInput(
-                f"{count} attributes have {sets:,} sets of {self.way}, allowed are {MOST_SETS:,}. "
+                f"{count} attributes have {sets:,} sets of {self.way}; at most {MOST_SETS:,} are allowed. "
                 "Name fewer attributes (attrs), or the tables that matter (sets)."
             )
         if len(asked := {frozenset(one) for one in self.groups(selected)}) < len(self.sets or ()):

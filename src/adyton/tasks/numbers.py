@@ -69,7 +69,7 @@ _GROUPS = (
 class NumbersTask(Task):
     """A statistic of the numbers of an attribute, of all rows or for each cell of the attributes in *by*.
 
-    *rows* says about how many rows a group has, where that is public: the error of a mean can then be told before
+    *rows* says about how many rows a group has, where that is public: the error of a mean is then known before
     anything is spent. Nothing else depends on it.
     """
 
@@ -99,7 +99,7 @@ class NumbersTask(Task):
     @property
     @abstractmethod
     def statistics(self) -> tuple[str, ...]:
-        """What is told of each group, by name."""
+        """What is reported of each group, by name."""
 
     @property
     def quantiles(self) -> tuple[Fraction, ...]:

@@ -229,7 +229,9 @@ def _boxes(schema: Schema, boxes: Sequence[Sequence[Cells]]) -> Queries:
         return Ranges(shape, lower, upper)
     sizes = [math.prod(axis.size for axis in box) for box in boxes]
     if sum(sizes) > _MOST_COEFFICIENTS:
-        raise BadInput(f"these queries count {sum(sizes):,} cells, allowed are {_MOST_COEFFICIENTS:,}. Ask for fewer.")
+        raise BadInput(
+            f"these queries count {sum(sizes):,} cells; at most {_MOST_COEFFICIENTS:,} are allowed. Ask for fewer."
+        )
     columns = [np.ravel_multi_index(np.ix_(*box), shape).reshape(-1) for box in boxes]
     places = np.repeat(np.arange(len(boxes)), sizes)
     return Explicit(shape, places, np.concatenate(columns), np.ones(sum(sizes), dtype=np.int64), len(boxes))
