@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import glob
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adyton.cli import asked
-from adyton.cli.charges import check_words, delivered, total_of
+from adyton.cli.charges import check_folder, check_words, delivered, total_of
 from adyton.cli.console import accept_large, notes, out, plain_table, print_json, printable, progress
 from adyton.cli.delivery import deliver
 from adyton.cli.options import Accept, Dataset, LedgerFile, Quiet, Total, Yes
-from adyton.cli.paid import check_folder
 from adyton.errors import BadInput
 from adyton.exact import as_number, budget, display
 from adyton.interrupts import termination_interrupts
@@ -156,9 +156,7 @@ def _tune(
                 told = _advanced(advance)
                 return configure(family, held, amount, progress=told, keep=keeper.keep, **settings)
 
-        def hand_over(found: Configuration, interrupt: KeyboardInterrupt | None) -> None:
-            deliver(found, place, AS_IT_IS, as_json=as_json, quiet=quiet, interrupt=interrupt)
-
+        hand_over = partial(deliver, place=place, look=AS_IT_IS, as_json=as_json, quiet=quiet)
         delivered(keeper, ask, hand_over, None, place=place, quiet=quietly)
     if report is not None:
         _write_report(keeper.last, report, quiet=quiet)

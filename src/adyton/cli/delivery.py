@@ -14,8 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adyton.cli.charges import Paid
 from adyton.cli.console import notes, print_json, printable, progress, say_counted
-from adyton.cli.paid import Paid
 from adyton.errors import AdytonError
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ class Rows:
 
 def deliver(
     result: Result,
+    interrupt: KeyboardInterrupt | None,
+    *,
     place: Place | None,
     look: Look,
-    *,
     as_json: bool,
     quiet: bool,
-    interrupt: KeyboardInterrupt | None = None,
     rows: Rows | None = None,
 ) -> None:
     """Write and print a result, of whatever kind; after an interrupt, only what was paid for."""
