@@ -10,7 +10,8 @@ from adyton.configuration.registry import FAMILIES
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.limits import MOST_TRANSFORMS
-from adyton.learning.registry import LEARNERS, MODELS
+from adyton.learning.model import MODELS
+from adyton.learning.registry import LEARNERS
 from adyton.marginals.registry import PROGRAMS as TABLES
 from adyton.marginals.wanted import Wanted
 from adyton.plans.base import Algorithm
