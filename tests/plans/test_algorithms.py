@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.configuration.registry import FAMILIES
+from adyton.configuration.family import FAMILIES
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.limits import MOST_TRANSFORMS

@@ -34,7 +34,7 @@ _WIDTHS = (0.1, 0.01, 0.001)
 
 
 def _names() -> list[str]:
-    from adyton.configuration.registry import families
+    from adyton.configuration.family import families
 
     return families()
 
@@ -113,7 +113,7 @@ def command(
     files = [*(instances or ()), *words]
     if family is None or not files:
         raise BadInput("say what to tune, and on which instances: --family auction --instances 'bids/*.txt'.")
-    from adyton.configuration.registry import family_named
+    from adyton.configuration.family import family_named
 
     tuned = family_named(family, asked.options_of(option))
     settings: dict[str, Any] = {"interval": _interval(interval), "default": _default(default, tuned)}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adyton.configuration.asked import Tuning, inside
-from adyton.configuration.grid import Parameter
+from adyton.configuration.asked import Parameter, Tuning, inside
 from adyton.configuration.guarantee import Guarantee
 from adyton.errors import BadInput
 from adyton.exact import display
