@@ -9,15 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _FILES = {
-    "Auction": "auction",
+    "Auction": "independent_set",
     "Bids": "problems",
     "Candidates": "greedy_family",
     "Configuration": "result",
-    "CutGraph": "cut_graph",
+    "CutGraph": "problems",
     "Deliveries": "problems",
     "Family": "family",
     "GreedyFamily": "greedy_family",
-    "Grid": "grid",
+    "Grid": "asked",
     "Guarantee": "guarantee",
     "IndependentSet": "independent_set",
     "Items": "problems",
