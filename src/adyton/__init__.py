@@ -63,7 +63,7 @@ _ROOMS = {
     "choose": "adyton.choice.policy",
     "combine": "adyton.result.combining",
     "configure": "adyton.configuration.configure",
-    "cut_off": "adyton.result.cut_off",
+    "cut_off": "adyton.result.number",
     "learn_choices": "adyton.choice.learn_choices",
     "load": "adyton.programs",
     "metafeature": "adyton.choice.metafeatures",
@@ -170,8 +170,8 @@ if TYPE_CHECKING:
     from adyton.queries import Partition as Partition
     from adyton.result import Release as Release
     from adyton.result.combining import combine as combine
-    from adyton.result.cut_off import cut_off as cut_off
     from adyton.result.number import Number as Number
+    from adyton.result.number import cut_off as cut_off
     from adyton.result.result import Result as Result
     from adyton.schema import Boolean as Boolean
     from adyton.schema import Categorical as Categorical

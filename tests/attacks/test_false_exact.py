@@ -12,8 +12,7 @@ from adyton.choice.decision_tree import Leaf, Split
 from adyton.noise import SimulatedNoise
 from adyton.plans import plan_named
 from adyton.queries import Identity, Marginals, Ranges, Stack, Total, Weighted
-from adyton.result.interval import NOT_MEASURED
-from adyton.result.intervals import NoiseModel
+from adyton.result.intervals import NOT_MEASURED, NoiseModel
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
 from saved_results import signed
@@ -43,7 +42,7 @@ def test_pairs_of_attributes_of_which_single_ones_were_measured(three, algorithm
     found = release.interval(ad.workloads.Ranges((SIDE,) * 3, [[0, 0, 0]], [[3, 3, SIDE - 1]]), 0.9)
     assert found.kind == "approximate"
     assert "do not follow from what was measured" in found.meaning
-    assert "nobody guarantees" in found.meaning
+    assert "formal guarantee" in found.meaning
 
 
 def test_counts_that_were_not_measured_have_no_bounds(three, tmp_path):

@@ -23,7 +23,7 @@ from adyton import drafts
 from adyton.choice.checked_file import FOLDERS, named_format
 from adyton.errors import BadInput, LedgerError
 from adyton.kernel.ledger import Ledger
-from adyton.learning.method_choice import method_maker
+from adyton.learning.chosen_method import method_maker
 from adyton.learning.model import Model
 from adyton.result.staging import says_so
 

@@ -72,7 +72,7 @@ def test_intervals_tell_what_the_runs_tell(monkeypatch, algorithm, seconds, conf
 
 def test_a_frame_with_less_than_was_asked_for_warns(monkeypatch):
     SlowClock(monkeypatch, 4.0)
-    with pytest.warns(UserWarning, match="which tell 92% and not 95%"):
+    with pytest.warns(UserWarning, match="enough for 92% and not for 95%"):
         frame = a_release("dawa").to_frame(confidence=0.95, integer=True)
     assert ((frame["lower"] <= frame["count"]) & (frame["count"] <= frame["upper"])).all()
 

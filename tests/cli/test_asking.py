@@ -102,7 +102,7 @@ def test_more_groups_than_the_budget_can_carry_are_told(folder):
     done = run("release", folder, *words)
     assert done.exit_code == 0, done.output
     assert "of 40 groups have too few rows for this ε" in done.stderr
-    assert "They are told all the same" in done.stderr
+    assert "They are still published" in done.stderr
     assert "A group needs about" in run("plan", folder, *words).stderr
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from adyton.errors import BadInput
-from adyton.tasks import Histogram, Option, reading, register
+from adyton.tasks import Histogram, Option, register
+from adyton.tasks import request as reading
 
 PROGRAM = """
 import sys
@@ -74,7 +75,7 @@ def test_it_stands_in_messages():
 
 
 def test_two_tasks_cannot_share_an_option(monkeypatch):
-    monkeypatch.setattr(reading, "_REGISTERED", {})
+    monkeypatch.setattr(reading.TASKS, "added", {})
 
     class Mine(Histogram):
         kind = "mine"
@@ -86,7 +87,7 @@ def test_two_tasks_cannot_share_an_option(monkeypatch):
 
 
 def test_options_are_not_inherited(monkeypatch):
-    monkeypatch.setattr(reading, "_REGISTERED", {})
+    monkeypatch.setattr(reading.TASKS, "added", {})
 
     class Mine(Histogram):
         kind = "mine"

@@ -7,10 +7,10 @@ import numpy as np
 import plain_greedy
 import pytest
 
-from adyton.configuration import made_up, sweep
-from adyton.configuration.auction import Auction
+from adyton.configuration import family as families
+from adyton.configuration import made_up
 from adyton.configuration.greedy_family import Candidates, GreedyFamily
-from adyton.configuration.independent_set import IndependentSet
+from adyton.configuration.independent_set import Auction, IndependentSet
 from adyton.configuration.knapsack import Knapsack
 from adyton.configuration.problems import Bids, Deliveries, Items, WeightedGraph
 from adyton.configuration.routing import Routing
@@ -183,7 +183,7 @@ def _pieces(reached, lattice, late=0, skip=False):
 @pytest.mark.parametrize("mutant", [one_place_late, every_other_missed])
 def test_broken_sweeps_are_caught(case, mutant, monkeypatch):
     family, plain, make, _ = CASES[case]
-    monkeypatch.setattr(sweep, "sweep", mutant)
+    monkeypatch.setattr(families, "sweep", mutant)
     chance, caught = np.random.default_rng(18), 0
     instances = [instance for _ in range(5) for instance in make(chance)]
     for instance in instances:

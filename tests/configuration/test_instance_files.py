@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from adyton.configuration.auction import Auction
-from adyton.configuration.independent_set import IndependentSet
+from adyton.configuration.independent_set import Auction, IndependentSet
 from adyton.configuration.knapsack import Knapsack
 from adyton.configuration.problems import Bids, Deliveries, Items, WeightedGraph
 from adyton.configuration.reading import MOST_CUSTOMERS, MOST_VERTICES, READERS, read_instances

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.configuration import reading_graphs
-from adyton.configuration.cut_graph import HEAVIEST, CutGraph
-from adyton.configuration.low_rank import rank_for, relaxed_cut, unit_vectors
-from adyton.configuration.made_up_cuts import cut_graph
-from adyton.configuration.max_cut import ROUNDINGS, MaxCut
-from adyton.configuration.reading import read_instances
-from adyton.configuration.reading_graphs import cut_graph_in
+from adyton.configuration import reading
+from adyton.configuration.made_up import cut_graph
+from adyton.configuration.max_cut import ROUNDINGS, MaxCut, rank_for, relaxed_cut, unit_vectors
+from adyton.configuration.problems import HEAVIEST, CutGraph
+from adyton.configuration.reading import cut_graph_in, read_instances
 from adyton.errors import BadInput
 from adyton.kernel.instances.lattice import POINTS, Lattice
 
@@ -221,7 +219,7 @@ def test_nothing_in_a_file_is_an_error(text):
 
 
 def test_files_are_limited(monkeypatch):
-    monkeypatch.setattr(reading_graphs, "MOST_VERTICES", 4)
+    monkeypatch.setattr(reading, "MOST_CUT_VERTICES", 4)
     graph = cut_graph_in("999999999 2\n1 2 3\n4 5 6")
     assert (graph.vertices, graph.weights.sum()) == (4, 6)
 

@@ -9,8 +9,8 @@ import itertools
 import numpy as np
 import pytest
 
+from adyton.configuration.family import families, family_named
 from adyton.configuration.max_cut import MaxCut
-from adyton.configuration.registry import families, family_named
 from adyton.errors import BadInput
 from adyton.kernel.instances.lattice import POINTS, Lattice
 from adyton.kernel.instances.survey import survey
@@ -43,7 +43,7 @@ def test_chance_keyed_by_position_is_caught(monkeypatch):
     """Max-cut's hyperplanes drawn from a stream that all instances share."""
     numbers = itertools.count()
     monkeypatch.setattr(
-        "adyton.configuration.cut_graph.CutGraph.chance", lambda self: np.random.default_rng(next(numbers))
+        "adyton.configuration.problems.CutGraph.chance", lambda self: np.random.default_rng(next(numbers))
     )
     assert depends_on_order(MaxCut())
 

@@ -251,8 +251,8 @@ def test_steps_are_cheap():
 
 def test_max_cut_in_expectation_has_an_envelope_from_zero_on():
     """An interval from 0: t = 1/s reaches 2³³ there, and the curves are constant near it."""
-    from adyton.configuration.cut_graph import CutGraph
     from adyton.configuration.max_cut import MaxCut
+    from adyton.configuration.problems import CutGraph
 
     generator, family = np.random.default_rng(12), MaxCut("expected")
     lattice = Lattice(*family.interval)

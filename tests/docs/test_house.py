@@ -38,7 +38,6 @@ def test_rooms_stand_on_rooms():
 
 
 CALLS = {
-    ("adyton.result.files", "adyton.result.release"),
     ("adyton.result.result", "adyton.result.folder"),
 }
 """A result has a ``load``, which makes what it belongs to."""

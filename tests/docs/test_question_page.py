@@ -8,7 +8,7 @@ from pathlib import Path
 import page_blocks
 import pytest
 
-from adyton.session import misfits
+from adyton.session import run as running
 
 PAGE = "docs/how-to/questions.md"
 QUESTION = re.compile(r"^### (?P<words>[^\n]+)\n(?P<answer>.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
@@ -36,9 +36,9 @@ def short(workplace, monkeypatch):
         table.write_text("".join(lines[: ROWS + 1]), encoding="utf-8")
     schema = Path("examples/calls.toml")
     schema.write_text(schema.read_text(encoding="utf-8").replace("grid = [20, 18]", "grid = 8"), encoding="utf-8")
-    share = misfits.misfits_share
+    share = running.misfits_share
     monkeypatch.setattr(
-        misfits, "misfits_share", lambda given, schema, **_: share(bool(given), schema, from_text=False)
+        running, "misfits_share", lambda given, schema, **_: share(bool(given), schema, from_text=False)
     )
 
 

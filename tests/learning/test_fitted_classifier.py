@@ -11,7 +11,7 @@ import pytest
 import adyton as ad
 from adyton.choice.decision import Decision
 from adyton.errors import BadInput, BudgetExceeded, SchemaError
-from adyton.learning import decisions
+from adyton.learning import chosen_method
 from adyton.learning.chosen_method import ChosenMethod
 from adyton.learning.look_alikes import FORMAT, PublicResult, look_alikes, public_results, results_of
 from adyton.learning.naive_bayes import NaiveBayes
@@ -264,7 +264,8 @@ def test_decisions_are_told_and_kept(monkeypatch, tmp_path):
     run = NaiveBayes.run
 
     def deciding(self, *arguments):
-        decisions.note(Decision("naive-bayes", F(2), (), {"naive-bayes": 0.1, "chosen": float("inf")}, ("so it is.",)))
+        regrets = {"naive-bayes": 0.1, "chosen": float("inf")}
+        chosen_method.note(Decision("naive-bayes", F(2), (), regrets, ("so it is.",)))
         return run(self, *arguments)
 
     monkeypatch.setattr(NaiveBayes, "run", deciding)

@@ -9,9 +9,9 @@ from learning_tables import LEARNERS, NAMES, SCHEMA, fitted, kernel, rows
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded, SchemaError
 from adyton.kernel.kernel import Kernel
-from adyton.learning.class_tables import class_totals, consistent, prior_of
-from adyton.learning.registry import MODELS, learner_named, learners
-from adyton.learning.target import Target
+from adyton.learning.class_profiles import class_totals, consistent, prior_of
+from adyton.learning.model import MODELS, Target
+from adyton.learning.registry import learner_named, learners
 
 ROWS = rows()
 NO_NOISE = 1000
@@ -52,7 +52,7 @@ def test_recipe_is_the_formula():
 
 def test_noise_of_the_recipe_has_the_scale_of_one_share():
     """k tables of no rows at ε: their cells have the variance of noise for ε/k; five standard errors, below 1e-6."""
-    from adyton.learning.class_tables import class_vectors, measured_table
+    from adyton.learning.class_profiles import class_vectors, measured_table
 
     schema = ad.Schema({"x": ad.Integer(0, 9999), "y": ad.Boolean()})
     place = Kernel.simulated_table(np.empty((0, 2), dtype=int), schema, epsilon=1, seed=3)
@@ -65,19 +65,19 @@ def test_noise_of_the_recipe_has_the_scale_of_one_share():
 
 def test_more_cells_than_a_source_can_hold_are_counted_in_parts(monkeypatch):
     from adyton.kernel.transforms import many_tables
-    from adyton.learning import class_tables
+    from adyton.learning import class_profiles
 
     schema = ad.Schema({**{name: ad.Integer(0, 9) for name in "abcd"}, "y": ad.Boolean()})
     place = Kernel.simulated_table(np.zeros((7, 5), dtype=int), schema, epsilon=400, seed=3)
-    for module in (many_tables, class_tables):
+    for module in (many_tables, class_profiles):
         monkeypatch.setattr(module, "MOST_TABLE_CELLS", 40)
-    found = class_tables.class_vectors(place.root, list("abcd"), "y")
+    found = class_profiles.class_vectors(place.root, list("abcd"), "y")
     assert [found[name].lineage[-2:] for name in "ad"] == [
         ("tables(y × a, y × b)", "table(y, a)"),
         ("tables(y × c, y × d)", "table(y, d)"),
     ]
-    assert class_tables.measured_table(found["d"], F(60))[0].tolist() == [7, 0]
-    assert class_tables.class_vectors(place.root, [], "y") == {}
+    assert class_profiles.measured_table(found["d"], F(60))[0].tolist() == [7, 0]
+    assert class_profiles.class_vectors(place.root, [], "y") == {}
 
 
 def test_totals_weigh_tables_by_their_noise():

@@ -12,10 +12,10 @@ from adyton.choice.policy import Policy, followed
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.kernel import Kernel
 from adyton.learning import Model, PrivateDecisionTreeClassifier, PrivateRandomForestClassifier
-from adyton.learning.pruning import pruned
 from adyton.learning.public_randomness import PublicRandomness
+from adyton.learning.published_trees import pruned
 from adyton.learning.registry import learner_named
-from adyton.learning.tree_counts import plain_shares, shrunk_shares, summed
+from adyton.learning.tree_growing import plain_shares, shrunk_shares, summed
 from adyton.noise import SimulatedNoise
 from adyton.schema import RowTree
 
@@ -222,8 +222,7 @@ def test_choices_around_a_fit_come_before_those_of_the_package():
     """What comes with the package decides where nobody else has learnt anything."""
     from adyton.choice.learn_choices import LearnedChoices
     from adyton.choice.policy import Learnt
-    from adyton.learning.chosen_tree import HOW_TO_SPLIT, STOP_OR_SPLIT
-    from adyton.learning.tree_choices import shipped_choices
+    from adyton.learning.chosen_tree import HOW_TO_SPLIT, STOP_OR_SPLIT, shipped_choices
 
     assert set(shipped_choices().learnt) == {STOP_OR_SPLIT, HOW_TO_SPLIT}
     own = Learnt(("by support", "stop", "split"), "stop", None, {}, (), {}, "mine")

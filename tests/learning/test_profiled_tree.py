@@ -9,7 +9,7 @@ from learning_tables import fitted, kernel, rows
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.learning import Model
-from adyton.learning.profiled_tree_model import weighed_profile
+from adyton.learning.profiled_tree import weighed_profile
 from adyton.learning.registry import learner_named
 
 CODES = rows()

@@ -5,7 +5,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.result.row_values import arrow_rows
+from adyton.result.rows import arrow_rows
 from adyton.schema import Boolean, Categorical, Integer, Numeric, Schema
 
 SCHEMA = Schema(

@@ -8,7 +8,7 @@ from adyton.errors import BadInput
 from adyton.marginals import refining as module
 from adyton.marginals.estimating import estimated
 from adyton.marginals.refining import deal, refined, sampled_codes
-from adyton.result.row_comparison import Comparison
+from adyton.result.rows import Comparison
 
 DATA = rows()
 

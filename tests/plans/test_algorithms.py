@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.configuration.registry import FAMILIES
+from adyton.configuration.family import FAMILIES
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.limits import MOST_TRANSFORMS
-from adyton.learning.registry import LEARNERS, MODELS
+from adyton.learning.model import MODELS
+from adyton.learning.registry import LEARNERS
 from adyton.marginals.program import PROGRAMS as TABLES
 from adyton.marginals.program import Wanted
 from adyton.plans.algorithm import Algorithm

@@ -9,7 +9,7 @@ from small_table import releases
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.plans import simulate
-from adyton.result.averaging import averaged
+from adyton.result.combining import averaged
 
 RELEASE = releases(15)
 
@@ -73,7 +73,7 @@ def test_other_algorithms_of_the_same_task(parts):
     assert both.weights[0] > both.weights[1] > 0  # for single cells, nothing is better than to count them
     adaptive = ad.combine([parts[1], release_of(ad.Histogram("age"), "dawa", "0.2", number=8)])
     assert adaptive.interval().kind == "approximate"
-    assert "nobody guarantees" in adaptive.interval().meaning
+    assert "formal guarantee" in adaptive.interval().meaning
 
 
 def test_releases_of_tables_go_into_one_least_squares():

@@ -43,7 +43,7 @@ def test_what_adapts_to_the_data_is_called_approximate(name, options):
     adapted = NoiseModel(plan_named(name, **options), workload, F(1, 2), runs)
     found = adapted.interval(workload, 0.95)
     assert found.kind == "approximate"
-    assert "nobody guarantees" in str(found)
+    assert "formal guarantee" in str(found)
     assert adapted.resampled_error().total > 0
     assert np.array_equal(found.lower, adapted.interval(workload, 0.95).lower)  # the same again
 

@@ -17,7 +17,7 @@ from adyton.cli.main import app
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
 from adyton.noise import SimulatedNoise
-from adyton.result.cut_off import measured_cut_off
+from adyton.result.number import measured_cut_off
 from adyton.result.receipt import RowsCounted
 from saved_results import signed
 

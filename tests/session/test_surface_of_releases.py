@@ -134,7 +134,7 @@ def test_what_cannot_be_held_has_a_way_that_works():
     names = [f"x{number}" for number in range(6)]
     schema = ad.Schema({name: ad.Numeric(0, 1, 4001) for name in names})
     session = ad.Session(pd.DataFrame({name: [0.2, 0.7] * 20 for name in names}), schema=schema, epsilon=2)
-    with pytest.raises(BadInput, match=r"cells, allowed are 33,554,432.*ad\.Marginals\(way=2"):
+    with pytest.raises(BadInput, match=r"cells; at most 33,554,432.*ad\.Marginals\(way=2"):
         session.preview(ad.Histogram(*names), epsilon=1)
     preview = session.preview(ad.Marginals(way=2), epsilon=1)
     assert "x0 is read in" in str(preview)

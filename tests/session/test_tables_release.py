@@ -173,7 +173,7 @@ def test_a_domain_that_cannot_be_held_is_no_error():
     names = [f"x{number}" for number in range(40)]
     frame = pd.DataFrame({name: [0, 1, 2, 3] * 50 for name in names})
     session = ad.Session(frame, schema=ad.Schema({name: ad.Integer(0, 9) for name in names}), epsilon=1)
-    with pytest.raises(BadInput, match="cells together, allowed are.*all-pairs or.* select-pairs"):
+    with pytest.raises(BadInput, match="cells together; at most.*all-pairs or.* select-pairs"):
         session.release(ad.Marginals(way=2), epsilon=1, algorithm="identity")
     release = session.release(ad.Marginals(way=1), epsilon="0.5", where="x0 >= 1")
     assert release.table("x39").counts.shape == (10,)

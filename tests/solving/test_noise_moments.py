@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adyton.queries import Haar, Identity, Kronecker, Marginals, RandomRanges, Ranges
-from adyton.result.noise_bounds import radius
+from adyton.result.intervals import radius
 from adyton.solving.marginals_solver import MarginalsSolver
 from adyton.solving.noise_moments import Moments, laplace_excess, noise_moments
 from adyton.solving.solvers import DenseSolver, solver

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adyton.queries.measurement import MeasuredTable
-from adyton.result.noise_bounds import radius
+from adyton.result.intervals import radius
 from adyton.solving.noise_moments import Moments, TableMoments, laplace_excess
 from adyton.solving.residuals import residuals
 

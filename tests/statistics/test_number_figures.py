@@ -7,11 +7,9 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.statistics.asked import Asked
-from adyton.statistics.choosing import weigh
-from adyton.statistics.figures import radius, tail
-from adyton.statistics.parts import Part, told
-from adyton.statistics.programs import PROGRAMS
+from adyton.statistics.asked import Asked, radius, tail
+from adyton.statistics.parts import Part, reported
+from adyton.statistics.programs import PROGRAMS, weigh
 
 TRIALS = 4000
 SCHEMA = ad.Schema({"g": ad.Integer(0, TRIALS - 1), "x": ad.Integer(0, 1000)})
@@ -41,7 +39,7 @@ def test_bounds_of_means_hold_at_their_rate(rows, epsilon):
     truth = {"count": rows, "mean": values.mean(), "variance": values.var(), "deviation": values.std()}
     for task, degree in ((ad.Mean("x", by="g"), 1), (ad.Variance("x", by="g"), 2)):
         asked = Asked.of(task, SCHEMA)
-        for one in told(asked, [shares_of(values, degree, epsilon, degree)], 0.95):
+        for one in reported(asked, [shares_of(values, degree, epsilon, degree)], 0.95):
             inside = np.mean((one.lower <= truth[one.name]) & (truth[one.name] <= one.upper))
             assert inside == pytest.approx(0.95, abs=0.015) if one.kind == "exact" else inside > 0.9
             off = np.sqrt(np.mean((one.estimate - truth[one.name]) ** 2))
@@ -64,7 +62,7 @@ def test_quantiles_by_choice_hold_theirs_mostly():
     assert weigh(asked, epsilon).chosen == "choice"
     parts = [step() for step in PROGRAMS.named("choice").steps(kernel.root, asked, epsilon)]
     assert kernel.spent == epsilon
-    (one,) = told(asked, parts, 0.95)
+    (one,) = reported(asked, parts, 0.95)
     truth = np.quantile(values, 0.5, method="inverted_cdf")
     assert np.mean((one.lower <= truth) & (truth <= one.upper)) > 0.9
     ranks = np.searchsorted(np.sort(values), one.estimate) - rows / 2
@@ -101,7 +99,7 @@ def test_every_way_to_quantiles(algorithm):
     kernel = ad.Kernel.simulated_table(codes, schema, epsilon=50, seed=1)
     asked = Asked.of(ad.Quantiles("x", [0, "0.25", 0.5, 1], by="g"), schema)
     parts = [step() for step in PROGRAMS.named(algorithm).steps(kernel.root, asked, F(50))]
-    for one, truth in zip(told(asked, parts, 0.95), (0, 16, 32, 63), strict=True):
+    for one, truth in zip(reported(asked, parts, 0.95), (0, 16, 32, 63), strict=True):
         assert np.abs(one.estimate - truth).max() <= 1.5
         assert (one.lower <= one.estimate).all()
         assert (one.estimate <= one.upper).all()
@@ -114,7 +112,7 @@ def test_bounds_of_a_quantile_that_all_rows_share():
     kernel = ad.Kernel.simulated_table(np.full((5000, 1), 700), schema, epsilon=1, seed=5)
     asked = Asked.of(ad.Quantiles("x"), schema)
     parts = [step() for step in PROGRAMS.named("choice").steps(kernel.root, asked, F(1))]
-    for one in told(asked, parts, 0.95):
+    for one in reported(asked, parts, 0.95):
         assert (one.lower[0], one.estimate[0], one.upper[0]) == (700, 700, 700)
 
 

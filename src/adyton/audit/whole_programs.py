@@ -24,10 +24,10 @@ from adyton.audit.people import STORES, Store, people, schema_of
 from adyton.audit.transcripts import Loss, Program, loss_between
 from adyton.audit.tuning import ToyFamily
 from adyton.configuration import made_up
+from adyton.configuration.asked import Grid
 from adyton.configuration.configure import configure
-from adyton.configuration.grid import Grid
-from adyton.configuration.made_up_cuts import cut_graph
-from adyton.configuration.registry import families, family_named
+from adyton.configuration.family import families, family_named
+from adyton.configuration.made_up import cut_graph
 from adyton.kernel.instances.private_instances import ADD_REMOVE, REPLACE
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MECHANISMS, DeclaredFunction, MeasureTables, Mechanism, SplitChoice

@@ -52,7 +52,7 @@ def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(function, eval_str=True)
     parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
     if len(parameters) < len(own.parameters):
-        from adyton.tasks.reading import asking
+        from adyton.tasks.request import asking
 
         needed = [one for one in parameters if one.default is one.empty]
         more = [
@@ -74,7 +74,7 @@ def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
 
 def task_of(asked: Mapping[str, Any], otherwise: str) -> Task:
     """The one task that was asked for; *otherwise* begins the sentence that says how to ask."""
-    from adyton.tasks.reading import asked_task, ways_to_ask
+    from adyton.tasks.request import asked_task, ways_to_ask
 
     found = asked_task(asked)
     if found is None:

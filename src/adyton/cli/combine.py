@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from adyton.cli.charges import check_folder
 from adyton.cli.console import notes, out, printable
 from adyton.cli.options import Quiet
-from adyton.cli.paid import check_folder
 
 _Releases = Annotated[
     list[Path], typer.Argument(metavar="FOLDER…", help="Folders that `adyton release --out` wrote, two or more.")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import glob
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adyton.cli import asked
-from adyton.cli.charges import check_words, delivered, total_of
+from adyton.cli.charges import check_folder, check_words, delivered, total_of
 from adyton.cli.console import accept_large, notes, out, plain_table, print_json, printable, progress
 from adyton.cli.delivery import deliver
 from adyton.cli.options import Accept, Dataset, LedgerFile, Quiet, Total, Yes
-from adyton.cli.paid import check_folder
 from adyton.errors import BadInput
 from adyton.exact import as_number, budget, display
 from adyton.interrupts import termination_interrupts
@@ -34,7 +34,7 @@ _WIDTHS = (0.1, 0.01, 0.001)
 
 
 def _names() -> list[str]:
-    from adyton.configuration.registry import families
+    from adyton.configuration.family import families
 
     return families()
 
@@ -113,7 +113,7 @@ def command(
     files = [*(instances or ()), *words]
     if family is None or not files:
         raise BadInput("say what to tune, and on which instances: --family auction --instances 'bids/*.txt'.")
-    from adyton.configuration.registry import family_named
+    from adyton.configuration.family import family_named
 
     tuned = family_named(family, asked.options_of(option))
     settings: dict[str, Any] = {"interval": _interval(interval), "default": _default(default, tuned)}
@@ -143,7 +143,7 @@ def _tune(
 ) -> None:
     from adyton.configuration.configure import configure
     from adyton.result.pending import Keeper
-    from adyton.result.presentation import AS_IT_IS
+    from adyton.result.result import AS_IT_IS
     from adyton.result.staging import staged
 
     quietly, keeper = quiet or as_json, Keeper()
@@ -156,9 +156,7 @@ def _tune(
                 told = _advanced(advance)
                 return configure(family, held, amount, progress=told, keep=keeper.keep, **settings)
 
-        def hand_over(found: Configuration, interrupt: KeyboardInterrupt | None) -> None:
-            deliver(found, place, AS_IT_IS, as_json=as_json, quiet=quiet, interrupt=interrupt)
-
+        hand_over = partial(deliver, place=place, look=AS_IT_IS, as_json=as_json, quiet=quiet)
         delivered(keeper, ask, hand_over, None, place=place, quiet=quietly)
     if report is not None:
         _write_report(keeper.last, report, quiet=quiet)

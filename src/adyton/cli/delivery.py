@@ -14,13 +14,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adyton.cli.charges import Paid
 from adyton.cli.console import notes, print_json, printable, progress, say_counted
-from adyton.cli.paid import Paid
 from adyton.errors import AdytonError
 
 if TYPE_CHECKING:
-    from adyton.result.presentation import Look
-    from adyton.result.result import Result
+    from adyton.result.result import Look, Result
     from adyton.result.sheets import Column, Sheet, Sheets
     from adyton.result.staging import Place
 
@@ -39,12 +38,12 @@ class Rows:
 
 def deliver(
     result: Result,
+    interrupt: KeyboardInterrupt | None,
+    *,
     place: Place | None,
     look: Look,
-    *,
     as_json: bool,
     quiet: bool,
-    interrupt: KeyboardInterrupt | None = None,
     rows: Rows | None = None,
 ) -> None:
     """Write and print a result, of whatever kind; after an interrupt, only what was paid for."""
@@ -102,8 +101,8 @@ def _told(
 
     What cannot be computed is left out, and a sentence more is among the problems.
     """
-    from adyton.result.explanation import misfits_in_words
     from adyton.result.folder import CONFIDENCE, attempt, to_dict
+    from adyton.result.result import misfits_in_words
 
     if found is None and not problems:
         found = attempt("The numbers with their bounds", problems, lambda: result.sheets(look, CONFIDENCE))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adyton.cli import asked
-from adyton.cli.charges import allowed_total, check_words, delivered
+from adyton.cli.charges import allowed_total, check_folder, check_words, delivered
 from adyton.cli.console import notes, printable
 from adyton.cli.delivery import deliver
 from adyton.cli.options import (
@@ -27,13 +27,12 @@ from adyton.cli.options import (
     files_of,
     table_of,
 )
-from adyton.cli.paid import check_folder
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
 
 if TYPE_CHECKING:
-    from adyton.learning import FittedClassifier
+    pass
 
 
 def _methods() -> list[str]:
@@ -78,9 +77,9 @@ def command(
     as_json: _AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a classifier under differential privacy. What comes out is public; `adyton predict` asks it for nothing."""
+    """Learn a classifier under differential privacy. The model is public; `adyton predict` uses it free of charge."""
     from adyton.learning import Classifier
-    from adyton.result.presentation import AS_IT_IS
+    from adyton.result.result import AS_IT_IS
     from adyton.result.staging import staged
     from adyton.session import Session
     from adyton.tasks.base import names_of
@@ -102,10 +101,7 @@ def command(
             table_of(data), table=table, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words
         )
         ask = partial(session.fit, classifier, amount, where=where)
-
-        def hand_over(fitted: FittedClassifier, interrupt: KeyboardInterrupt | None) -> None:
-            deliver(fitted, place, AS_IT_IS, as_json=as_json, quiet=quiet, interrupt=interrupt)
-
+        hand_over = partial(deliver, place=place, look=AS_IT_IS, as_json=as_json, quiet=quiet)
         delivered(session, ask, hand_over, "learning", place=place, quiet=quiet or as_json)
     if not (quiet or as_json):
         notes().print(printable(f"`adyton predict {out_folder} DATA` asks it, at no cost in privacy."), soft_wrap=True)

@@ -45,7 +45,7 @@ def command(
     from adyton.result.receipt import RowsCounted
     from adyton.schema import Schema
     from adyton.schema.misfits import accepts
-    from adyton.session.misfits import misfits_share
+    from adyton.session.run import misfits_share
     from adyton.tasks import Request
 
     task = asking.task_of(asked, "say what you would release")

@@ -19,7 +19,7 @@ from adyton.errors import AdytonError, BadInput
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from adyton.learning.predictions import Predictions
+    from adyton.learning.model import Predictions
 
 _CSV, _PARQUET = (".csv",), (".parquet", ".pq")
 _Model = Annotated[
@@ -56,12 +56,12 @@ def command(
         raise BadInput("--keep is for CSV and Parquet. Leave --json out, or give --out FILE.")
     check_file(out_file, (model, data, data.rpartition("#")[0]), overwrite=overwrite)
     from adyton.choice.checked_file import named_format
-    from adyton.learning import FittedClassifier, model_file
+    from adyton.learning import FittedClassifier
     from adyton.learning.coding import kept_batches
-    from adyton.learning.predictions import Predictions
+    from adyton.learning.model import KIND, Model, Predictions
 
-    bare = not model.is_dir() and named_format(model) == model_file.KIND.format
-    learnt = model_file.read(model) if bare else FittedClassifier.load(model).model
+    bare = not model.is_dir() and named_format(model) == KIND.format
+    learnt = Model.load(model) if bare else FittedClassifier.load(model).model
     beside, batches = kept_batches(data, learnt.schema, keep=keep)
     found = Predictions(learnt, probabilities=probabilities, beside=beside)
     bar = progress("predicting", quiet=quiet or as_json or out_file is None)

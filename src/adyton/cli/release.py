@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.cli import asked as asking
-from adyton.cli.charges import allowed_total, check_words, delivered
+from adyton.cli.charges import allowed_total, check_folder, check_words, delivered
 from adyton.cli.delivery import Rows, deliver
 from adyton.cli.options import (
     Accept,
@@ -27,7 +26,6 @@ from adyton.cli.options import (
     files_of,
     table_of,
 )
-from adyton.cli.paid import check_folder
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
@@ -83,7 +81,7 @@ def command(
 ) -> None:
     """Release counts, ranges, marginals, sums, means or quantiles under differential privacy."""
     from adyton.programs.base import program_of
-    from adyton.result.presentation import Look
+    from adyton.result.result import Look
     from adyton.result.staging import staged
     from adyton.session import Session
     from adyton.tasks import Request
@@ -112,14 +110,9 @@ def command(
             dataset=dataset,
             accept=accept or (),
         )
-        ask: Callable[[], Any] = partial(
-            session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options
-        )
+        ask = partial(session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options)
         look, made = Look(integer, nonnegative), None if rows is None else Rows(rows, rows_count)
-
-        def hand_over(found: Any, interrupt: KeyboardInterrupt | None) -> None:
-            deliver(found, place, look, as_json=as_json, quiet=quiet, interrupt=interrupt, rows=made)
-
+        hand_over = partial(deliver, place=place, look=look, as_json=as_json, quiet=quiet, rows=made)
         delivered(session, ask, hand_over, "releasing", place=place, quiet=quiet or as_json)
 
 
@@ -141,7 +134,7 @@ def _files(asked: dict[str, Any]) -> list[Path]:
 
 def _check_rows(program: Program, rows: Path | None, count: int | None, task: Task, schema: Schema) -> None:
     """Refuse rows that cannot be made."""
-    from adyton.result.row_files import check_rows
+    from adyton.result.rows import check_rows
 
     if count is not None and rows is None:
         raise BadInput("--rows-count belongs to --rows FILE. Name a .csv or .parquet file for the rows.")

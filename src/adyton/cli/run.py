@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.cli import asked
-from adyton.cli.charges import allowed_total, check_words, delivered
+from adyton.cli.charges import Paid, allowed_total, check_words, delivered
 from adyton.cli.console import notes, out, plain_table, print_json, printable
 from adyton.cli.options import (
     Accept,
@@ -23,7 +23,6 @@ from adyton.cli.options import (
     files_of,
     table_of,
 )
-from adyton.cli.paid import Paid
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number, display
 from adyton.interrupts import termination_interrupts

@@ -83,7 +83,7 @@ def _teach_conditionals(
     folder: Path, tables: list[LabelledTable], budgets: list[Fraction], trials: int, *, as_json: bool, quiet: bool
 ) -> None:
     from adyton.lab.classifying.conditionals import taught_conditionals
-    from adyton.learning.tree_choices import FILE
+    from adyton.learning.chosen_tree import FILE
 
     with progress("growing trees", None, quiet=quiet or as_json) as advance:
         learnt = taught_conditionals(tables, budgets, trials=trials, advance=advance)

@@ -9,15 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _FILES = {
-    "Auction": "auction",
+    "Auction": "independent_set",
     "Bids": "problems",
     "Candidates": "greedy_family",
     "Configuration": "result",
-    "CutGraph": "cut_graph",
+    "CutGraph": "problems",
     "Deliveries": "problems",
     "Family": "family",
     "GreedyFamily": "greedy_family",
-    "Grid": "grid",
+    "Grid": "asked",
     "Guarantee": "guarantee",
     "IndependentSet": "independent_set",
     "Items": "problems",
@@ -57,18 +57,18 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from adyton.configuration.auction import Auction as Auction
-    from adyton.configuration.cut_graph import CutGraph as CutGraph
+    from adyton.configuration.asked import Grid as Grid
     from adyton.configuration.family import Family as Family
     from adyton.configuration.greedy_family import Candidates as Candidates
     from adyton.configuration.greedy_family import GreedyFamily as GreedyFamily
-    from adyton.configuration.grid import Grid as Grid
     from adyton.configuration.guarantee import Guarantee as Guarantee
     from adyton.configuration.guarantee import planned as planned
+    from adyton.configuration.independent_set import Auction as Auction
     from adyton.configuration.independent_set import IndependentSet as IndependentSet
     from adyton.configuration.knapsack import Knapsack as Knapsack
     from adyton.configuration.max_cut import MaxCut as MaxCut
     from adyton.configuration.problems import Bids as Bids
+    from adyton.configuration.problems import CutGraph as CutGraph
     from adyton.configuration.problems import Deliveries as Deliveries
     from adyton.configuration.problems import Items as Items
     from adyton.configuration.problems import WeightedGraph as WeightedGraph

@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from adyton.configuration.asked import Asked, Tuning
+from adyton.configuration.asked import Asked, Grid, Tuning
 from adyton.configuration.family import Family
-from adyton.configuration.grid import Grid
 from adyton.configuration.result import Configuration
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget

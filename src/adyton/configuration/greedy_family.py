@@ -11,8 +11,7 @@ import numpy as np
 
 from adyton.arrays import Flags, Reals
 from adyton.configuration.exact_order import LARGEST, first_is_overtaken, first_of, lost_from, on_grid, sign
-from adyton.configuration.family import Instance
-from adyton.configuration.sweep import Reached, SweptFamily
+from adyton.configuration.family import Instance, Reached, SweptFamily
 
 
 @dataclass

@@ -12,8 +12,8 @@ from adyton.arrays import Flags, Places, Reals
 from adyton.compiling import compiled
 from adyton.configuration import made_up
 from adyton.configuration.exact_order import clamped, logarithms, on_grid, overtaken_from, put_in_order
+from adyton.configuration.family import Reached, SweptFamily
 from adyton.configuration.problems import Items
-from adyton.configuration.sweep import Reached, SweptFamily
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,11 +17,48 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from adyton.configuration.cut_graph import CutGraph
-from adyton.configuration.problems import Bids, Deliveries, Items, WeightedGraph
-from adyton.configuration.reading_graphs import cut_graph_in
+from adyton.configuration.problems import Bids, CutGraph, Deliveries, Items, WeightedGraph
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
+
+MOST_CUT_VERTICES = 3_000
+"""Vertices with larger numbers are left out: a weight for every pair is kept."""
+
+
+def cut_graph_in(text: str) -> CutGraph:
+    """A graph: "vertices edges", then a line "i j weight" for each edge; vertices count from 1.
+
+    An edge without a weight weighs 1, edges between the same two vertices are added up, and lines that make no sense
+    are skipped.
+
+    >>> cut_graph_in("3 2\\n1 2 2.5\\n2 3\\n").weights[1].tolist()
+    [2.5, 0.0, 1.0]
+    """
+    rows = [words for line in text.splitlines() if (words := line.split())]
+    size = min(_vertex(rows[0][0]) or 0, MOST_CUT_VERTICES) if rows else 0
+    weights = np.zeros((size, size))
+    with np.errstate(all="ignore"):
+        for words in rows[1:]:
+            one, other = (_vertex(word) for word in [*words, "", ""][:2])
+            weight = _weight(words[2]) if len(words) > 2 else 1.0
+            if one and other and max(one, other) <= size and one != other:
+                weights[one - 1, other - 1] += weight
+                weights[other - 1, one - 1] += weight
+    return CutGraph(weights)
+
+
+def _vertex(word: str) -> int | None:
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 10 else None
+
+
+def _weight(word: str) -> float:
+    """The number, or 0 for what is none."""
+    try:
+        weight = float(word)
+    except ValueError:
+        return 0.0
+    return weight if math.isfinite(weight) else 0.0
+
 
 MOST_VERTICES = 100_000
 """Vertices with larger numbers are left out."""
@@ -37,7 +75,7 @@ def read_instances(kind: type[Kind], files: Files) -> list[Kind]:
 
     *kind* is what a family calls its ``kind``. A file holds one instance in the format that is common for its kind:
     :func:`items_in`, :func:`graph_in`, :func:`bids_in`, :func:`deliveries_in` or
-    :func:`~adyton.configuration.reading_graphs.cut_graph_in`. A file whose name ends in ``.jsonl`` holds one
+    :func:`~adyton.configuration.reading.cut_graph_in`. A file whose name ends in ``.jsonl`` holds one
     instance a line, as a JSON object with the fields of its kind; that works for a kind of your own, too.
     """
     found: list[Kind] = []

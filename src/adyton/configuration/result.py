@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adyton.configuration.asked import Tuning, inside
-from adyton.configuration.grid import Parameter
+from adyton.configuration.asked import Parameter, Tuning, inside
 from adyton.configuration.guarantee import Guarantee
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.kernel.instances.utility import Utility
 from adyton.odds import often
-from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.result import CONFIDENCE, Result
+from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.plain_values import as_real, of_kind, part_of
 

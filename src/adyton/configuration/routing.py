@@ -12,8 +12,8 @@ from adyton.arrays import Flags, Places, Reals
 from adyton.compiling import compiled
 from adyton.configuration import made_up
 from adyton.configuration.exact_order import clamped, lost_from, on_grid, overtaken_from, put_in_order, sign
+from adyton.configuration.family import Reached, SweptFamily
 from adyton.configuration.problems import Deliveries
-from adyton.configuration.sweep import Reached, SweptFamily
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 _FILES = {
     "Classifier": "adyton.learning.classifier",
     "FittedClassifier": "adyton.learning.fitted_classifier",
-    "Learner": "adyton.learning.learner",
+    "Learner": "adyton.learning.registry",
     "Model": "adyton.learning.model",
-    "PrivateClassifier": "adyton.learning.private_classifier",
-    "PrivateDecisionTreeClassifier": "adyton.learning.private_trees",
-    "PrivateNaiveBayes": "adyton.learning.private_naive_bayes",
-    "PrivateRandomForestClassifier": "adyton.learning.private_trees",
+    "PrivateClassifier": "adyton.learning.estimator",
+    "PrivateDecisionTreeClassifier": "adyton.learning.estimator",
+    "PrivateNaiveBayes": "adyton.learning.estimator",
+    "PrivateRandomForestClassifier": "adyton.learning.estimator",
     "learners": "adyton.learning.registry",
 }
 
@@ -34,13 +34,13 @@ __all__ = [
 
 if TYPE_CHECKING:
     from adyton.learning.classifier import Classifier as Classifier
+    from adyton.learning.estimator import PrivateClassifier as PrivateClassifier
+    from adyton.learning.estimator import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
+    from adyton.learning.estimator import PrivateNaiveBayes as PrivateNaiveBayes
+    from adyton.learning.estimator import PrivateRandomForestClassifier as PrivateRandomForestClassifier
     from adyton.learning.fitted_classifier import FittedClassifier as FittedClassifier
-    from adyton.learning.learner import Learner as Learner
     from adyton.learning.model import Model as Model
-    from adyton.learning.private_classifier import PrivateClassifier as PrivateClassifier
-    from adyton.learning.private_naive_bayes import PrivateNaiveBayes as PrivateNaiveBayes
-    from adyton.learning.private_trees import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
-    from adyton.learning.private_trees import PrivateRandomForestClassifier as PrivateRandomForestClassifier
+    from adyton.learning.registry import Learner as Learner
     from adyton.learning.registry import learners as learners
 
 

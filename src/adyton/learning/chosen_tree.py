@@ -5,23 +5,37 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from importlib.resources import as_file, files
 
 import numpy as np
 
 from adyton.arrays import Array, Flags, Reals
+from adyton.choice.learn_choices import LearnedChoices
 from adyton.choice.policy import choose
 from adyton.kernel.mechanisms.split_scores import LARGEST_CAP
 from adyton.kernel.sources import TableSource
-from adyton.learning.frontier import Frontier
-from adyton.learning.learner import Learner
+from adyton.learning.model import Target
 from adyton.learning.public_randomness import PublicRandomness, Seed
-from adyton.learning.target import Target
-from adyton.learning.tree_choices import shipped_choices
-from adyton.learning.tree_counts import shrunk_shares, summed
-from adyton.learning.tree_growing import WAYS, Grown, Recipe, Way, grow, leaf_counts
-from adyton.learning.tree_limits import check_share, most_leaves
+from adyton.learning.registry import Learner
+from adyton.learning.tree_growing import (
+    WAYS,
+    Frontier,
+    Grown,
+    Recipe,
+    Way,
+    check_share,
+    grow,
+    leaf_counts,
+    most_leaves,
+    shrunk_shares,
+    summed,
+)
 from adyton.learning.tree_model import TreeModel
 from adyton.plans.algorithm import Positive, Share, Whole
+
+FILE = "tree_choices.json"
+
 
 STOP_OR_SPLIT, HOW_TO_SPLIT = "stop or split", "how to split"
 """The labels of the two learned conditionals."""
@@ -155,3 +169,29 @@ def deepest(target: Target, most: float) -> int:
     """How many levels a tree can have whose leaves are so fine at most: the smallest attributes first."""
     sizes = np.sort([size for size in target.schema.shape if size > 1]).astype(np.float64)
     return int((np.cumprod(sizes) <= most).sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Majority(Learner):
+    """Counts the classes with the whole of ε, and splits nothing."""
+
+    name = "majority"
+
+    def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
+        """A single count for each class."""
+        check_share(epsilon, 1)
+
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
+        """A tree that is a single leaf."""
+        target = Target.of(source.schema, label)
+        tree = Frontier.start(target, None).tree
+        counts = summed(tree, leaf_counts(source, target, tree, epsilon))
+        shares = shrunk_shares(tree, counts, 1 / float(epsilon))
+        return TreeModel(target=target, tree=tree, counts=counts, shares=shares)
+
+
+@cache
+def shipped_choices() -> LearnedChoices:
+    """What ``adyton train-classifiers --conditionals`` has learnt; the file is checked as a stranger's."""
+    with as_file(files("adyton.learning") / "trained" / FILE) as path:
+        return LearnedChoices.load(path)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.errors import BadInput, SchemaError
-from adyton.learning.learner import Learner
-from adyton.learning.registry import AUTO, learner_named
-from adyton.learning.target import Target
+from adyton.learning.model import Target
+from adyton.learning.registry import AUTO, Learner, learner_named
 from adyton.messages import listing, shorten
 from adyton.queries import Queries
 from adyton.schema import Schema

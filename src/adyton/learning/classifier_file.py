@@ -10,7 +10,7 @@ from adyton.choice.decision import Decision
 from adyton.errors import BadInput
 from adyton.learning.classifier import Classifier
 from adyton.learning.model import Model
-from adyton.result.receipt_reading import read_bought, read_figures
+from adyton.result.receipt import read_bought, read_figures
 from adyton.schema.numbers import axes_of
 from adyton.schema.plain_values import as_amount, as_text, of_kind, part_of
 

@@ -8,16 +8,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from adyton.arrays import Integers
+from adyton.arrays import Array, Integers
 from adyton.errors import BadInput, SchemaError
+from adyton.exact import Rational, budget
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.arguments import file_name
+from adyton.kernel.sources import TableSource
 from adyton.kernel.tables.plain_columns import texts
 from adyton.kernel.tables.row_codes import row_codes, rows_beside_codes
+from adyton.learning.model import Target
 from adyton.messages import listing, suggestion
+from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
+
+
+@contextmanager
+def opened(
+    data: Any,
+    schema: Schema,
+    epsilon: Rational,
+    ledger: Ledger | str | os.PathLike[str] | None,
+    dataset: str | None,
+    unit: str | None,
+    noise: NoiseSource | None,
+) -> Iterator[Kernel[TableSource]]:
+    """A kernel with the total of its ledger, or with *epsilon* where there is none yet."""
+    total = budget(epsilon, "epsilon")
+    if isinstance(ledger, Ledger):
+        total = ledger.total
+    elif ledger is not None and os.path.exists(file_name(ledger)):
+        total = Ledger.read(ledger).total
+    kernel = Kernel(data, schema=schema, epsilon=total, ledger=ledger, dataset=dataset, unit=unit, noise=noise)
+    try:
+        yield kernel
+    finally:
+        if not isinstance(ledger, Ledger) and isinstance(kernel.ledger, Ledger):
+            kernel.ledger.close()
 
 
 def codes_of(data: Any, schema: Schema) -> Integers:
@@ -132,3 +164,43 @@ def as_column(values: Any) -> Any:
 
 def _plain(values: Sequence[Any]) -> bool:
     return _regular([values])
+
+
+def labelled_table(rows: Any, labels: Any, target: Target, who: str) -> Any:
+    """A table of *rows* with a column of *labels*; the number of rows is in no message."""
+    if rows is None or labels is None:
+        raise BadInput(
+            f"{who} requires y to be passed, but the target y is None. Give rows X with labels y, or a table."
+        )
+    check_columns(rows, target.schema)
+    table, column = as_table(rows, target.schema.columns, who), _flat(labels)
+    if _length(table) != len(column):
+        raise BadInput("X and y have different numbers of rows. Give one label for each row.")
+    return _joined(table, target.label, column)
+
+
+def _flat(labels: Any) -> Array:
+    array = np.asarray(labels)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise BadInput(f"y is one label for each row, given an array of {array.ndim} axes.")
+    return array
+
+
+def _length(table: Any) -> int:
+    rows = getattr(table, "num_rows", None)
+    return len(table) if rows is None else int(rows)
+
+
+def _joined(table: Any, label: str, column: Array) -> Any:
+    """The table with one more column, in its own library."""
+    if hasattr(table, "append_column"):
+        return table.append_column(label, as_column(column))
+    if hasattr(table, "assign"):
+        return table.assign(**{label: column})
+    if hasattr(table, "with_columns"):
+        import polars
+
+        return table.with_columns(polars.Series(label, column))
+    raise BadInput(f"a {type(table).__name__} cannot be given as X. Give a frame, an array, or table= with the label.")

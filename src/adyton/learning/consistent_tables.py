@@ -13,8 +13,9 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.kernel.sources import TableSource, VectorSource
-from adyton.learning.class_profiles import ClassProfiles
-from adyton.learning.class_tables import (
+from adyton.learning.class_profiles import (
+    ClassProfiles,
+    Frequencies,
     check_tables,
     class_totals,
     class_vectors,
@@ -23,9 +24,8 @@ from adyton.learning.class_tables import (
     measured_totals,
     prior_of,
 )
-from adyton.learning.frequencies import Frequencies
-from adyton.learning.learner import Learner
-from adyton.learning.target import Target
+from adyton.learning.model import Target
+from adyton.learning.registry import Learner
 from adyton.plans.base import Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Partition

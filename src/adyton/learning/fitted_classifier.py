@@ -20,8 +20,7 @@ from adyton.learning.look_alikes import LookAlikes, look_alikes
 from adyton.learning.model import Model, class_array
 from adyton.messages import listing
 from adyton.remembered import cached_property
-from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.result import CONFIDENCE, Result
+from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets
 
 if TYPE_CHECKING:

@@ -4,17 +4,98 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from adyton.arrays import Array, Integers, Reals
-from adyton.errors import BadInput
-from adyton.learning import model_file
-from adyton.learning.target import Target
+from adyton.choice.checked_file import WRONG, FileKind
+from adyton.errors import BadInput, SchemaError
+from adyton.messages import listing, no_such, shorten
+from adyton.plans.registry import Registry
+from adyton.result.frames import free
 from adyton.schema import Schema
-from adyton.schema.attributes import Label
+from adyton.schema.attributes import Boolean, Categorical, Identifier, Label
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Target:
+    """A label, and the attributes that predict it.
+
+    >>> from adyton.schema import Integer
+    >>> schema = Schema({"age": Integer(0, 119), "smoker": Boolean(), "ill": Categorical(["no", "yes"])})
+    >>> target = Target.of(schema, "ill")
+    >>> target.classes, target.schema.names
+    (('no', 'yes'), ('age', 'smoker'))
+    """
+
+    schema: Schema
+    """The attributes that predict, in order; without identifiers, which have no cells."""
+    label: str
+    """The name of the label."""
+    attribute: Categorical | Boolean
+    """What the label's values are."""
+
+    @classmethod
+    def of(cls, schema: Schema, label: object) -> Target:
+        """The label of this name, predicted from all other attributes that have cells."""
+        if not isinstance(label, str):
+            raise SchemaError(f"label is the name of an attribute, given {shorten(label)}.")
+        if label not in schema.attributes:
+            raise SchemaError(no_such("attribute", label, schema.names))
+        attribute = schema.attributes[label]
+        if not isinstance(attribute, Categorical | Boolean):
+            raise SchemaError(
+                f"the label {label!r} is {attribute.kind}, and a classifier predicts classes. Declare it as "
+                "Categorical with its levels, or as Boolean."
+            )
+        if attribute.size < 2:
+            raise SchemaError(
+                f"the label {label!r} has the single class {attribute.labels[0]!r}: there is nothing to predict. "
+                "List every class among its levels."
+            )
+        names = [name for name, one in schema.attributes.items() if name != label and not isinstance(one, Identifier)]
+        if not names:
+            raise SchemaError(f"the schema has nothing to predict {label!r} from. Declare other attributes beside it.")
+        return cls(schema.select(names), label, attribute)
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes in the order of the label's cells: its levels, then ``(other)`` and ``(null)`` if declared."""
+        return self.attribute.labels
+
+    @property
+    def whole(self) -> Schema:
+        """The attributes that predict, then the label."""
+        attributes = {**self.schema.attributes, self.label: self.attribute}
+        return self.schema.with_attributes(attributes)
+
+
+KIND = FileKind("adyton model", 1, "a model", "model.save writes models.", "Learn it again.", ("schema", "learnt"))
+_KEYS = {"format", "version", "kind", "schema", "label", "learnt"}
+
+
+def model_of(plain: Any, name: str) -> Model:
+    """The model that plain values describe; *name* says in messages where they come from."""
+    if not isinstance(plain, dict) or plain.get("format") != KIND.format:
+        raise BadInput(f"{name} is not a model. {KIND.writer}")
+    if plain.get("version") != KIND.version:
+        given = shorten(plain.get("version"))
+        raise BadInput(f"{name} is a model of version {given}, this is version {KIND.version}. {KIND.cure}")
+    if plain.keys() != _KEYS:
+        raise BadInput(f"{name} is not a model: it has the keys {listing(plain)}, wanted are {listing(sorted(_KEYS))}.")
+    try:
+        target = Target.of(Schema.from_dict(plain["schema"]), plain["label"])
+        return MODELS[plain["kind"]].from_learnt(target, plain["learnt"])
+    except BadInput as problem:
+        raise BadInput(f"{name} is not a model that can be read: {problem}") from None
+    except WRONG:
+        raise BadInput(f"{name} is not a model that can be read: parts of it are missing or wrong.") from None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,21 +167,27 @@ class Model(ABC):
 
     def to_plain(self) -> dict[str, Any]:
         """Everything as plain values for JSON; :meth:`from_plain` reads it back."""
-        return model_file.body_of(self)
+        return {
+            **KIND.head,
+            "kind": self.kind,
+            "schema": self.target.whole.to_dict(),
+            "label": self.label,
+            "learnt": self.learnt(),
+        }
 
     @staticmethod
     def from_plain(plain: Any) -> Model:
         """The model that :meth:`to_plain` wrote. It is checked as a stranger's would be."""
-        return model_file.model_of(plain, "this")
+        return model_of(plain, "this")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file: JSON, with a digest that shows later changes."""
-        model_file.write(self, path)
+        KIND.write(self.to_plain(), path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Model:
         """The model in a file that :meth:`save` wrote."""
-        return model_file.read(path)
+        return KIND.read(path, lambda plain: model_of(plain, str(path)))
 
     # ---- in words and pictures --------------------------------------------------------------------------------------
 
@@ -143,3 +230,66 @@ def class_array(classes: tuple[Any, ...]) -> Array:
     """The classes as an array: of texts, whole numbers or booleans, or of objects where they are mixed."""
     mixed = len({type(one) for one in classes}) > 1
     return np.array(classes, dtype=object if mixed else None)
+
+
+class Predictions:
+    """Makes tables of predictions, batch by batch, and counts what was predicted."""
+
+    def __init__(self, model: Model, *, probabilities: bool, beside: Sequence[str] = ()) -> None:
+        self.model, self.probabilities, self.beside = model, probabilities, tuple(beside)
+        wanted = [f"predicted_{model.label}", *(f"probability_{one}" for one in model.classes if probabilities)]
+        self.names = [free(name, beside) for name in wanted]
+        """The columns of predictions: the label first. No column that is kept has such a name."""
+        self._counts = np.zeros(len(model.classes), dtype=np.int64)
+
+    @property
+    def rows(self) -> int:
+        """How many rows were predicted so far."""
+        return int(self._counts.sum())
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """How often each class was predicted so far."""
+        return {str(one): count for one, count in zip(self.model.classes, self._counts.tolist(), strict=True)}
+
+    def of(self, codes: Integers, kept: pa.Table | None = None) -> pa.Table:
+        """The predictions for some rows, after the columns that are kept."""
+        import pyarrow as pa
+
+        found = self.model.probabilities(codes)
+        places = found.argmax(axis=1)
+        self._counts += np.bincount(places, minlength=len(self._counts))
+        columns: list[Any] = [_classes(self.model.classes).take(pa.array(places))]
+        if self.probabilities:
+            columns += [pa.array(np.ascontiguousarray(column)) for column in found.T]
+        if kept is None:
+            return pa.Table.from_arrays(columns, names=self.names)
+        return pa.Table.from_arrays([*kept.columns, *columns], names=[*kept.column_names, *self.names])
+
+    def none(self) -> pa.Table:
+        """The predictions for no rows."""
+        import pyarrow as pa
+
+        kept = pa.Table.from_arrays([pa.nulls(0, pa.string())] * len(self.beside), names=list(self.beside))
+        return self.of(np.empty((0, len(self.model.schema.names)), dtype=np.int64), kept if self.beside else None)
+
+
+def _classes(classes: tuple[Any, ...]) -> pa.Array:
+    """The classes in their own type; as texts where they are mixed, such as a number beside (other)."""
+    import pyarrow as pa
+
+    mixed = len({type(one) for one in classes}) > 1
+    return pa.array([str(one) for one in classes] if mixed else list(classes))
+
+
+MODELS: Registry[Model] = Registry(
+    "kind of model",
+    {
+        "forest": "learning.tree_model:ForestModel",
+        "naive-bayes": "learning.class_profiles:ClassProfiles",
+        "naive-bayes-tree": "learning.tree_model:LeafProfiles",
+        "profiled-tree": "learning.profiled_tree:ProfiledTreeModel",
+        "tree": "learning.tree_model:TreeModel",
+    },
+    key="kind",
+)

@@ -11,9 +11,11 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
-from adyton.learning.bells import Bells
-from adyton.learning.class_profiles import ClassProfiles, Profile
-from adyton.learning.class_tables import (
+from adyton.learning.class_profiles import (
+    Bells,
+    ClassProfiles,
+    Frequencies,
+    Profile,
     by_class,
     check_tables,
     class_totals,
@@ -22,9 +24,8 @@ from adyton.learning.class_tables import (
     measured_totals,
     prior_of,
 )
-from adyton.learning.frequencies import Frequencies
-from adyton.learning.learner import Learner
-from adyton.learning.target import Target
+from adyton.learning.model import Target
+from adyton.learning.registry import Learner
 from adyton.messages import no_such, shorten
 from adyton.plans.algorithm import Share
 from adyton.plans.base import Plan

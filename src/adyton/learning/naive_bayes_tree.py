@@ -9,15 +9,13 @@ from typing import Annotated
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
-from adyton.learning.class_tables import check_tables
-from adyton.learning.leaf_profiles import LeafProfiles
-from adyton.learning.learner import Learner
-from adyton.learning.node_profiles import measured_profiles
+from adyton.learning.class_profiles import check_tables
+from adyton.learning.model import Target
+from adyton.learning.profiled_tree import measured_profiles
 from adyton.learning.public_randomness import PublicRandomness
-from adyton.learning.stopping import AtDepth
-from adyton.learning.target import Target
-from adyton.learning.tree_growing import Recipe, grow
-from adyton.learning.tree_limits import check_depth_of, check_share
+from adyton.learning.registry import Learner
+from adyton.learning.tree_growing import AtDepth, Recipe, check_depth_of, check_share, grow
+from adyton.learning.tree_model import LeafProfiles
 from adyton.plans.algorithm import MOST_CELLS, Share, Within, whole_number
 
 

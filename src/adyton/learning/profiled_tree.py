@@ -4,26 +4,106 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
-from adyton.arrays import Flags, Reals
+from adyton.arrays import Flags, Integers, Places, Reals
+from adyton.errors import BadInput
 from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.sources import TableSource
 from adyton.learning.chosen_tree import deepest
-from adyton.learning.class_tables import check_tables, class_vectors, measured_table
-from adyton.learning.learner import Learner
-from adyton.learning.node_profiles import unused
-from adyton.learning.profiled_tree_model import ProfiledTreeModel, weighed_profile
+from adyton.learning.class_profiles import check_tables, class_vectors, measured_table
+from adyton.learning.model import Target, real_array
 from adyton.learning.public_randomness import PublicRandomness
-from adyton.learning.stopping import BelowRoot
-from adyton.learning.target import Target
-from adyton.learning.tree_counts import shrunk_shares, summed
-from adyton.learning.tree_growing import Grown, Recipe, grow, leaf_counts
-from adyton.learning.tree_limits import check_share, most_leaves
+from adyton.learning.registry import Learner
+from adyton.learning.tree_growing import (
+    BelowRoot,
+    Grown,
+    Recipe,
+    check_share,
+    grow,
+    leaf_counts,
+    leaves_below,
+    most_leaves,
+    shrunk_shares,
+    summed,
+)
+from adyton.learning.tree_model import LeafProfiles, TreeModel
+from adyton.messages import listing
 from adyton.plans.algorithm import Positive, Share, Whole, Within, whole_number
+from adyton.queries import Identity
+from adyton.remembered import cached_property
 from adyton.schema import RowTree
+
+_LITTLE = 0.01
+"""Of a row: no class is impossible."""
+
+
+_LEAST = 1e-12
+_LEAST_SPREAD = 1e-9
+_HALF = 0.5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ProfiledTreeModel(TreeModel):
+    """P(class | row) ∝ P(class | leaf) · ∏ P(value of attribute j | class)^w_j, over attributes that the path to the
+    leaf has not split on. The powers w_j, at most 1, are part of the profiles.
+
+    A row without a cell where a node asks for one stays at that node; without a cell in a profile it has no factor.
+    """
+
+    kind = "profiled-tree"
+
+    profiles: tuple[Reals, ...]
+    """For each attribute the factors P(cell | class)^w, of shape (cells, classes); 1 where nothing was measured."""
+
+    @cached_property
+    def _tables(self) -> list[Reals]:
+        """The logarithms, with a last cell of zeros: it is what the code −1 points at."""
+        nothing = np.zeros((1, len(self.classes)))
+        return [np.concatenate([np.log(np.maximum(one, _LEAST)), nothing]) for one in self.profiles]
+
+    @cached_property
+    def _unused(self) -> Flags:
+        return unused(self.tree)
+
+    def _probabilities(self, codes: Integers) -> Reals:
+        nodes = self.tree.node_of(codes)
+        scores = np.log(np.maximum(self.shares[nodes], _LEAST))
+        for place, table in enumerate(self._tables):
+            if table.any():
+                scores += table[codes[:, place]] * self._unused[nodes, place, None]
+        scores -= scores.max(axis=1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=1, keepdims=True)
+        return np.asarray(scores)
+
+    def learnt(self) -> dict[str, Any]:
+        """The tree, and the profiles."""
+        return {**super().learnt(), "profiles": [one.tolist() for one in self.profiles]}
+
+    @classmethod
+    def from_learnt(cls, target: Target, learnt: Any) -> ProfiledTreeModel:
+        """With a tree that splits as the attributes do, and a profile for each of them."""
+        if learnt.keys() != {"split", "first", "counts", "shares", "profiles"}:
+            raise BadInput("a profiled tree has the keys 'split', 'first', 'counts', 'shares', 'profiles'.")
+        if len(learnt["profiles"]) != len(target.schema.names):
+            raise BadInput(f"a profiled tree has a profile for each of {listing(target.schema.names)}.")
+        tree = TreeModel.from_learnt(target, {name: learnt[name] for name in ("split", "first", "counts", "shares")})
+        profiles = tuple(
+            real_array(plain, (size, len(target.classes)), "profiles")
+            for plain, size in zip(learnt["profiles"], target.schema.shape, strict=True)
+        )
+        if any((one < 0).any() or (one > 1 + 1e-6).any() for one in profiles):
+            raise BadInput("profiles must be from 0 to 1.")
+        return cls(target=target, tree=tree.tree, counts=tree.counts, shares=tree.shares, profiles=profiles)
+
+    def explain(self) -> str:
+        """The tree, and which attributes have profiles."""
+        told = [name for name, one in zip(self.schema.names, self._tables, strict=True) if one.any()]
+        words = f"Profiles of {listing(told)} speak in its leaves too." if told else "No attribute has a profile."
+        return f"{words} {super().explain()}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,3 +208,127 @@ def _best(source: TableSource, target: Target, free: Flags, most: int, each: Fra
         candidates[best] = False
         found.append(int(best))
     return found
+
+
+def measured_profiles(source: TableSource, target: Target, tree: RowTree, epsilon: Fraction) -> LeafProfiles:
+    """A table of each attribute that some leaf has not split on, each with an equal part of ε; all leaves at once.
+
+    Pseudo-counts come from the node above: q = max(z, 0) + (b·π_c + ½)·L·P(v | c, above), for noise of scale b and
+    L cells. The root's come from an even spread, which makes a tree without splits the naive Bayes of the recipe.
+    """
+    nodes, free = tree.split.size, unused(tree)
+    measured = np.flatnonzero(free[tree.leaves].any(axis=0))
+    sizes = target.schema.shape
+    if not measured.size:
+        return _plain(source, target, tree, epsilon)
+    each = epsilon / len(measured)
+    scale = 1 / float(each)
+    tables: dict[int, Reals] = {}
+    for place in measured.tolist():
+        vector = source.leaves(tree, target.schema.names[place], target.label)
+        answers = vector.measure(Identity(vector.shape), each).answers
+        tables[place] = summed(tree, answers.astype(np.float64).reshape(vector.shape))
+    counts, weight = _totals(tree, tables, free, sizes)
+    shares = _shares(tree, counts, scale * np.sqrt(2 * leaves_below(tree) / weight))
+    profiles = []
+    for place, size in enumerate(sizes):
+        if place in tables:
+            profiles.append(_profile(tree, tables[place], free[:, place], shares, scale))
+        else:
+            profiles.append(np.ones((nodes, size, len(target.classes))))
+    return LeafProfiles(target=target, tree=tree, counts=counts, shares=shares, profiles=tuple(profiles))
+
+
+def unused(tree: RowTree) -> Flags:
+    """For every node and attribute, whether the path to the node has not split on it."""
+    free = np.ones((tree.split.size, len(tree.attributes)), dtype=bool)
+    above = tree.parents()
+    for level in tree.levels()[1:]:
+        free[level] = free[above[level]]
+        free[level, tree.split[above[level]]] = False
+    return free
+
+
+def _totals(tree: RowTree, tables: dict[int, Reals], free: Flags, sizes: tuple[int, ...]) -> tuple[Reals, Reals]:
+    """The rows of each class in every leaf, by the inverse-variance average of the tables' sums; and its precision.
+
+    The sum of L cells has L times the variance of one. An attribute that the path has split on has a single cell
+    there: the others are empty, whatever the rows. Nodes above are sums of their leaves.
+    """
+    leaves = tree.leaves
+    weights = np.zeros(len(leaves))
+    total = np.zeros((len(leaves), next(iter(tables.values())).shape[2]))
+    for place, table in tables.items():
+        inside = table[leaves]
+        alone = ~free[leaves, place]
+        own = np.zeros(inside.shape[0], dtype=np.int64)
+        if alone.any():
+            own = _cell_on_path(tree, place)[leaves]
+        sums = np.where(alone[:, None], inside[np.arange(len(leaves)), own], inside.sum(axis=1))
+        weight = np.where(alone, 1.0, 1 / sizes[place])
+        weights += weight
+        total += weight[:, None] * sums
+    counts = summed(tree, total / weights[:, None])
+    precision = leaves_below(tree) / summed(tree, 1 / weights)
+    return counts, precision
+
+
+def _cell_on_path(tree: RowTree, place: int) -> Places:
+    """For every node the cell of an attribute that its path has gone through; 0 where it has not split on it."""
+    cells, above = np.zeros(tree.split.size, dtype=np.int64), tree.parents()
+    for level in tree.levels()[1:]:
+        parents = above[level]
+        cells[level] = np.where(tree.split[parents] == place, level - tree.first[parents], cells[parents])
+    return cells
+
+
+def _shares(tree: RowTree, counts: Reals, deviation: Reals) -> Reals:
+    """How frequent each class is: what is negative counts as 0, and pseudo-counts come from the node above."""
+    shares, above = np.empty(counts.shape), tree.parents()
+    rows = max(float(counts[0].sum()), 1.0)
+    shares[0] = np.maximum(counts[0] / rows, 0.5 / max(rows, 20.0))
+    shares[0] /= shares[0].sum()
+    for level in tree.levels()[1:]:
+        q = np.maximum(counts[level], 0) + deviation[level, None] * shares[above[level]] + _LITTLE
+        shares[level] = q / q.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _profile(tree: RowTree, table: Reals, free: Flags, shares: Reals, scale: float) -> Reals:
+    """P(cell | class, node) for one attribute; 1 where the path has used it."""
+    found, above = np.ones(table.shape), tree.parents()
+    size = table.shape[1]
+    noise = scale * np.sqrt(leaves_below(tree))
+    for level in tree.levels():
+        nodes = level[free[level]]
+        prior = np.full((len(nodes), *table.shape[1:]), 1 / size) if not level[0] else found[above[nodes]]
+        pseudo = (noise[nodes, None] * shares[nodes] + 0.5)[:, None, :] * size * prior
+        q = np.maximum(table[nodes], 0) + pseudo
+        found[nodes] = q / q.sum(axis=1, keepdims=True)
+    return found
+
+
+def _plain(source: TableSource, target: Target, tree: RowTree, epsilon: Fraction) -> LeafProfiles:
+    """Where no attribute is left for profiles: the classes in the leaves alone."""
+    counts = summed(tree, leaf_counts(source, target, tree, epsilon))
+    shares = _shares(tree, counts, np.sqrt(2 * leaves_below(tree)) / float(epsilon))
+    profiles = tuple(np.ones((tree.split.size, size, len(target.classes))) for size in target.schema.shape)
+    return LeafProfiles(target=target, tree=tree, counts=counts, shares=shares, profiles=profiles)
+
+
+def weighed_profile(table: Reals, prior: Reals, scale: float, weight: float) -> Reals:
+    """The factors of one attribute: P(cell | class), to the power of what its table tells beyond noise and chance.
+
+    P is as in naive Bayes: q = max(z, 0) + b·π_c + ½ for noise of scale b, normalised over the cells of a class. Let S
+    be the sum of (z_vc − z_v·π_c)², by which the table differs from one that tells nothing, and V what it would be by
+    noise of variance 2b² in each count and by chance alone. The power is *weight*·max(0, 1 − V/S) (after James and
+    Stein, 1961).
+    """
+    classes = len(prior)
+    differs = table - table.sum(axis=1, keepdims=True) * prior
+    rows = np.maximum(table, 0.0).sum()
+    noise = 2 * scale**2 * ((1 - prior) ** 2 + prior**2 * (classes - 1)).sum() * len(table)
+    likely = noise + rows * float((prior * (1 - prior)).sum())
+    kept = max(0.0, 1 - likely / max(float((differs**2).sum()), _LEAST_SPREAD))
+    q = np.maximum(table, 0.0) + scale * prior + _HALF
+    return np.asarray((q / q.sum(axis=0)) ** (weight * kept))

@@ -2,21 +2,170 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from adyton.arrays import Flags, Places, Reals
+from adyton.arrays import Flags, Integers, Places, Reals
+from adyton.errors import BadInput
+from adyton.exact import display
 from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.sources import TableSource
-from adyton.learning.frontier import Frontier
+from adyton.learning.model import Target
 from adyton.learning.public_randomness import PublicRandomness
-from adyton.learning.stopping import Stop
-from adyton.learning.target import Target
 from adyton.queries import Identity
 from adyton.schema import RowTree
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The leaves of a growing tree, in their order. All of it is public."""
+
+    tree: RowTree
+    levels: Places
+    """The number of cells of every attribute."""
+    classes: int
+    depth: int
+    """How many levels have been split."""
+    cells: Reals
+    """For every leaf the product of the numbers of cells on its path: one of so many parts it is."""
+    free: Flags
+    """For every leaf and attribute, whether the leaf may still split on it."""
+    growing: Flags
+    """For every leaf, whether it was split off last. The others have stopped for good."""
+
+    @classmethod
+    def start(cls, target: Target, among: Places | None = None) -> Frontier:
+        """A single leaf. It may split on these attributes, or on all; those of a single cell split nothing."""
+        levels = np.array(target.schema.shape, dtype=np.int64)
+        free = levels > 1
+        if among is not None:
+            free &= np.isin(np.arange(levels.size), among)
+        return cls(
+            RowTree.stump(target.schema),
+            levels,
+            len(target.classes),
+            0,
+            np.ones(1),
+            free[None],
+            np.ones(1, dtype=bool),
+        )
+
+    def within(self, most: float) -> Flags:
+        """For every leaf and attribute, whether the leaf may split on it and its children be so fine at most.
+
+        Leaves of a tree are at most as many as its finest leaf is fine: the parts 1/cells of its leaves add up to 1.
+        """
+        return np.asarray(self.free & self.growing[:, None] & (self.cells[:, None] * self.levels <= most))
+
+    def split(self, picks: Places) -> Frontier:
+        """The leaves after those for which an attribute was picked have split; −1 is for those that stop."""
+        leaves, names = self.tree.leaves, self.tree.attributes
+        splitting = np.flatnonzero(picks >= 0)
+        grown = self.tree.grow(
+            {int(leaves[leaf]): names[picks[leaf]] for leaf in splitting}, dict(zip(names, self.levels, strict=True))
+        )
+        staying, chosen = picks < 0, picks[splitting]
+        sizes = self.levels[chosen]
+        free = self.free[splitting].copy()
+        free[np.arange(len(splitting)), chosen] = False
+        children = int(sizes.sum())
+        return Frontier(
+            grown,
+            self.levels,
+            self.classes,
+            self.depth + 1,
+            np.concatenate([self.cells[staying], np.repeat(self.cells[splitting] * sizes, sizes)]),
+            np.concatenate([self.free[staying], np.repeat(free, sizes, axis=0)]),
+            np.concatenate([np.zeros(int(staying.sum()), dtype=bool), np.ones(children, dtype=bool)]),
+        )
+
+
+class Stop(Protocol):
+    """Says what every leaf may split on; a leaf that may split on nothing has stopped."""
+
+    def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
+        """For every leaf and attribute, whether the leaf may split on it; *sizes* are noisy, where they were bought."""
+
+
+@dataclass(frozen=True)
+class AtDepth:
+    """Leaves stop when the tree is deep enough, or finer than can be handled."""
+
+    most_leaves: float
+
+    def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
+        """Whatever is free."""
+        return frontier.within(self.most_leaves)
+
+
+@dataclass(frozen=True)
+class BelowRoot:
+    """The root may split on anything; further leaves while their children are no finer than *finest*."""
+
+    finest: float
+    most_leaves: float
+
+    def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
+        """By how finely the rows are split."""
+        return frontier.within(min(self.finest, self.most_leaves) if frontier.depth else self.most_leaves)
+
+
+@dataclass(frozen=True)
+class BySize:
+    """A leaf stops where its noisy size, divided by the classes and the levels of its largest attribute, is lost in
+    noise: size/(t·C) < √2/ε.
+
+    Friedman and Schuster, "Data mining with differential privacy", KDD 2010, Algorithm 2.
+    """
+
+    most_leaves: float
+    epsilon: float
+
+    def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
+        """By the sizes of the leaves."""
+        assert sizes is not None
+        largest = np.where(frontier.free, frontier.levels, 1).max(axis=1)
+        enough = sizes / (largest * frontier.classes) >= math.sqrt(2) / self.epsilon
+        return np.asarray(frontier.within(self.most_leaves) & enough[:, None])
+
+
+@dataclass(frozen=True)
+class ByExpectedSize:
+    """A leaf stops where its children, were all equally large, would be lost in noise: rows/(cells·L) < √2·C/ε, with L
+    the mean of the levels that are left.
+
+    Fletcher and Islam, "A differentially private decision forest", AusDM 2015.
+    """
+
+    most_leaves: float
+    rows: float
+    epsilon: float
+
+    def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
+        """By a noisy number of all rows."""
+        left = np.maximum(frontier.free.sum(axis=1), 1)
+        mean = np.where(frontier.free, frontier.levels, 0).sum(axis=1) / left
+        expected = self.rows / (frontier.cells * np.maximum(mean, 1))
+        enough = expected >= math.sqrt(2) * frontier.classes / self.epsilon
+        return np.asarray(frontier.within(self.most_leaves) & enough[:, None])
+
+
+_MOST_COUNTS = 1 << 22
+"""How many counts the leaves of a tree may have in all."""
+_MOST_SCORED = 1 << 25
+"""How many counts may be looked at to choose the splits of a level."""
+_MOST_CHOICES = 1 << 20
+"""How many candidates the leaves of a level may have in all."""
+LEAST_EPSILON = Fraction(1, 10**6)
+"""Below, a count has noise of more than a million rows."""
+
+
+_LITTLE = 1e-9
+
 
 Way: TypeAlias = Literal["random", "max", "gini", "entropy"]
 """How an attribute is chosen: at random, or privately by a score."""
@@ -104,3 +253,99 @@ def leaf_counts(source: TableSource, target: Target, tree: RowTree, epsilon: Fra
     """A noisy number of rows for each leaf and class: discrete Laplace noise of scale 1/ε, all for one ε."""
     vector = source.leaves(tree, target.label)
     return vector.measure(Identity(vector.shape), epsilon).answers.astype(np.float64).reshape(vector.shape)
+
+
+def summed(tree: RowTree, leaf_values: Integers | Reals) -> Reals:
+    """For every node the sum of its leaves' values, which may have further axes."""
+    values = np.zeros((tree.split.size, *leaf_values.shape[1:]))
+    values[tree.leaves] = leaf_values
+    above = tree.parents()
+    for level in reversed(tree.levels()[1:]):
+        np.add.at(values, above[level], values[level])
+    return values
+
+
+def leaves_below(tree: RowTree) -> Places:
+    """For every node how many leaves it has; 1 for a leaf."""
+    return summed(tree, np.ones(len(tree.leaves))).astype(np.int64)
+
+
+def plain_shares(tree: RowTree, counts: Reals) -> Reals:
+    """How frequent each class is in every node: its positive counts; where there are none, as in the node above."""
+    positive = np.maximum(counts, 0.0)
+    rows = positive.sum(axis=1)
+    shares = np.full(counts.shape, 1 / counts.shape[1])
+    above = tree.parents()
+    for level in tree.levels():
+        told = rows[level] > 0
+        shares[level] = np.where(
+            told[:, None], positive[level] / np.where(told, rows[level], 1)[:, None], shares[above[level]]
+        )
+    return shares
+
+
+def shrunk_shares(tree: RowTree, counts: Reals, scale: float) -> Reals:
+    """How frequent each class is in every node: as in the node above, and what the node differs from it, shrunk.
+
+    A node of z_c noisy rows differs from the one above by r_c = z_c − z·P_c(above), z = Σ z_c. Over all children of one
+    node let S be the sum of r², and V what it would be if they differed by noise and chance alone: noise of variance
+    2b²·(leaves) in each count, *scale* is b, and z·P_c·(1 − P_c) for rows that are drawn. Of r the part
+    f = max(0, 1 − V/S) is kept (James and Stein, 1961), and ½·b·√(leaves) rows are added that are like the node above.
+    So a split that shows nothing but noise says nothing, and one that tells is hardly smoothed.
+    """
+    positive, below = np.maximum(counts, 0.0), leaves_below(tree)
+    shares = np.empty(counts.shape)
+    shares[0] = (positive[0] + 1) / (positive[0] + 1).sum()
+    above = tree.parents()
+    for level in tree.levels()[1:]:
+        parents = above[level]
+        expected, rows = shares[parents], positive[level].sum(axis=1, keepdims=True)
+        differs = counts[level] - counts[level].sum(axis=1, keepdims=True) * expected
+        kept = _kept(differs, expected, rows, np.asarray(2 * scale**2 * below[level, None], dtype=np.float64), parents)
+        pseudo = 0.5 * scale * np.sqrt(below[level, None]) + _LITTLE
+        q = np.maximum(rows * expected + kept * differs, 0.0) + pseudo * expected
+        shares[level] = q / q.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _kept(differs: Reals, expected: Reals, rows: Reals, variance: Reals, parents: Places) -> Reals:
+    """For each node the part of its differences that noise and chance do not explain; one for all children of a node.
+
+    The noise of r_c is that of z_c·(1 − P_c) less that of the other counts, times P_c.
+    """
+    classes = differs.shape[1]
+    noise = variance * ((1 - expected) ** 2 + expected**2 * (classes - 1)) + rows * expected * (1 - expected)
+    found = np.bincount(parents, (differs**2).sum(axis=1))
+    likely = np.bincount(parents, noise.sum(axis=1))
+    kept = np.maximum(1 - likely / np.maximum(found, _LITTLE), 0.0)
+    return np.asarray(kept[parents, None])
+
+
+def most_leaves(target: Target, *, scored: bool) -> int:
+    """How many leaves a tree may have; fewer, if splits are chosen by scores of all of them."""
+    classes, sizes = len(target.classes), target.schema.shape
+    most = _MOST_COUNTS // classes
+    if scored:
+        most = min(most, _MOST_SCORED // (classes * sum(size + 1 for size in sizes)), _MOST_CHOICES // len(sizes))
+    return max(most, 1)
+
+
+def check_depth_of(target: Target, depth: int, *, scored: bool) -> None:
+    """Refuse a depth at which a tree without any other limit could have too many leaves."""
+    largest = sorted((size for size in target.schema.shape if size > 1), reverse=True)[:depth]
+    leaves, splitting = math.prod(largest), math.prod(largest[:-1])
+    if leaves > most_leaves(target, scored=False) or (scored and splitting > most_leaves(target, scored=True)):
+        raise BadInput(
+            f"a tree of depth {depth} can have {leaves:,} leaves with {len(target.classes)} classes here, allowed are "
+            f"{most_leaves(target, scored=False):,}. Choose a smaller depth, or declare fewer levels or bins."
+        )
+
+
+def check_share(epsilon: Fraction, trees: int) -> None:
+    """Refuse trees whose counts would be nothing but noise, however many rows there are."""
+    if epsilon < LEAST_EPSILON:
+        what = "a tree" if trees == 1 else f"one of {trees:,} trees"
+        raise BadInput(
+            f"{what} would measure with ε = {display(epsilon)}, which is noise of more than a million rows in every "
+            f"count. {'Give more' if trees == 1 else 'Grow fewer trees, or give more'} budget."
+        )

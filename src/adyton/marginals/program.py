@@ -38,7 +38,7 @@ from adyton.schema.cell_groups import coarsened
 from adyton.solving.residuals import in_order, residuals
 from adyton.strategies.table_shares import covering, table_shares
 from adyton.tasks import Marginals
-from adyton.tasks.along import Along
+from adyton.tasks.questions import Along
 
 MOST_CELLS = 1 << 22
 """How many cells the tables may have together: about a minute of work, and a gigabyte."""
@@ -164,7 +164,7 @@ class Wanted:
 
     @property
     def energies(self) -> dict[str, tuple[float, float]]:
-        """What the variances of these queries follow from, by attribute; see :class:`adyton.tasks.along.Along`."""
+        """What the variances of these queries follow from, by attribute; see :class:`adyton.tasks.questions.Along`."""
         return {name: one.energy for name, one in self.along.items()}
 
     @cached_property

@@ -10,9 +10,8 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.queries import Queries
 from adyton.queries.measurement import Group
-from adyton.result.interval import Interval, Kind
-from adyton.result.noise_bounds import radius
-from adyton.result.one_slice import Slice
+from adyton.result.intervals import Interval, Kind, radius
+from adyton.result.released import Slice
 from adyton.solving.noise_moments import Moments
 from adyton.solving.residuals import in_order
 from adyton.tasks.questions import Cells, as_boxes

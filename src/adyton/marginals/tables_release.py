@@ -27,12 +27,9 @@ from adyton.queries import Queries
 from adyton.queries.measurement import MeasuredTable
 from adyton.remembered import cached_property
 from adyton.result import frames
-from adyton.result.interval import Interval
-from adyton.result.one_slice import Slice
-from adyton.result.one_table import Table
-from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.released import Released, one_by_one
-from adyton.result.result import CONFIDENCE
+from adyton.result.intervals import Interval
+from adyton.result.released import Released, Slice, Table, one_by_one
+from adyton.result.result import AS_IT_IS, CONFIDENCE, Look
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.result.tables import TABLES
 from adyton.solving.noise_moments import TableMoments

@@ -3,5 +3,5 @@
 from adyton.programs.base import Answer as Answer
 from adyton.programs.base import Outlook as Outlook
 from adyton.programs.base import Program as Program
+from adyton.programs.base import load as load
 from adyton.programs.base import program_of as program_of
-from adyton.programs.loading import load as load

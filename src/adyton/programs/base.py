@@ -8,22 +8,31 @@ request is finished: there is no second text that makes an answer out of measure
 
 from __future__ import annotations
 
+import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from adyton.exact import Rational, positive
+from adyton.errors import BadInput
+from adyton.exact import Rational, display, positive
+from adyton.kernel.opening import LARGEST_TOTAL
 from adyton.marginals.program import what_it_does
+from adyton.messages import shorten
 from adyton.plans.base import MEANINGS, ExpectedError
 from adyton.plans.registry import standing
-from adyton.programs.least_epsilon import least_epsilon
+from adyton.result.folder import read
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.tasks.request import Request
 from adyton.whole import SAFE
+
+LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)
+_DIGITS = 4
+
 
 UNKNOWN = "depends on the data"
 
@@ -46,11 +55,11 @@ class Program(ABC):
     """What answers a task: made by :meth:`of` from a request and a schema, which refuses what cannot be answered."""
 
     noun: ClassVar[str] = "a release"
-    """What comes out, with its article."""
+    """What the result is called, with its article."""
     may_need_less: ClassVar[bool] = False
     """Whether less than what was asked for may be charged."""
     results: ClassVar[Mapping[str, str | type[Result]]]
-    """The kinds of results that can come out, or where they stand."""
+    """The kinds of results that it can return, or where they stand."""
 
     request: Request
     schema: Schema
@@ -64,7 +73,7 @@ class Program(ABC):
     @property
     @abstractmethod
     def result(self) -> type[Result]:
-        """What comes out."""
+        """The kind of result that it returns."""
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
@@ -157,8 +166,8 @@ class Outlook(ABC):
         ranked = sorted(known, key=lambda name: known[name].total)
         rest = [name for name in errors if name not in known]
         figures = [(name, f"{known[name].per_query:.4g}", MEANINGS[known[name].kind]) for name in ranked]
-        told = [(*line, self.what_it_does(line[0])) for line in (*figures, *((name, "–", UNKNOWN) for name in rest))]
-        return [("algorithm", "error", "what the error is", "what the algorithm does"), *told]
+        lines = [(*line, self.what_it_does(line[0])) for line in (*figures, *((name, "–", UNKNOWN) for name in rest))]
+        return [("algorithm", "error", "what the error is", "what the algorithm does"), *lines]
 
     ending: ClassVar[str] = "The error is how far off one answer typically is, in rows."
 
@@ -232,3 +241,59 @@ def result_type(program: type[Program], kind: str) -> type[Result] | None:
 
 def _standing(place: str | type) -> Any:
     return standing(place) if isinstance(place, str) else place
+
+
+def load(folder: str | os.PathLike[str]) -> Result:
+    """The result in a folder that ``save`` or ``adyton … --out`` wrote, or in its JSON file, whatever its kind.
+
+    The file is checked as a stranger's would be, and nothing in it is run; the data are not needed.
+    """
+    return read(folder, lambda task, kind: result_type(program_type(task), kind), "a result")
+
+
+def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:
+    """Halve the interval between an ε that is too small and one that is enough, until four digits are certain.
+
+    The error falls as 1/ε until the noise is so small that most of it is rounded away, and then faster.
+    """
+    enough = _rounded_up(Fraction(max(1e-9, error_at(Fraction(1)) / target)))
+    while enough < LARGEST and error_at(enough) > target:
+        enough = min(LARGEST, enough * 2)
+    enough = min(enough, LARGEST)
+    if error_at(enough) > target:
+        raise BadInput(f"no ε up to {LARGEST} has an error of at most {shorten(given)}. Ask for less accuracy.")
+    few = enough / 2
+    while few > SMALLEST and error_at(few) <= target:
+        enough, few = few, few / 2
+    while _rounded_up(few) < (middle := _rounded_up((few + enough) / 2)) < enough:
+        if error_at(middle) <= target:
+            enough = middle
+        else:
+            few = middle
+    return enough
+
+
+def _rounded_up(value: Fraction) -> Fraction:
+    """To so many significant digits.
+
+    >>> _rounded_up(Fraction(1, 3))
+    Fraction(1667, 5000)
+    """
+    unit = Fraction(10) ** (math.floor(math.log10(value)) - _DIGITS + 1)
+    return math.ceil(value / unit) * unit
+
+
+class Epsilon(Fraction):
+    """A fraction like any other, but for how it is printed. What is computed from it is a plain fraction again.
+
+    >>> print(Epsilon(141, 500), Epsilon(1, 3))
+    0.282 1/3
+    >>> Epsilon("0.282"), Epsilon("0.282") == Fraction(141, 500)
+    (Epsilon('0.282'), True)
+    """
+
+    def __str__(self) -> str:
+        return display(Fraction(self.numerator, self.denominator))
+
+    def __repr__(self) -> str:
+        return f"Epsilon({str(self)!r})"

@@ -1,4 +1,4 @@
-"""A classifier: a learner on the rows of a table, and the model that comes out."""
+"""A classifier: a learner on the rows of a table, and the model that it returns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
+from adyton.learning.chosen_method import collected
 from adyton.learning.classifier import Classifier
-from adyton.learning.decisions import collected
 from adyton.learning.fitted_classifier import FittedClassifier
-from adyton.learning.learner import Learner
 from adyton.learning.public_randomness import repeated
-from adyton.learning.registry import LEARNERS
+from adyton.learning.registry import LEARNERS, Learner
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result

@@ -116,7 +116,7 @@ def check_held(task: Task, schema: Schema) -> None:
     if schema.cells > MOST_PLAIN_CELLS:
         some = ", ".join(f'"{name}"' for name in schema.names[:2])
         raise BadInput(
-            f"{task}: {in_words(schema.cells)} cells, allowed are {MOST_PLAIN_CELLS:,} where every one is counted. "
+            f"{task}: {in_words(schema.cells)} cells; at most {MOST_PLAIN_CELLS:,} are allowed where each is counted. "
             "Name fewer attributes, or ask for tables of two of them each, measured one by one: --marginals 2 "
             f"(in Python ad.Marginals(way=2, attrs=[{some}, …])). Rows made from those have all attributes."
         )

@@ -15,9 +15,8 @@ from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.statistics.asked import Asked
-from adyton.statistics.choosing import Weighed, in_words, rows_needed, weigh
 from adyton.statistics.numbers_release import NumbersRelease
-from adyton.statistics.programs import PROGRAMS
+from adyton.statistics.programs import PROGRAMS, Weighed, in_words, rows_needed, weigh
 from adyton.tasks import NumbersTask
 from adyton.tasks.request import AUTO, Request
 
@@ -38,14 +37,15 @@ class Numbers(Program):
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Numbers:
-        """Refused where there are more groups than can be told."""
+        """Refused where there are too many groups."""
         if request.options:
             raise BadInput(f"algorithms for numbers have no options, given {listing(request.options)}. Leave them out.")
         assert isinstance(request.task, NumbersTask)
         asked = Asked.of(request.task, schema)
         if asked.groups > MOST_GROUPS:
             raise BadInput(
-                f"{request.task}: {asked.groups:,} groups, allowed are {MOST_GROUPS:,}. Group by fewer attributes."
+                f"{request.task}: {asked.groups:,} groups; at most {MOST_GROUPS:,} are allowed. Group by "
+                "fewer attributes."
             )
         weigh(asked, Fraction(1), request.algorithm)
         return cls(request, asked)
@@ -126,7 +126,7 @@ class NumbersOutlook(Outlook):
         return self.promised(epsilon)[name]
 
     def line(self, epsilon: Fraction) -> dict[str, str]:
-        """The error of each statistic; what cannot be known without the rows is told times them."""
+        """The error of each statistic; what cannot be known without the rows is multiplied by them."""
         found, task = self.promised(epsilon), self.asked.task
         shown = {f"{name}, rows" if name.endswith("%") else name: f"{one:,.4g}" for name, one in found.items()}
         if task.rows is None:
@@ -156,7 +156,7 @@ class NumbersOutlook(Outlook):
         return f"{found.chosen} would run: it {PROGRAMS[found.chosen].words}{rest}."
 
     def lines(self, epsilon: Fraction) -> list[tuple[str, ...]]:
-        """None: the errors are told in words."""
+        """None: the errors are given in words."""
         return []
 
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:

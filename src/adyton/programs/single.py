@@ -13,9 +13,8 @@ from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.plans.algorithm import check_reach
 from adyton.plans.base import ExpectedError
 from adyton.programs.base import Answer, Outlook, Program
-from adyton.result.cut_off import measured_cut_off, unit_sizes
 from adyton.result.misfits import NO_SHARE, MisfitShare
-from adyton.result.number import Number, RowsCut
+from adyton.result.number import Number, RowsCut, measured_cut_off, unit_sizes
 from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.tasks.request import AUTO, Request

@@ -105,8 +105,9 @@ def measures_tables(request: Request, schema: Schema) -> bool:
         return many or task.weights is not None or selected.cells > MOST_CELLS
     if selected.cells > MOST_PLAIN_CELLS:
         raise BadInput(
-            f"these attributes have {in_words(selected.cells)} cells together, allowed are {MOST_PLAIN_CELLS:,} where "
-            f"an algorithm works on all of them. Name {' or '.join(NAMED)}, or auto: these measure tables one by one."
+            f"these attributes have {in_words(selected.cells)} cells together; at most {MOST_PLAIN_CELLS:,} are "
+            f"allowed where an algorithm works on all of them. Name {' or '.join(NAMED)}, or auto: these measure "
+            "tables one by one."
         )
     return False
 

@@ -56,11 +56,11 @@ from adyton.result.release import QUICK
 from adyton.result.sheets import Column, Sheet
 from adyton.result.tables import parts_alone, table_places
 from adyton.tasks import as_queries
-from adyton.tasks.words import question_in_words
+from adyton.tasks.questions import question_in_words
 
 if TYPE_CHECKING:
     from adyton.result import Release
-    from adyton.result.interval import Interval
+    from adyton.result.intervals import Interval
 
 _ROWS, _MOST_STEPS = 200, 512
 _MOST_TABLES, _FEWEST = 24, 60

@@ -12,11 +12,8 @@ from adyton.arrays import Reals
 from adyton.exact import display
 from adyton.learning.class_profiles import ClassProfiles, Profile
 from adyton.learning.classifier_words import choice_in_words
-from adyton.learning.forest_model import ForestModel
-from adyton.learning.leaf_profiles import LeafProfiles
 from adyton.learning.model import Model
-from adyton.learning.tree_model import TreeModel
-from adyton.learning.tree_text import shown_nodes
+from adyton.learning.tree_model import ForestModel, LeafProfiles, TreeModel, shown_nodes
 from adyton.report import svg
 from adyton.report.axes import display_axis
 from adyton.report.bars import MOST as MOST_BARS

@@ -32,7 +32,7 @@ from adyton.schema import Duration
 
 if TYPE_CHECKING:
     from adyton.result.number import Number
-    from adyton.statistics.figures import Figures
+    from adyton.statistics.asked import Figures
     from adyton.statistics.numbers_release import NumbersRelease
 
 _MOST_GROUPS, _LISTED = 60, 2000

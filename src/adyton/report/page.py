@@ -18,7 +18,7 @@ from adyton.exact import display
 from adyton.kernel.recorder import CHANGED
 from adyton.report.scales import number
 from adyton.report.view import factor, protected, rate_of, rows_of, sentence, table_of
-from adyton.result.explanation import misfits_in_words
+from adyton.result.result import misfits_in_words
 from adyton.schema.declaration import NO_WORDS
 
 if TYPE_CHECKING:

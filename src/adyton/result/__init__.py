@@ -1,5 +1,5 @@
-"""What comes out: estimates with their labels, intervals, explanations and files."""
+"""What a request returns: estimates with their labels, intervals, explanations and files."""
 
-from adyton.result.interval import Interval as Interval
+from adyton.result.intervals import Interval as Interval
 from adyton.result.misfits import Misfits as Misfits
 from adyton.result.release import Release as Release

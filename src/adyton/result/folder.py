@@ -20,12 +20,22 @@ from adyton.exact import as_number
 from adyton.interrupts import deferred
 from adyton.kernel.engines.arrow_columns import arrow_column
 from adyton.messages import path_of, shorten
-from adyton.result.earlier import EARLIER, brought_up_to_date, is_earlier, whole
-from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.receipt_reading import read_misfits, read_receipt
-from adyton.result.result import Result
+from adyton.result.receipt import read_misfits, read_receipt
+from adyton.result.result import AS_IT_IS, Look, Result
 from adyton.result.sheets import Sheets
-from adyton.result.staging import ENDING, FORMAT, JSON, REPORT, Place, file_in, staged
+from adyton.result.staging import (
+    EARLIER,
+    ENDING,
+    FORMAT,
+    JSON,
+    REPORT,
+    Place,
+    brought_up_to_date,
+    file_in,
+    is_earlier,
+    staged,
+    whole,
+)
 from adyton.schema import Schema
 from adyton.schema.plain_values import as_amount, as_plain, as_text, of_kind, part_of
 from adyton.spreadsheets import harmless

@@ -12,6 +12,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +24,110 @@ from adyton.exact import share
 from adyton.plans.base import ExpectedError, Plan
 from adyton.queries import Queries
 from adyton.remembered import cached_property
-from adyton.result.interval import Interval, Kind
-from adyton.result.noise_bounds import radius
-from adyton.result.pooled_bounds import pooled_radius
 from adyton.result.simulated_runs import SimulatedRuns
 from adyton.solving.noise_moments import Moments
+
+Kind: TypeAlias = Literal["exact", "approximate"]
+
+NOT_MEASURED = "No bounds: these counts do not follow from what was measured. Ask for them in a release of their own."
+_SHOWN = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Answers with bounds: *kind* says whether the rate is a promise (``exact``) or an ``approximate`` one."""
+
+    estimate: Reals
+    lower: Reals
+    upper: Reals
+    confidence: float
+    """Lower than what was asked for if runs were slow: then *note* says so."""
+    kind: Kind
+    beyond: bool = False
+    """Whether some of the answers do not follow from what was measured, although the task's own do."""
+    note: str = ""
+    """What has to be said about the runs that the bounds come from, if anything."""
+    means: str = ""
+    """What the intervals promise, where that is not what intervals of their kind do."""
+    counted: str = ""
+    """Which rows were counted, in a few words, where that is not all of them."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there are bounds. If too few runs could be made in time, they are infinite."""
+        return bool(np.isfinite(self.upper).all())
+
+    @property
+    def missing(self) -> str:
+        """Why no bounds may stand beside the counts: there are none, or what they say of true counts is wrong. Empty if
+        they may."""
+        return self.note if not self.bounded else NOT_MEASURED if self.beyond else ""
+
+    @property
+    def meaning(self) -> str:
+        """What the intervals promise, in plain words."""
+        if not self.bounded:
+            return self.note
+        if self.means:
+            return self.means
+        rate = f"{100 * self.confidence:g}"
+        if self.kind == "exact":
+            return (
+                f"Of all releases made in this way, {rate} in 100 have the true count of a query inside its interval. "
+                "The noise that was added is accounted for, and nothing else: not rows that are missing or wrong."
+            )
+        if self.beyond:
+            return (
+                "These answers do not follow from what was measured: what the task did not ask for is filled in "
+                "evenly. The intervals show how far noise moves them; there is no formal guarantee, and true "
+                "counts can lie far outside. Ask for these counts in a release of their own."
+            )
+        return (
+            f"The intervals are meant to hold the true count in {rate} of 100 releases, without a formal guarantee: "
+            "the algorithm adapts to the data, and its error was estimated by running it again on what it published. "
+            "Where it smooths real detail away, intervals are too narrow."
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<{100 * self.confidence:g}% intervals ({self.kind}): {self._listed()}>" if self.bounded else "<no bounds>"
+        )
+
+    def __str__(self) -> str:
+        return f"{self._listed()}. {self.meaning}{self.note and ' ' + self.note}" if self.bounded else self.note
+
+    def _listed(self) -> str:
+        pairs = zip(self.lower.reshape(-1).tolist()[:_SHOWN], self.upper.reshape(-1).tolist()[:_SHOWN], strict=True)
+        more = ", …" if self.lower.size > _SHOWN else ""
+        counted = f" ({self.counted})" if self.counted else ""
+        return ", ".join(f"{low:.6g} to {high:.6g}" for low, high in pairs) + more + counted
+
+
+_GRID, _POINTS = 33, 1024
+_STEPS, _LARGEST = 48, 60.0
+_USUAL = 0.95
+_AT_USUAL = (
+    *(1.960062, 1.9601652, 1.9607707, 1.9617857, 1.9632177, 1.9650757, 1.9673675, 1.9700985, 1.9732697, 1.9768763),
+    *(1.9809067, 1.9853434, 1.9901628, 1.9953368, 2.0008338, 2.0066198, 2.0126596, 2.0189177, 2.0253588, 2.0319487),
+    *(2.0386544, 2.0454446, 2.0522895, 2.0591616, 2.0660348, 2.0728851, 2.0796905, 2.0864303, 2.0930859, 2.0996402),
+    *(2.1060774, 2.1123834, 2.1185454),
+)
+"""At the confidence that is nearly always asked for: to compute it takes SciPy, which takes a third of a second."""
+_WHOLE = 100.0
+"""Below this variance it matters that noise is in whole numbers."""
+
+
+_ALIKE = 64
+"""As many answers of like size are looked at together, if there are so many."""
+_MOST_KINDS = 32
+_DRAWN = 3.0
+"""How many runs the mean deviation of answers of like size counts as, beside an answer's own."""
+_DOUBT = 0.7
+"""Answers of like size are not of one law, and simulated runs not quite like the true one: so much of the part of
+errors beyond the bounds is allowed for."""
+_SUPPOSED = 40
+"""How many errors of a normal law stand beside those that were seen."""
+
 
 MOST_QUERIES = 1 << 17
 NO_BOUNDS = "No bounds: they are found by running the algorithm again, and that was too slow here."
@@ -36,7 +137,7 @@ _WORK = {True: 1 << 27, False: 1 << 16}
 _MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 16}
 """How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
 _BEYOND, _POOLED = {True: 10.0, False: 2.0}, 0.4
-"""How many runs must lie beyond the bounds for these to be told at all; where answers of like size are looked at as one
+"""How many runs must lie beyond the bounds for these to be given at all; where answers of like size are taken as one
 sample, there need not be one."""
 _RESAMPLED = 20
 """In how many runs the expected error is found where there is no closed form."""
@@ -139,12 +240,12 @@ class NoiseModel:
         if runs < least:
             endless = np.full(answers.shape, np.inf)
             return Interval(answers, -endless, endless, rate, kind, unmeasured, NO_BOUNDS)
-        told = min(rate, max(floor, math.floor(100 * (1 - beyond / runs)) / 100))
+        reached = min(rate, max(floor, math.floor(100 * (1 - beyond / runs)) / 100))
         errors = np.concatenate(made)
         pooled = not exact and not together
-        far = pooled_radius(errors, answers, told) if pooled else _exceeded(errors, told, together)
-        note = _about_runs(runs, planned, told, rate)
-        return Interval(answers, answers - far, answers + far, told, kind, unmeasured, note)
+        far = pooled_radius(errors, answers, reached) if pooled else _exceeded(errors, reached, together)
+        note = _about_runs(runs, planned, reached, rate)
+        return Interval(answers, answers - far, answers + far, reached, kind, unmeasured, note)
 
     def resampled_error(self, queries: Queries | None = None) -> ExpectedError:
         """The error on the workload, or on other queries, over some simulated runs; over fewer slow ones."""
@@ -193,9 +294,132 @@ def _exceeded(errors: npt.NDArray[np.float32], rate: float, together: bool) -> R
     return np.asarray(deviations * np.quantile(times, rate, method="higher"))
 
 
-def _about_runs(runs: int, planned: int, told: float, asked: float) -> str:
+def _about_runs(runs: int, planned: int, reached: float, asked: float) -> str:
     """What has to be said of bounds from fewer runs than planned."""
     if runs >= planned:
         return ""
-    lower = f", which tell {100 * told:g}% and not {100 * asked:g}%" if told < asked else ""
+    lower = f", enough for {100 * reached:g}% and not for {100 * asked:g}%" if reached < asked else ""
     return f"The bounds come from {runs:,} simulated runs instead of {planned:,}{lower}: runs were slow here."
+
+
+def radius(moments: Moments, confidence: float) -> Reals:
+    """Within how far of the truth each answer lies, in this part of all releases, by variance and kurtosis.
+
+    A sum of Laplace noises lies between Laplace's law and the normal one. Two laws have its variance and its kurtosis
+    3ρ²: a normal variable plus one of Laplace's, which has the part ρ of the variance; and a sum of 1/ρ² equal noises
+    of Laplace's. The first is right where one noise is large and many are small, the second where all are equal, and
+    the farther of the two is taken. Noise so small that most of it is 0 has more kurtosis; it is taken for one noise on
+    whole numbers.
+
+    >>> one = Moments(np.array([2e6, 2e6]), np.array([0.0, 3 * 4e12]))
+    >>> (radius(one, 0.95) / np.sqrt(2e6)).round(2).tolist()
+    [1.96, 2.12]
+    """
+    excess, variances = moments.excess, moments.variances
+    whole = excess > 3
+    far = np.empty(variances.shape)
+    far[whole] = _of_one_noise(variances[whole], excess[whole], confidence)
+    if not whole.all():
+        far[~whole] = _of_sums(variances[~whole], excess[~whole], confidence, at_most=moments.at_most)
+    return far
+
+
+def _of_sums(variances: Reals, excess: Reals, confidence: float, *, at_most: bool) -> Reals:
+    """Of noise with the kurtosis of Laplace's law or less; where it is known to be *at_most* so large, the farthest of
+    all that are. Beyond 85% or so more kurtosis is farther, below it is nearer."""
+    parts = np.sqrt(np.clip(excess, 0.0, 3.0) / 3)
+    known = quantiles(confidence)
+    if at_most:
+        known = np.maximum.accumulate(known)
+    far = np.interp(parts, np.linspace(0, 1, _GRID), known) * np.sqrt(variances)
+    return np.asarray(np.where(variances < _WHOLE, np.maximum(far, np.ceil(far - 0.5)), far))
+
+
+def quantiles(confidence: float) -> Reals:
+    """Of |X| for X of variance 1 and kurtosis 3ρ², for ρ from 0 to 1."""
+    return np.array(_AT_USUAL) if confidence == _USUAL else computed_quantiles(confidence)
+
+
+@lru_cache(maxsize=32)
+def computed_quantiles(confidence: float) -> Reals:
+    """The same by halving."""
+    from scipy.special import gammaincinv, log_ndtr, ndtr
+
+    part = np.linspace(0, 1, _GRID)
+    scale, rest = np.sqrt(np.maximum(part, 1e-4) / 2), np.sqrt(np.maximum(1 - part, 1e-12))
+    noises = 1 / np.square(np.maximum(part, 0.01))
+    chances = (np.arange(_POINTS) + 0.5) / _POINTS
+    spreads = np.sqrt(
+        gammaincinv(noises[:, None], chances) / noises[:, None]
+    )  # Laplace's is normal, of random variance
+    spreads /= np.sqrt(np.square(spreads).mean(axis=1, keepdims=True))
+
+    def one_large(far: Reals) -> Reals:
+        shift = rest**2 / (2 * scale**2)
+        up = np.exp(shift - far / scale + log_ndtr(far / rest - rest / scale))
+        down = np.exp(shift + far / scale + log_ndtr(-far / rest - rest / scale))
+        return np.asarray(2 * ndtr(-far / rest) + up - down)
+
+    def all_equal(far: Reals) -> Reals:
+        return np.asarray(2 * ndtr(-far[:, None] / spreads).mean(axis=1))
+
+    low, high = np.zeros(_GRID), np.full(_GRID, _LARGEST)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        inside = np.maximum(one_large(middle), all_equal(middle)) <= 1 - confidence
+        low, high = np.where(inside, low, middle), np.where(inside, middle, high)
+    return high
+
+
+def _of_one_noise(variances: Reals, excess: Reals, confidence: float) -> Reals:
+    """The least k with P(|L| > k) = 2a^(k+1)/(1 + a) ≤ 1 − confidence, times what one step of the noise counts."""
+    a = np.maximum(1 / (excess - 2 + np.sqrt(np.square(excess - 2) - 1)), 1e-300)
+    steps = np.ceil(np.log((1 - confidence) * (1 + a) / 2) / np.log(a) - 1 - 1e-9)
+    step = np.sqrt(variances * np.square(1 - a) / (2 * a))
+    return np.asarray(np.maximum(steps, 0) * np.maximum(step, 1.0))
+
+
+def pooled_radius(errors: npt.NDArray[np.float32], answers: Reals, rate: float) -> Reals:
+    """Within how far of the truth each answer lies in this part of all runs; *errors* have a row for each run.
+
+    Answers of like size are looked at together, so that few runs suffice. Each answer has a deviation of its own: the
+    root of its mean squared error, drawn a little to that of answers of like size. Each error is divided by the
+    deviation that the *other* runs give, and these ratios of all answers of like size make one sample, out of which the
+    quantile is taken. A few errors as a normal law would have them stand beside those that were seen, so that few
+    answers in few runs have bounds, too.
+
+    >>> deviations = np.linspace(1, 5, 500)
+    >>> runs = np.random.default_rng(1).normal(size=(20, 500)) * deviations
+    >>> far = pooled_radius(np.abs(runs).astype(np.float32), np.arange(500.0), 0.95)
+    >>> float((far / deviations).mean().round(1))
+    2.2
+    """
+    squares = np.square(errors, dtype=np.float64)
+    order = np.argsort(answers, kind="stable")
+    kinds = max(1, min(_MOST_KINDS, answers.size // _ALIKE))
+    far = np.empty(answers.shape)
+    for kind in np.array_split(order, kinds):
+        far[kind] = _of_one_kind(squares[:, kind], rate)
+    return far
+
+
+def _of_one_kind(squares: Reals, rate: float) -> Reals:
+    runs, alike = len(squares), float(squares.mean())
+    sums = squares.sum(axis=0) + _DRAWN * alike
+    others = np.maximum(sums - squares, 1e-300) / (runs - 1 + _DRAWN)
+    times = np.sqrt(squares / others)
+    supposed = _normal(runs)
+    weight = math.sqrt(squares.shape[1]) / squares.shape[1]  # answers of one run are not independent
+    values = np.concatenate([times.ravel(), supposed])
+    weights = np.concatenate([np.full(times.size, weight), np.ones(supposed.size)])
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    place = min(int(np.searchsorted(reached, (1 - _DOUBT * (1 - rate)) * reached[-1])), values.size - 1)
+    return np.asarray(values[order][place] * np.sqrt(sums / (runs + _DRAWN)))
+
+
+def _normal(runs: int) -> Reals:
+    """Normal errors in times a deviation that so many runs give: the quantiles of Student's law, nearly."""
+    parts = (np.arange(_SUPPOSED) + 0.5) / _SUPPOSED
+    plain = np.array([NormalDist().inv_cdf((1 + part) / 2) for part in parts])
+    return np.asarray(plain * (1 + (np.square(plain) + 1) / (4 * (runs + _DRAWN))))

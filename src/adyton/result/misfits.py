@@ -19,7 +19,7 @@ GUESS, SHOWN = 10_000, Fraction(1, 20)
 """About how many rows there are where the schema does not say it; and the part of them that must show, or misfits are
 not counted unless somebody asks for it. Both are public: how many rows there really are is not."""
 LIKELY = 3
-"""A count so many standard deviations above 0 is told as likely where it is half of all rows: noise alone goes so far
+"""A count so many standard deviations above 0 is called likely where it is half of all rows: noise alone goes so far
 once in 140 times."""
 _LOUD = {True: 0.05, False: 0.5}
 """The part of all rows from which a kind of misfit is a warning, by whether such rows are lost."""

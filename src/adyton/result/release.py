@@ -1,4 +1,4 @@
-"""A release: what came out, with its labels, its expected error, its story and its receipt."""
+"""A release of counts: the estimated count of every cell, what follows from it, and its form in files."""
 
 from __future__ import annotations
 
@@ -6,33 +6,46 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.errors import BadInput
 from adyton.exact import exact
+from adyton.kernel.kernel import Kernel
+from adyton.messages import shorten
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Marginals, Queries
 from adyton.remembered import cached_property
-from adyton.result import averaging, files
-from adyton.result.cell_release import CellRelease
-from adyton.result.cell_rows import CellRows
-from adyton.result.cell_tables import cell_errors, cell_table, unbiased_table
-from adyton.result.cut_off import cut_off
-from adyton.result.explanation import choice_in_words, error_in_words
-from adyton.result.interval import Interval
-from adyton.result.intervals import NoiseModel
-from adyton.result.one_table import Table
-from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.released import one_by_one
-from adyton.result.result import CONFIDENCE
+from adyton.result.combining import COMBINED, MOST, averaged, check_same, combined_noise, share_noise
+from adyton.result.combining import in_words as combined_in_words
+from adyton.result.folder import body_of, from_plain
+from adyton.result.intervals import Interval, NoiseModel
+from adyton.result.number import cut_off
+from adyton.result.receipt import read_bought, read_figures
+from adyton.result.released import Released, Slice, Table, one_by_one
+from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, choice_in_words, error_in_words
+from adyton.result.rows import CellRows
 from adyton.result.sheets import Sheets
-from adyton.result.tables import CELLS, asked_sheets, cell_sheets, within
+from adyton.result.tables import (
+    CELLS,
+    asked_sheets,
+    cell_errors,
+    cell_sheets,
+    cell_table,
+    together,
+    unbiased_table,
+    within,
+)
+from adyton.schema.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
 from adyton.selection.pythia import Chosen
 from adyton.selection.selector import Choice
 from adyton.tasks import as_queries
+from adyton.whole import SAFE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,8 +58,8 @@ QUICK = 1 << 12
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Release(CellRelease):
-    """The estimated count of every cell of some attributes, from which any query about them is answered for nothing.
+class Release(Released):
+    """The estimated count of every cell of some attributes, which answers any query about them for free.
 
     Made by :meth:`adyton.Session.release`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
 
@@ -94,7 +107,7 @@ class Release(CellRelease):
     def noise(self) -> NoiseModel:
         """How the answers scatter around the true ones."""
         if self.parts:
-            return averaging.combined_noise(self)
+            return combined_noise(self)
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
         row_epsilon = counting / self.rows_per_unit if self.choice is None else self.choice.left
         return NoiseModel(self._plan, self.workload, row_epsilon, self.estimate)
@@ -127,6 +140,43 @@ class Release(CellRelease):
     def row_source(self) -> CellRows:
         """The cells."""
         return CellRows(self.schema, self.estimate)
+
+    @property
+    def rows_estimated(self) -> int:
+        """The sum of all cells."""
+        return max(0, round(float(self.estimate.sum())))
+
+    def slice_counts(self, part: Slice) -> Reals:
+        """The estimated counts of some cells of one attribute: sums of the estimate."""
+        sums = part.widened(Identity(part.cells.stop - part.cells.start), self.schema) @ self.estimate
+        return np.asarray(sums, dtype=np.float64)
+
+    def slice_bounds(self, queries: Queries, confidence: float, *, part: Slice) -> Interval:
+        """Bounds on sums of them."""
+        return self.noise.interval(part.widened(queries, self.schema), confidence)
+
+    def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
+        """Bounds on all cells of a table that hold at the same time."""
+        return together(self, group, confidence)
+
+    @property
+    def ranked_by(self) -> tuple[str, ...]:
+        """All attributes, if the task is about their cells; those of its table, if it has one."""
+        groups = self.task.tables(self.schema) or (self.schema.names,)
+        return groups[0] if len(groups) == 1 else ()
+
+    @property
+    def together(self) -> str:
+        """How it was put together from several releases, in words; empty if it was not."""
+        return combined_in_words(self) if self.parts else ""
+
+    def combined_with(self, others: Sequence[Self]) -> Release:
+        """The weighted average with others of the same thing."""
+        return averaged([self, *others])
+
+    def same_noise(self, other: Released) -> bool:
+        """Whether one of its parts has the counts of one of the other's, from the same entries of a ledger."""
+        return isinstance(other, Release) and share_noise(self, other)
 
     def answer(self, queries: object, *, integer: bool = False, nonnegative: bool = False) -> Reals:
         """The estimated answers to any queries, at no cost: ``release.answer([(20, 29), (65, None)])``.
@@ -229,9 +279,109 @@ class Release(CellRelease):
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The labels, the counts, the choice and the expected error."""
-        return files.own_dict(self, self.known_error if complete else None)
+        error, known = self.known_error if complete else None, None
+        if error is not None:
+            known = {name: getattr(error, name) for name in ("per_query", "total", "queries", "kind", "runs")}
+        described: dict[str, Any] = {
+            "axes": self.axes,
+            "expected_error": known,
+            "choice": None if self.choice is None else self.choice.to_plain(),
+        }
+        if self.parts:
+            parts = [body_of(part, complete=False) for part in self.parts]
+            described |= {"weights": list(self.weights), "parts": parts}
+        return {**as_plain(described), "estimate": self.estimate.tolist()}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Release:
         """With counts in the shape of the schema."""
-        return files.release_of(plain, common)
+        if common["algorithm"] == COMBINED:
+            return _combined(plain)
+        schema, algorithm, epsilon, misfits = (common[name] for name in ("schema", "algorithm", "epsilon", "misfits"))
+        estimate = _estimate(part_of(plain, "estimate"), schema.shape)
+        if common["task"].select(schema) != schema:
+            raise BadInput("the task is about other attributes than the schema.")
+        choice = part_of(plain, "choice")
+        counting = (epsilon - (misfits.epsilon if misfits else 0)) / schema.rows_per_unit
+        try:
+            release = cls(
+                **{**common, "options": _options(common["options"], algorithm)},
+                estimate=estimate,
+                choice=None if choice is None else _choice(choice, algorithm, counting),
+            )
+            _rehearse(release.noise)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError) as error:
+            raise BadInput(
+                f"a part of it is missing or malformed ({type(error).__name__}: {shorten(str(error))})."
+            ) from None
+        return release
+
+
+def _combined(plain: Mapping[str, Any]) -> Release:
+    """Parts that were put together, each read as a release of its own, with the weights that they had."""
+    parts = of_kind(list, part_of(plain, "parts"), "parts")
+    weights = [as_real(one, "a weight") for one in of_kind(list, part_of(plain, "weights"), "weights")]
+    if not 2 <= len(parts) == len(weights) <= MOST or not all(0 <= one <= 1 for one in weights):
+        raise BadInput(f"it must be put together from 2 to {MOST:,} parts, with a weight of 0 to 1 for each.")
+    if abs(sum(weights) - 1) > 1e-9 or any(isinstance(one, Mapping) and "parts" in one for one in parts):
+        raise BadInput("its weights must add up to 1, and its parts must not be put together themselves.")
+    read = [from_plain(one, lambda task, kind: Release if kind == Release.kind else None) for one in parts]
+    counts = [one for one in read if isinstance(one, Release)]
+    check_same(counts)
+    return averaged(counts, weights)
+
+
+def _estimate(plain: object, shape: tuple[int, ...]) -> Reals:
+    """Numbers in lists of lists, as many as there are cells. Nothing is built for cells that are not there."""
+    cells: list[Any] = [plain]
+    for side in shape:
+        if not all(isinstance(one, list) and len(one) == side for one in cells):
+            raise BadInput(f"the estimate must be numbers in the shape {shape}, and is not.")
+        cells = list(chain.from_iterable(cells))
+    if not set(map(type, cells)) <= {int, float} or not all(-SAFE <= cell <= SAFE for cell in cells):
+        raise BadInput(f"the estimate must be numbers in the shape {shape}, none of them beyond ±2^62.")
+    estimate = np.array(cells, dtype=np.float64).reshape(shape)
+    if np.abs(estimate).sum() > SAFE:
+        raise BadInput("the counts of the estimate must not exceed 2^62 together.")
+    return estimate
+
+
+def _options(options: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
+    """Single values, in the types that the algorithm's own options have."""
+    plan = plan_named(algorithm, **options)
+    for name in options:
+        value = getattr(plan, name)
+        size = abs(Fraction(value)) if isinstance(value, int | float | Fraction) else 0
+        if size and not Fraction(1, SAFE) <= size <= SAFE:
+            raise BadInput(f"{name} is beyond any reach, given {shorten(value)}.")
+    return dict(options)
+
+
+def _rehearse(model: NoiseModel) -> None:
+    """Refuse what the algorithm would refuse, if it were run now."""
+    plan, workload, epsilon = model.plan, model.workload, model.epsilon
+    counts = np.zeros(workload.domain, dtype=np.int64)
+    plan.admit(Kernel.simulated(counts, epsilon=epsilon, seed=0).root, workload, epsilon)
+
+
+def _choice(given: object, algorithm: str, epsilon: Fraction) -> Choice:
+    """The parts of a choice, each of its own type; what was looked at and what was left add up to *epsilon*."""
+    plain = of_kind(dict, given, "the choice")
+    if part_of(plain, "algorithm") != algorithm:
+        raise BadInput(f"{shorten(part_of(plain, 'algorithm'))} was chosen, {shorten(algorithm)} was run.")
+    left = as_amount(part_of(plain, "left"), "what was left", most=epsilon)
+    bought = tuple(read_bought(one, epsilon) for one in of_kind(list, part_of(plain, "bought"), "bought"))
+    paid = left
+    for one in bought:
+        paid = exact(paid + one.spent, "the price of the choice", computed=True)
+    if paid != epsilon:
+        raise BadInput(f"the parts of the choice cost {shorten(paid)} a row, not {shorten(epsilon)}.")
+    return Choice(
+        algorithm,
+        left,
+        bought,
+        regrets=read_figures(part_of(plain, "regrets"), "regrets"),
+        errors=read_figures(part_of(plain, "errors"), "errors"),
+        notes=tuple(as_text(note, "a note") for note in of_kind(list, part_of(plain, "notes"), "notes")),
+        finished=of_kind(bool, plain.get("finished", bool(bought)), "finished"),  # what does not say it may have been
+    )

@@ -1,30 +1,50 @@
-"""What every release can do, whatever its estimate is: tables, their errors, answers, rows, frames."""
+"""What every release can do, whatever its estimate is: tables, answers, rows, and figures at no further cost."""
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
+
+import numpy as np
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
+from adyton.exact import Rational, share
+from adyton.kernel.engines.arrow_columns import arrow_column
 from adyton.messages import listing, path_of
 from adyton.plans.base import ExpectedError
+from adyton.queries import Cells, Explicit, Kronecker, Product, Queries, Ranges, Total
 from adyton.remembered import cached_property
-from adyton.result import frames
-from adyton.result.free_figures import FreeFigures
-from adyton.result.one_table import Table
+from adyton.result import figures, frames
+from adyton.result.figure import Figure, Lines
+from adyton.result.figures import CellNumbers, largest_cells, numbered
+from adyton.result.intervals import Interval
 from adyton.result.result import Result
-from adyton.result.row_files import RowsMade, RowSource, sampled_table, write_rows
+from adyton.result.rows import RowsMade, RowSource, sampled_table, write_rows
 from adyton.schema import Schema
+from adyton.tasks.questions import Cells as Places
+from adyton.tasks.questions import as_boxes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_Several: TypeAlias = list[Any] | tuple[Any, ...]
 
-class Released(Result, FreeFigures):
-    """A release: an estimate that answers queries. One kind holds the count of every cell, another tables alone."""
+
+class Released(Result):
+    """A release: an estimate that answers queries. One kind holds the count of every cell, another tables alone.
+
+    Quantiles, means, sums, the distribution and the largest cells are computed from released counts: post-processing,
+    so that they cost no budget. The attribute may be left out where only one has numbers. *among* narrows the rows, in
+    the words of a query: ``release.median("age", among={"sex": "F"})``. Rows whose value is missing or lies outside
+    have no number and do not count. Each figure has bounds (``.lower``, ``.upper``), says whether these are exact
+    (``.kind``), and what they mean (``.meaning``). Where cells hold several numbers, the bounds allow for any of them.
+    """
 
     # ---- tables -----------------------------------------------------------------------------------------------------
 
@@ -66,6 +86,118 @@ class Released(Result, FreeFigures):
     def typical_errors(self) -> Mapping[str, float]:
         """Of one answer."""
         return {} if self.known_error is None else {"count": self.known_error.per_query}
+
+    # ---- figures at no cost -----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def slice_counts(self, part: Slice) -> Reals:
+        """The estimated counts of some cells of one attribute."""
+
+    @abstractmethod
+    def slice_bounds(self, queries: Queries, confidence: float, *, part: Slice) -> Interval:
+        """Bounds on the true answers to queries about these cells, symmetric about unbiased ones."""
+
+    @abstractmethod
+    def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
+        """Bounds on all cells of a table that hold at the same time, in its shape."""
+
+    @property
+    @abstractmethod
+    def ranked_by(self) -> tuple[str, ...]:
+        """The attributes whose cells are ranked if none are named; none if they must be."""
+
+    @overload
+    def quantile(
+        self, q: Rational, attribute: str | None = None, *, among: object = None, confidence: float = 0.95
+    ) -> Figure: ...
+
+    @overload
+    def quantile(
+        self, q: _Several, attribute: str | None = None, *, among: object = None, confidence: float = 0.95
+    ) -> list[Figure]: ...
+
+    def quantile(
+        self,
+        q: Rational | _Several,
+        attribute: str | None = None,
+        *,
+        among: object = None,
+        confidence: float = 0.95,
+    ) -> Figure | list[Figure]:
+        """The least number that a part *q* of the rows does not exceed; for a list of parts, a list of numbers.
+
+        >>> import pandas, adyton as ad
+        >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 5000})
+        >>> session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
+        >>> release = session.release(ad.Histogram("age"), epsilon=1, algorithm="identity")
+        >>> [float(age) for age in release.quantile([0.1, 0.5, 0.9])], release.median().kind
+        ([34.0, 51.0, 77.0], 'exact')
+        """
+        several = isinstance(q, list | tuple)
+        parts = [share(one, "q") for one in (q if isinstance(q, list | tuple) else [q])]
+        counts, numbers, bounds = self._sliced(attribute, among, confidence, "quantiles")
+        found = [self._said(figures.quantile_of(counts, numbers, Fraction(part), bounds)) for part in parts]
+        return found if several else found[0]
+
+    def median(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Figure:
+        """The number in the middle: half of the rows do not exceed it."""
+        return self.quantile(Fraction(1, 2), attribute, among=among, confidence=confidence)
+
+    def mean(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Figure:
+        """The average; the middle of each cell stands for its rows."""
+        return self._said(figures.mean_of(*self._sliced(attribute, among, confidence, "mean")))
+
+    def sum(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Figure:
+        """The sum over all counted rows; the middle of each cell stands for its rows."""
+        return self._said(figures.sum_of(*self._sliced(attribute, among, confidence, "sum")))
+
+    def cdf(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Lines:
+        """How many rows have at most each value, with bounds for each line by itself, and their part of all rows.
+
+        The counts do not fall. ``.to_frame()`` makes a frame of them.
+        """
+        name = numbered(self.schema, attribute, "distribution")
+        part, numbers = self._slice(name, among)
+        curve, cells = figures.cumulated(self.slice_counts(part)), numbers.least.size
+        queries = Ranges(cells, np.zeros((cells, 1), dtype=np.int64), np.arange(cells)[:, None])
+        found = self.slice_bounds(queries, confidence, part=part)
+        endless = np.full(cells, np.inf) if found.missing else 0.0
+        labels = frames.labels([self.axes[name]])[0][part.cells]
+        columns: dict[str, Any] = {
+            "cumulative_count": curve,
+            "lower": np.minimum(np.maximum(found.lower, 0.0) - endless, curve),
+            "upper": np.maximum(found.upper + endless, curve),
+            "share": curve / max(float(curve[-1]), 1e-300),
+        }
+        named = {frames.free(key, {name}): column for key, column in columns.items()}
+        meaning, counted = found.missing or found.meaning, self.counted_rows
+        return Lines({name: labels, **named}, found.confidence, found.kind, meaning, counted)
+
+    def top(self, number: int = 10, *attributes: str, confidence: float = 0.95) -> Lines:
+        """The cells with the largest counts, of all attributes or of some: ``release.top(10, "department")``.
+
+        The bounds hold for all cells at once, so that they stay right although these cells were picked out. With that
+        confidence a cell with ``certain`` is among the largest in truth, too.
+        """
+        found = largest_cells(self, number, attributes, float(share(confidence, "confidence")))
+        return replace(found, counted=self.counted_rows)
+
+    def _said(self, figure: Figure) -> Figure:
+        """The figure, which says which rows it is of."""
+        figure.counted = self.counted_rows
+        return figure
+
+    def _slice(self, name: str, among: object) -> tuple[Slice, CellNumbers]:
+        numbers = CellNumbers.of(self.schema.attributes[name])  # type: ignore[arg-type]  # it has numbers
+        part = Slice.asked(self.schema, name, numbers.least.size, among)
+        return part, numbers.some(part.cells)
+
+    def _sliced(
+        self, attribute: str | None, among: object, confidence: float, what: str
+    ) -> tuple[Reals, CellNumbers, figures.Bounds]:
+        part, numbers = self._slice(numbered(self.schema, attribute, what), among)
+        rate = float(share(confidence, "confidence"))
+        return self.slice_counts(part), numbers, partial(self.slice_bounds, confidence=rate, part=part)
 
     # ---- rows -------------------------------------------------------------------------------------------------------
 
@@ -118,6 +250,104 @@ class Released(Result, FreeFigures):
     def labels(self, group: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
         """Those of some attributes."""
         return tuple(self.axes[name] for name in group)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """The estimated counts of a group of attributes, and how they were got."""
+
+    group: tuple[str, ...]
+    labels: tuple[tuple[Any, ...], ...]
+    """The labels of the cells along each axis."""
+    counts: Reals
+    how: str
+    """``measured`` and ``by least squares`` rest on the table's own measurements; other words say what was assumed."""
+    errors: float | Reals | None = None
+    """The standard error of each count, where it is known exactly: one for all, or one for each."""
+
+    lower: Reals | None = None
+    upper: Reals | None = None
+    """Bounds on each count, if they were asked for."""
+    counted: str = ""
+    """Which rows were counted, in a few words, where that is not all of them."""
+
+    def to_arrow(self) -> pa.Table:
+        """One line per cell: the labels, the count, and its standard error and bounds if there are any."""
+        import pyarrow as pa
+
+        columns = dict(zip(self.group, frames.labels(self.labels), strict=True))
+        values: dict[str, Any] = {"count": self.counts.ravel()}
+        if self.errors is not None:
+            values["standard_error"] = np.broadcast_to(self.errors, self.counts.shape).ravel()
+        if self.lower is not None and self.upper is not None:
+            values |= {"lower": self.lower.ravel(), "upper": self.upper.ravel()}
+        columns |= {frames.free(name, columns): value for name, value in values.items()}
+        columns = frames.with_counted(columns, self.counted, self.counts.size)
+        return pa.table({name: arrow_column(value) for name, value in columns.items()})
+
+    def to_frame(self) -> Any:
+        """The same as a pandas DataFrame."""
+        return frames.to_pandas(self.to_arrow())
+
+    def __repr__(self) -> str:
+        counted = f"; {self.counted}" if self.counted else ""
+        return f"<table of {' × '.join(self.group)}, {self.counts.size:,} cells, {self.how}{counted}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """Neighbouring cells of one attribute; and of other attributes the cells that count."""
+
+    attribute: str
+    cells: slice
+    others: dict[str, Places] = field(default_factory=dict)
+
+    @classmethod
+    def asked(cls, schema: Schema, attribute: str, size: int, among: object) -> Slice:
+        """The first *size* cells of an attribute among the rows that a query counts, or among all."""
+        if among is None:
+            return cls(attribute, slice(0, size))
+        box, *more = as_boxes(schema, among)
+        if more:
+            raise BadInput(f"among takes one query, like {{{schema.names[-1]!r}: …}}, given a list of {len(more) + 1}.")
+        own = box.pop(attribute, np.arange(size))
+        if own[-1] - own[0] + 1 > own.size or own[-1] >= size:
+            raise BadInput(f"among must name a range (from, to) of {attribute}, whose numbers are asked for.")
+        return cls(attribute, slice(int(own[0]), int(own[-1]) + 1), box)
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """The attributes that it is about, the sliced one first."""
+        return (self.attribute, *self.others)
+
+    def whole(self, schema: Schema) -> bool:
+        """Whether it is all of a release of one attribute."""
+        return len(schema.names) == 1 and self.cells == slice(0, schema.cells)
+
+    def widened(self, queries: Queries, schema: Schema) -> Queries:
+        """Queries about these cells as queries about all cells of the schema; ranges stay ranges where they can."""
+        if self.whole(schema):
+            return queries
+        sides = dict(zip(schema.names, schema.shape, strict=True))
+        if isinstance(queries, Ranges) and all(np.ptp(cells) + 1 == cells.size for cells in self.others.values()):
+            ends = {name: (int(cells[0]), int(cells[-1])) for name, cells in self.others.items()}
+            columns = [
+                (queries.lower[:, 0] + self.cells.start, queries.upper[:, 0] + self.cells.start)
+                if name == self.attribute
+                else tuple(np.full(queries.count, end) for end in ends.get(name, (0, side - 1)))
+                for name, side in sides.items()
+            ]
+            return Ranges(schema.shape, *(np.column_stack([column[end] for column in columns]) for end in (0, 1)))
+        along = Product(queries, Cells(sides[self.attribute], np.arange(self.cells.start, self.cells.stop)))
+        factors = [along if name == self.attribute else self._counted(name, side) for name, side in sides.items()]
+        return factors[0] if len(factors) == 1 else Kronecker(factors)
+
+    def _counted(self, name: str, side: int) -> Queries:
+        """One query about another attribute: the sum of its cells that count."""
+        if name not in self.others:
+            return Total(side)
+        cells = self.others[name]
+        return Explicit(side, np.zeros(cells.size, dtype=np.int64), cells, np.ones(cells.size, dtype=np.int64), 1)
 
 
 def one_by_one(attributes: tuple[Any, ...], schema: Schema) -> tuple[str, ...]:

@@ -8,24 +8,122 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+import numpy.typing as npt
+
+from adyton.arrays import Array, Reals
+from adyton.errors import BadInput
 from adyton.exact import display
+from adyton.kernel.recorder import CHANGED
+from adyton.odds import in_words
 from adyton.result import frames
-from adyton.result.explanation import Explanation, budget_in_words, misfits_in_words
-from adyton.result.misfits import Misfits
-from adyton.result.presentation import AS_IT_IS, Look
+from adyton.result.misfits import Misfits, not_counted
 from adyton.result.receipt import Receipt, RowsCounted
 from adyton.result.sheets import Sheets
 from adyton.schema import Schema
+from adyton.solving.projections import project_to_simplex
 from adyton.tasks import Task
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from adyton.plans.base import ExpectedError
     from adyton.report.drawing import Drawing
     from adyton.report.view import View
+    from adyton.result.receipt import Receipt
+    from adyton.result.release import Release
+
+
+@dataclass(frozen=True)
+class Look:
+    """How counts are shown: as they are, as whole numbers, without negative ones.
+
+    >>> Look(integer=True, nonnegative=True).shown(np.array([2.4, -1.0, 0.6])).tolist()
+    [2.0, 0.0, 0.0]
+    """
+
+    integer: bool = False
+    nonnegative: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, object], result: Any) -> Look:
+        """From what was said, of a result whose numbers can be shown in this way."""
+        for name, value in given.items():
+            if name not in ("integer", "nonnegative"):
+                raise TypeError(f"save() got an unexpected keyword argument {name!r}")
+            if value and not result.looks:
+                raise BadInput(f"{name} is for counts of cells, and this is {result.holds}. Leave it out.")
+        return cls(bool(given.get("integer", False)), bool(given.get("nonnegative", False)))
+
+    def shown(self, estimate: Reals) -> Reals:
+        """The estimate, made non-negative with the same total, and rounded with the same (rounded) total."""
+        cells = estimate.reshape(-1)
+        if self.nonnegative:
+            cells = project_to_simplex(cells, np.maximum(0.0, cells.sum(axis=-1)))
+        if self.integer:
+            cells = _rounded(cells)
+        return cells.reshape(estimate.shape)
+
+    def numbers(self, answers: npt.ArrayLike) -> Array:
+        """Answers from what is shown, in the type that suits them."""
+        return np.asarray(answers, dtype=np.float64).astype(np.int64 if self.integer else np.float64)
+
+    def around(self, counts: Array, lower: Reals, upper: Reals) -> tuple[Array, Array]:
+        """Bounds to show beside counts that are shown in this way: no count lies outside of its own.
+
+        Rounding and leaving out negative counts move some counts a little, and wider bounds promise no less.
+
+        >>> Look(integer=True, nonnegative=True).around(np.array([3, 0]), np.array([2.1, -4.5]), np.array([2.7, -0.5]))
+        (array([2, 0]), array([3, 0]))
+        """
+        least = 0.0 if self.nonnegative else -np.inf
+        low, high = np.minimum(np.maximum(lower, least), counts), np.maximum(np.maximum(upper, least), counts)
+        if not self.integer or not np.isfinite(high).all():
+            return low, high
+        return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
+
+
+AS_IT_IS = Look()
+
+
+def _rounded(cells: Reals) -> Reals:
+    """Whole numbers that add up to the nearest whole number of the sum: the largest remainders are rounded up."""
+    floors = np.floor(cells)
+    missing = int(np.rint(cells.sum()) - floors.sum())
+    if missing > 0:
+        floors[np.argsort(floors - cells, kind="stable")[:missing]] += 1
+    return floors
+
+
+_RANKED = 5
+"""How many algorithms are named beside the chosen one."""
+_ORIGIN = {
+    "exact": "computed before anything was measured",
+    "estimate": "computed before anything was measured, up to a small error of estimation",
+    "resampled": "found by running the algorithm again on what it published; not guaranteed",
+}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Paragraphs; printed as they are."""
+
+    paragraphs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.paragraphs)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(paragraph)}</p>" for paragraph in self.paragraphs)
+
 
 CONFIDENCE = 0.95
 
@@ -261,5 +359,60 @@ class Result(ABC):
     def __repr__(self) -> str:
         where = f" where {self.where}" if self.where else ""
         mark = "" if self.receipt.private else "; simulated, NOT private"
-        told = f"{self.task}{where}{self.counted.aside}"
-        return f"<{self.noun}: {told}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
+        what = f"{self.task}{where}{self.counted.aside}"
+        return f"<{self.noun}: {what}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
+
+
+def error_in_words(error: ExpectedError | None) -> str:
+    """The expected error of one answer."""
+    if error is None:
+        return "Expected error: unknown. It could not be computed here."
+    slow = f" It comes from {_times(error.runs)} only: runs were slow here." if error.runs else ""
+    return (
+        f"Expected error: an answer is typically off by {error.per_query:.3g} (root mean square over "
+        f"{error.queries:,} queries), {_ORIGIN[error.kind]}.{slow}"
+    )
+
+
+def _times(runs: int) -> str:
+    return "one run" if runs == 1 else f"{runs} runs"
+
+
+def misfits_in_words(release: Result) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The rows that did not fit: a paragraph to say aloud, if there is cause for it, and one to say in any case."""
+    if not release.checks_values:
+        return (), ()
+    if release.misfits is None:
+        counted = any(step.startswith("misfits(") for debit in release.receipt.entries for step in debit.lineage)
+        said = f"Misfits: {not_counted(release.epsilon, release.rows_per_unit)}"
+        return (), () if release.task.per_unit or counted else (said,)  # counted in the parts of a combined release
+    warnings = " ".join(release.misfits.warnings())
+    return (f"WARNING: {warnings}",) * bool(warnings), (f"Misfits: {release.misfits.in_words()}",)
+
+
+def choice_in_words(release: Release) -> str:
+    """Why this algorithm ran."""
+    choice = release.choice
+    if release.together:
+        return release.together
+    if choice is None:
+        return f"Algorithm: {release.algorithm}, as asked."
+    marks = {release.algorithm: " (chosen)"}
+    named = [pair for place, pair in enumerate(choice.ranked()) if place < _RANKED or pair[0] == release.algorithm]
+    ranked = ", ".join(f"{name} {regret}{marks.get(name, '')}" for name, regret in named)
+    looked = "from public information, at no cost in privacy"
+    if choice.bought:
+        features = ", ".join(f"{one.words} ({one.value:,.6g} ± {one.deviation:,.3g}, noisy)" for one in choice.bought)
+        looked = f"after looking at {features}, for ε = {display(choice.spent * release.rows_per_unit)}"
+    notes = "".join(f" Note: {note}" for note in choice.notes)
+    said = f"Algorithm: {release.algorithm}, chosen {looked}."
+    return f"{said} Expected error of each, relative to the best (1 = best): {ranked}.{notes}"
+
+
+def budget_in_words(receipt: Receipt, epsilon: Fraction, what: str) -> str:
+    """What it cost, what is left and where that is remembered, and what ε means; *what* is a release, or the like."""
+    left, total = display(receipt.remaining), display(receipt.total)
+    kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file remembers it"
+    meaning = in_words(epsilon, receipt.unit)
+    changed = f" WARNING: {CHANGED}." if receipt.changed else ""
+    return f"Budget: this {what} cost ε = {display(epsilon)}; {left} of {total} is left, {kept}. {meaning}{changed}"

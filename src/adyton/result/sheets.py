@@ -27,7 +27,7 @@ class Column:
     lower: Array | None = None
     upper: Array | None = None
     error: Array | None = None
-    """The standard error of each, where that is told."""
+    """The standard error of each, where that is known."""
     kind: str | None = None
     """What the bounds are, ``exact`` or ``approximate``, where columns differ in it."""
     known: bool = True

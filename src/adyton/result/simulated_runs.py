@@ -18,7 +18,7 @@ from adyton.arrays import Reals
 from adyton.plans.base import Plan
 from adyton.plans.simulation import simulate
 from adyton.queries import Queries
-from adyton.result.presentation import Look
+from adyton.result.result import Look
 
 SECONDS, PATIENCE = 20.0, 3.0
 """How long runs may go on for one purpose: so many seconds of work, or so many times as long on a busy machine. The run
@@ -99,7 +99,7 @@ class SimulatedRuns:
     def _next_size(self, place: int, most: int, left: float, pace: float) -> int:
         """How many runs to make next: one, one more, then ever more, but no more than there is time for.
 
-        As long as there is time, the sizes are the same ones each time, and so is what comes out.
+        As long as there is time, the sizes are the same ones each time, and so is the result.
         """
         if place < 2:
             return 1

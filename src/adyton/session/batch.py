@@ -19,7 +19,7 @@ from adyton.drafts import replaced
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget, display, positive
 from adyton.messages import listing, shorten
-from adyton.programs.loading import load
+from adyton.programs.base import load
 from adyton.result.pending import FILE as MEASURED
 from adyton.result.result import Result
 from adyton.result.staging import Place, says_so, staged

@@ -92,9 +92,9 @@ class Preview:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        told = escape(" ".join((self.sentence(), *self.notes, self.outlook.head(self.epsilon))))
+        words = escape(" ".join((self.sentence(), *self.notes, self.outlook.head(self.epsilon))))
         head, *rest = self.lines() or [()]
         titles = "".join(f"<th>{escape(one)}</th>" for one in head)
         rows = "".join(f"<tr>{''.join(f'<td>{escape(one)}</td>' for one in line)}</tr>" for line in rest)
         table = f"<table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>" if head else ""
-        return f"<p>{told}</p>{table}"
+        return f"<p>{words}</p>{table}"

@@ -10,33 +10,31 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from adyton import odds
-from adyton.errors import LedgerError
-from adyton.exact import Rational, display
+from adyton.errors import BadInput, LedgerError
+from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
+from adyton.kernel.ledger.arguments import file_name
 from adyton.kernel.ledger.records import Account, Budgeted
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables.locations import table_at
 from adyton.messages import path_of
 from adyton.noise.source import NoiseSource
-from adyton.programs.base import Outlook, program_of
-from adyton.programs.epsilon import Epsilon
-from adyton.result.cut_off import CutOff
+from adyton.programs.base import Epsilon, Outlook, program_of
 from adyton.result.folder import put_down
-from adyton.result.number import Number, RowsCut
+from adyton.result.number import CutOff, Number, RowsCut
 from adyton.result.pending import Keeper, Measurements
 from adyton.result.receipt import RowsCounted
 from adyton.result.result import Result
 from adyton.result.staging import Place
 from adyton.schema import Schema
 from adyton.session.batch import Batch
-from adyton.session.misfits import MisfitCount
-from adyton.session.opening import declared_schema, total_budget
 from adyton.session.preview import Preview
-from adyton.session.run import run
+from adyton.session.run import MisfitCount, run
 from adyton.tasks import Count, RowsLeftOut, Task, Units
 from adyton.tasks.request import AUTO, Request
+from adyton.whole import whole
 
 if TYPE_CHECKING:
     from adyton.learning.classifier import Classifier
@@ -44,12 +42,12 @@ if TYPE_CHECKING:
 
 
 class Session(Budgeted, Keeper):
-    """A private table with a budget. Releases come out of it, and what they cost is written into a ledger.
+    """A private table with a budget. It answers requests, and what they cost is written into a ledger.
 
     *data* is a CSV, Parquet or DuckDB file, a pandas, polars, Arrow, Spark or Ibis table, or the address of a database
     (``postgresql://…``) with the name of a *table* in it; *schema* says what is public about it. *epsilon* is all that
     may ever be spent; it can be left out where a *ledger* exists. *unit* is what is protected. Where it names a column,
-    here or in the schema, of each value only *rows_per_unit* rows are kept, and whatever comes out protects all of its
+    here or in the schema, of each value only *rows_per_unit* rows are kept, and every result protects all of its
     rows together. Any other word is for explanations: then *rows_per_unit* is what you know about the table, and
     nothing enforces it.
 
@@ -135,8 +133,7 @@ class Session(Budgeted, Keeper):
         request = Request.of(task, epsilon, where=where, algorithm=algorithm, misfits=misfits, options=options)
         counted = RowsCounted.asked(request.task, self.unit if self.schema.unit else None, self.schema.rows_per_unit)
         said = (counted.sentence,) if counted else ()
-        told = str(request.task)
-        return Preview(told, request.epsilon, self.remaining, self._outlook(request), self.schema, said)
+        return Preview(str(request.task), request.epsilon, self.remaining, self._outlook(request), self.schema, said)
 
     def epsilon_for(
         self,
@@ -293,3 +290,29 @@ class Session(Budgeted, Keeper):
         except LedgerError:
             left = "its ledger is closed"
         return f"<session: {', '.join(self.schema.names)}; {left}>"
+
+
+def declared_schema(schema: Schema | str | os.PathLike[str], rows_per_unit: int | None) -> Schema:
+    """The schema, from its file if need be, with the number of rows per unit that one of the two says."""
+    schema = Schema.of(schema)
+    if rows_per_unit is None:
+        return schema
+    rows = whole(rows_per_unit, "rows_per_unit", 1)
+    if schema.rows_per_unit not in (1, rows):
+        raise BadInput(
+            f"the schema says rows_per_unit = {schema.rows_per_unit}, the session was given {rows}. Say it once."
+        )
+    return schema.with_attributes(schema.attributes, rows)
+
+
+def total_budget(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | None) -> Fraction:
+    """What may be spent in all: what was given, or what the ledger holds."""
+    if epsilon is not None:
+        return budget(epsilon, "epsilon")
+    if isinstance(ledger, Ledger):
+        return ledger.total
+    if ledger is None or not os.path.exists(file_name(ledger)):
+        raise BadInput(
+            "say what may be spent in all, for example epsilon=1; only a ledger that exists knows it already."
+        )
+    return Ledger.read(ledger).total

@@ -16,8 +16,7 @@ import numpy as np
 
 from adyton.arrays import Flags, Reals
 from adyton.remembered import cached_property
-from adyton.statistics.asked import Asked
-from adyton.statistics.figures import Figures, radius, tail
+from adyton.statistics.asked import Asked, Figures, radius, tail
 
 _HALVINGS = 50
 
@@ -148,7 +147,7 @@ def moment_errors(asked: Asked, places: Reals, squares: Reals, epsilon: float) -
     """The standard errors that come from noise of the scale 1/ε at points: of a count, and of moments times rows.
 
     That of a mean depends on where it lies between the bounds: it is least in the middle and largest at a bound, for
-    two points 1.41 times as large. What is told lies between, as far in times from either: within 19% wherever it is.
+    two points 1.41 times as large. What is reported lies between, in the same ratio to both: within 19% wherever it is.
     """
     width, noise, place = asked.grid.width, math.sqrt(2) / epsilon, _TYPICAL
     spread = place * (1 - place) / 2  # half of what it can be at most

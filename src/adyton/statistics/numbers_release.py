@@ -6,25 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.messages import listing, no_such
 from adyton.remembered import cached_property
 from adyton.result import frames
-from adyton.result.presentation import AS_IT_IS, Look
-from adyton.result.result import CONFIDENCE, Result
+from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.plain_values import as_text, of_kind, part_of
-from adyton.statistics.asked import Asked
-from adyton.statistics.figures import Figures
-from adyton.statistics.numbers_words import own_words
-from adyton.statistics.parts import Part, told
+from adyton.statistics.asked import Asked, Figures
+from adyton.statistics.parts import Part, reported
 from adyton.statistics.programs import PROGRAMS
 from adyton.tasks import NumbersTask
 
 if TYPE_CHECKING:
     from adyton.report.drawing import Drawing
     from adyton.report.view import View
+    from adyton.statistics.asked import Figures
+
+
+_NAMED, _TOLD = 5, 8
+
 
 FILE = "numbers.csv"
 
@@ -50,7 +55,7 @@ class NumbersRelease(Result):
 
     task: NumbersTask
     parts: tuple[Part, ...]
-    """The noisy numbers, as they came out."""
+    """The noisy numbers, as they were measured."""
     why: str
     """Why this program ran."""
 
@@ -61,12 +66,12 @@ class NumbersRelease(Result):
 
     @cached_property
     def _usual(self) -> tuple[Figures, ...]:
-        return told(self.asked, self.parts, CONFIDENCE)
+        return reported(self.asked, self.parts, CONFIDENCE)
 
     def figures(self, confidence: float = CONFIDENCE) -> tuple[Figures, ...]:
         """Every statistic that was asked for, with bounds at this confidence."""
         rate = float(share(confidence, "confidence"))
-        return self._usual if rate == CONFIDENCE else told(self.asked, self.parts, rate)
+        return self._usual if rate == CONFIDENCE else reported(self.asked, self.parts, rate)
 
     @property
     def groups(self) -> list[tuple[Any, ...]]:
@@ -156,3 +161,60 @@ class NumbersRelease(Result):
         asked, measured = Asked(task, schema), of_kind(list, part_of(plain, "measured"), "measured")
         parts = tuple(Part.from_plain(one, asked, epsilon) for one in measured)
         return cls(**common, parts=parts, why=as_text(part_of(plain, "why"), "why"))
+
+
+def own_words(release: NumbersRelease) -> tuple[str, ...]:
+    """Which program ran and why, how far off it is, which groups are mostly noise, and what bounds do to values."""
+    way = f"Algorithm: {release.algorithm}, which {PROGRAMS[release.algorithm].words}; {release.why}."
+    return way, _errors(release), *_small(release), _clamping(release)
+
+
+def _errors(release: NumbersRelease) -> str:
+    found = [one for one in release.figures() if one.known]
+    words = [f"{one.name} ± {one.typical_error:,.3g} ({one.kind} bounds)" for one in found[:_TOLD]]
+    words += [f"{len(found) - _TOLD} more"] if len(found) > _TOLD else []
+    kinds = {one.kind for one in found}
+    meaning = "Of 100 releases made in this way, 95 have the true number inside exact bounds."
+    if "approximate" in kinds:
+        meaning += " Approximate ones are meant to, without a formal guarantee."
+    if any(one.name.endswith("%") for one in found):
+        meaning += " Those of quantiles held in 94 of 100 or more on public tables, by and large."
+    groups = f", in the median of {release.asked.groups:,} groups" if release.task.by else ""
+    return f"Expected error: {'; '.join(words)}{groups}. {meaning}"
+
+
+def _small(release: NumbersRelease) -> tuple[str, ...]:
+    """Groups too small for the budget: named, never left out."""
+    lost = noisy_groups(release)
+    if not lost or not release.task.by:
+        return ()
+    named = ", ".join(" × ".join(map(str, release.groups[line])) for line in lost[:_NAMED])
+    more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
+    return (
+        f"Small groups: {len(lost):,} of {release.asked.groups:,} groups have too few rows for this ε: their bounds "
+        f"span more than half of what is possible ({named}{more}). They are still published; rely on the intervals.",
+    )
+
+
+def noisy_groups(release: NumbersRelease) -> list[int]:
+    """The groups of which little more than noise is known."""
+    width = release.asked.grid.width
+    wide = [one for one in release.figures() if one.known and (one.name == "mean" or one.name.endswith("%"))]
+    if wide:
+        return [int(line) for line in np.flatnonzero(np.any([_span(one) > width / 2 for one in wide], axis=0))]
+    sums = [one for one in release.figures() if one.known and one.name == "sum"]
+    return [int(line) for line in np.flatnonzero(np.any([(one.lower < 0) & (one.upper > 0) for one in sums], axis=0))]
+
+
+def _span(one: Figures) -> Reals:
+    return np.asarray(one.upper - one.lower)
+
+
+def _clamping(release: NumbersRelease) -> str:
+    """What happens to values that are not between the bounds."""
+    attribute, grid = release.asked.attribute, release.asked.grid
+    outside = {"clamp": "moved to the nearer bound", "drop": "left out", "other": "left out"}[attribute.outside]
+    return (
+        f"Values: of {release.task.attribute} between {grid.lower:,.10g} and {grid.upper:,.10g}, in steps of "
+        f"{float(grid.step):g}; others are {outside}, missing ones are left out."
+    )

@@ -16,8 +16,7 @@ from adyton.exact import as_number
 from adyton.messages import shorten
 from adyton.noise.probabilities import discrete_laplace_radius, discrete_laplace_variance
 from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, part_of
-from adyton.statistics.asked import Asked
-from adyton.statistics.figures import Figures, radius
+from adyton.statistics.asked import Asked, Figures, radius
 from adyton.statistics.moments import NoisyMoments
 from adyton.statistics.quantiles import LOOKED, borders, chosen_figures, coarse_parts, curve_figures
 from adyton.whole import IntegerArray, whole_array
@@ -89,7 +88,7 @@ def width_of(kind: str, asked: Asked) -> tuple[int, ...]:
 _MOMENTS = ("count", "mean", "variance", "deviation")
 
 
-def told(asked: Asked, parts: Sequence[Part], confidence: float) -> tuple[Figures, ...]:
+def reported(asked: Asked, parts: Sequence[Part], confidence: float) -> tuple[Figures, ...]:
     """The statistics of the task, in its order; what was not measured is missing."""
     known = {part.kind: part for part in parts}
     found: dict[str, Figures] = {}

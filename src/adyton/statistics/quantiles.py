@@ -11,9 +11,8 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.statistics.asked import Asked
-from adyton.statistics.figures import Figures, radius
-from adyton.tasks.quantile_parts import quantile_name
+from adyton.statistics.asked import Asked, Figures, radius
+from adyton.tasks.numbers import quantile_name
 from adyton.whole import IntegerArray
 
 FAR = 1.2

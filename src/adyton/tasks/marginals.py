@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
@@ -14,11 +14,72 @@ from adyton.queries import Kronecker, Queries, Stack, Total
 from adyton.queries import Marginals as MarginalQueries
 from adyton.schema import Identifier, Schema
 from adyton.schema.cell_groups import coarsened
-from adyton.tasks.along import Along, Asked
+from adyton.schema.numbers import axes_of
 from adyton.tasks.base import Option, Task, names_of
 from adyton.tasks.named import check_axes
-from adyton.tasks.table_sets import MOST_SETS, Group, axes_in, names_in, sets_in, weights_in
+from adyton.tasks.questions import Along, Asked
 from adyton.whole import whole
+
+Group: TypeAlias = tuple[str, ...]
+MOST_SETS = 1 << 16
+"""How many tables can be asked for."""
+_LEAST, _MOST = 1e-6, 1e6
+
+
+def axes_in(names: Iterable[str], schema: Schema) -> Group:
+    """The same names, with both axes for a point.
+
+    >>> from adyton.schema import Boolean, Point
+    >>> schema = Schema({"ill": Boolean(), "home": Point(box=(-74.3, 40.5, -73.7, 40.9), grid=8)})
+    >>> axes_in(["home", "ill"], schema)
+    ('home_longitude', 'home_latitude', 'ill')
+    """
+    return tuple(axis for name in names for axis in axes_of(name, schema.attributes))
+
+
+def names_in(given: object, what: str) -> Group:
+    """A list of names as a tuple of texts."""
+    names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise BadInput(f"{what}, given {shorten(given)}.")
+    return tuple(str.__str__(name) for name in names)
+
+
+def sets_in(given: object, attrs: object) -> tuple[Group, ...]:
+    """Sets of names, each set once."""
+    what = 'sets must be a list of sets of names, like [("age", "sex"), ("age",)]'
+    if attrs is not None:
+        raise BadInput("attrs belongs to way: sets name their attributes themselves. Leave one of them out.")
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise BadInput(f"{what}, given {shorten(given)}.")
+    sets = tuple(names_in(one, what) for one in given)
+    if not sets or len(sets) > MOST_SETS or not all(sets):
+        raise BadInput(f"{what}: at least one of them, at most {MOST_SETS:,}, none empty; given {len(sets):,}.")
+    for one in sets:
+        if len(set(one)) < len(one):
+            raise BadInput(f"an attribute is given twice in {listing(one)}. Name each once.")
+    if len({frozenset(one) for one in sets}) < len(sets):
+        raise BadInput("a set of attributes is given twice. Name each once, with a weight if it matters more.")
+    return sets
+
+
+def weights_in(given: Any, sets: Sequence[Sequence[str]] | None) -> tuple[tuple[frozenset[str], float], ...] | None:
+    """Sets of names with their weights."""
+    if given is None:
+        return None
+    what = 'weights map tables to numbers, like {("age", "sex"): 3}'
+    if not isinstance(given, Mapping):
+        if sets is None or isinstance(given, str) or not isinstance(given, Sequence) or len(given) != len(sets):
+            raise BadInput(f"{what}, or are a number for each of the sets; given {shorten(given)}.")
+        given = dict(zip(sets, given, strict=True))
+    found = []
+    for names, weight in given.items():
+        number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        if not number or not _LEAST <= weight <= _MOST:
+            raise BadInput(f"{what}, from {_LEAST:g} to {_MOST:,.0f}, given {shorten(weight)}.")
+        found.append((frozenset(names_in(names, what)), float(weight)))
+    return tuple(found)
+
 
 _ALONG = ("ranges", "prefixes", "totals")
 
@@ -94,7 +155,7 @@ class Marginals(Task):
             raise BadInput(f"there are {count} attributes, {listing(selected.names)}: way is {self.way}.")
         if self.way is not None and (sets := math.comb(count, self.way)) > MOST_SETS:
             raise BadInput(
-                f"{count} attributes have {sets:,} sets of {self.way}, allowed are {MOST_SETS:,}. "
+                f"{count} attributes have {sets:,} sets of {self.way}; at most {MOST_SETS:,} are allowed. "
                 "Name fewer attributes (attrs), or the tables that matter (sets)."
             )
         if len(asked := {frozenset(one) for one in self.groups(selected)}) < len(self.sets or ()):

@@ -4,18 +4,60 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from adyton.errors import BadInput
+from adyton.exact import exact
 from adyton.messages import listing, shorten
 from adyton.queries import Queries
 from adyton.schema import Integer, Numeric, Schema
 from adyton.tasks.base import Option, Task, names_of
 from adyton.tasks.named import check_axes
-from adyton.tasks.quantile_parts import QUARTILES, parts_of, quantile_name
 from adyton.whole import SAFE, whole
+
+MOST_QUANTILES = 1000
+_MOST_PARTS = 10**6
+_NAMED = {
+    "median": (Fraction(1, 2),),
+    "quartiles": tuple(Fraction(part, 4) for part in (1, 2, 3)),
+    "deciles": tuple(Fraction(part, 10) for part in range(1, 10)),
+}
+QUARTILES = _NAMED["quartiles"]
+
+
+def quantile_name(part: Fraction) -> str:
+    """A quantile as a percentage.
+
+    >>> quantile_name(Fraction(1, 4)), quantile_name(Fraction(1, 8))
+    ('25%', '12.5%')
+    """
+    return f"{float(100 * part):.7g}%"
+
+
+def parts_of(given: object) -> tuple[Fraction, ...]:
+    """Parts of all rows, each once, in order."""
+    if isinstance(given, str) and given in _NAMED:
+        return _NAMED[given]
+    single = isinstance(given, str | int | float | Fraction) or not isinstance(given, Iterable)
+    values: list[object] = [given] if single else list(given)  # type: ignore[call-overload]
+    if not values or len(values) > MOST_QUANTILES:
+        raise BadInput(f"ask for at least one quantile and at most {MOST_QUANTILES:,}, given {len(values):,}.")
+    parts = []
+    for value in values:
+        part = Fraction(-1)
+        with suppress(BadInput):
+            part = exact(value, "a quantile") if not isinstance(value, bool) else part
+        if not 0 <= part <= 1:
+            raise BadInput(
+                f"a quantile lies from 0 to 1, given {shorten(value)}. Write 0.9 for the value that nine in ten rows "
+                'do not exceed; or "median", "quartiles" or "deciles".'
+            )
+        parts.append(part.limit_denominator(_MOST_PARTS))
+    return tuple(sorted(set(parts)))
+
 
 _GROUPS = (
     Option("by", "For numbers: by groups of these attributes.", "B,C…", asks=False),
@@ -27,7 +69,7 @@ _GROUPS = (
 class NumbersTask(Task):
     """A statistic of the numbers of an attribute, of all rows or for each cell of the attributes in *by*.
 
-    *rows* says about how many rows a group has, where that is public: the error of a mean can then be told before
+    *rows* says about how many rows a group has, where that is public: the error of a mean is then known before
     anything is spent. Nothing else depends on it.
     """
 
@@ -57,7 +99,7 @@ class NumbersTask(Task):
     @property
     @abstractmethod
     def statistics(self) -> tuple[str, ...]:
-        """What is told of each group, by name."""
+        """What is reported of each group, by name."""
 
     @property
     def quantiles(self) -> tuple[Fraction, ...]:

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.errors import BadInput
+from adyton.errors import BadInput, SchemaError
 from adyton.messages import listing, no_such, shorten
-from adyton.queries import Explicit, Queries, Ranges
+from adyton.queries import AllRange, Explicit, Identity, Prefix, Queries, RandomRanges, Ranges, Stack, Total
 from adyton.schema import Categorical, Integer, Numeric, Schema
 from adyton.schema.attributes import Attribute
+from adyton.schema.calendar import written_at
 from adyton.schema.times import Times
-from adyton.tasks.number_questions import border_at
-from adyton.tasks.time_questions import cell_at, written
+
+Asked: TypeAlias = Literal["cells", "prefixes", "ranges"]
+_MOST_LISTED = 1024
+_SAMPLE, _SEED = 2000, 1
+"""Of a longer axis, so many ranges drawn at random stand for all: the same ones for everybody."""
+
+
+_ROUNDING = 4
+"""How many units in the last place a computed edge may be off."""
+
 
 Cells: TypeAlias = npt.NDArray[np.int64]
 
@@ -46,11 +58,7 @@ def as_queries(schema: Schema, asked: object) -> Queries:
         if asked.domain != schema.shape:
             raise BadInput(f"these queries ask about a domain of shape {asked.domain}, the release has {schema.shape}.")
         return asked
-    asked = _without_numpy(asked)
-    given = asked if isinstance(asked, list) else [asked]
-    if not given or len(given) > MOST_QUERIES:
-        raise BadInput(f"ask at least one query and at most {MOST_QUERIES:,}, given {len(given):,}. {_HOW}")
-    return _boxes(schema, [_box(schema, query) for query in given])
+    return _boxes(schema, [_box(schema, query) for query in _listed(asked)])
 
 
 def as_boxes(schema: Schema, asked: object) -> list[dict[str, Cells]]:
@@ -62,14 +70,19 @@ def as_boxes(schema: Schema, asked: object) -> list[dict[str, Cells]]:
     >>> as_boxes(schema, {"sex": "M"})
     [{'sex': array([1])}]
     """
+    return [
+        {name: _cells(name, schema.attributes[name], part) for name, part in _asked(schema, query).items()}
+        for query in _listed(asked)
+    ]
+
+
+def _listed(asked: object) -> list[Any]:
+    """One query or a list of them as a list."""
     asked = _without_numpy(asked)
     given = asked if isinstance(asked, list) else [asked]
     if not given or len(given) > MOST_QUERIES:
         raise BadInput(f"ask at least one query and at most {MOST_QUERIES:,}, given {len(given):,}. {_HOW}")
-    return [
-        {name: _cells(name, schema.attributes[name], part) for name, part in _asked(schema, query).items()}
-        for query in given
-    ]
+    return given
 
 
 def to_plain(query: Mapping[Any, Any]) -> dict[str, Any]:
@@ -216,7 +229,189 @@ def _boxes(schema: Schema, boxes: Sequence[Sequence[Cells]]) -> Queries:
         return Ranges(shape, lower, upper)
     sizes = [math.prod(axis.size for axis in box) for box in boxes]
     if sum(sizes) > _MOST_COEFFICIENTS:
-        raise BadInput(f"these queries count {sum(sizes):,} cells, allowed are {_MOST_COEFFICIENTS:,}. Ask for fewer.")
+        raise BadInput(
+            f"these queries count {sum(sizes):,} cells; at most {_MOST_COEFFICIENTS:,} are allowed. Ask for fewer."
+        )
     columns = [np.ravel_multi_index(np.ix_(*box), shape).reshape(-1) for box in boxes]
     places = np.repeat(np.arange(len(boxes)), sizes)
     return Explicit(shape, places, np.concatenate(columns), np.ones(sum(sizes), dtype=np.int64), len(boxes))
+
+
+def question_in_words(query: Mapping[str, Any]) -> str:
+    """A query as a person would say it.
+
+    >>> question_in_words({"age": (20, 29), "sex": "F"}), question_in_words({"age": {"from": 65, "to": None}})
+    ('age 20 to 29, sex F', 'age from 65')
+    """
+    return ", ".join(f"{name} {_counted_of(part)}".rstrip() for name, part in query.items()) or "all rows"
+
+
+def _counted_of(part: object) -> str:
+    match part:
+        case (first, last) if isinstance(part, tuple):
+            return _between(first, last)
+        case Mapping():
+            return _between(part.get("from"), part.get("to"))
+        case list() | set() | frozenset():
+            return " or ".join(sorted(map(str, part)) if not isinstance(part, list) else map(str, part))
+    return str(part)
+
+
+def _between(first: object, last: object) -> str:
+    if first is None and last is None:
+        return "at all"
+    if first is None or last is None:
+        return f"from {first}" if last is None else f"up to {last}"
+    return f"{first} to {last}"
+
+
+def cell_at(name: str, attribute: Times, value: object, word: str) -> int:
+    """The cell that begins (or ends) with what is written: a label, or a period such as ``2024-03``.
+
+    >>> from adyton.schema import Date
+    >>> month = Date("2024-01-01", "2024-12-31", by="month")
+    >>> cell_at("day", month, "2024-Q2", "begins"), cell_at("day", month, "2024-Q2", "ends")
+    (3, 5)
+    """
+    if value in attribute.labels[: attribute.base_size]:
+        return attribute.labels.index(value)
+    problem = ""
+    try:
+        span = attribute.literal(value, f"what a range of {name} {word} with")
+    except SchemaError as error:
+        problem = str(error)
+    if problem:
+        raise BadInput(f"{problem} Write None (null in JSON) for an open end.")
+    first, last = attribute.span
+    end = word == "ends"
+    second = span.last if end else span.first
+    if not first <= second <= last:
+        raise BadInput(
+            f"{name} goes from {attribute.min} to {attribute.max}, given a range that {word} with {shorten(value)}. "
+            "Write None (null in JSON) for an open end."
+        )
+    cell = bisect_right(attribute.starts, second) - 1
+    if second != (attribute.ends(cell) if end else int(attribute.starts[cell])):
+        near = written_at(attribute.ends(cell), last=True) if end else written_at(int(attribute.starts[cell]))
+        raise BadInput(
+            f"no cell of {name} {word} with {shorten(value)}: ranges are made of whole cells. Near is {near}."
+        )
+    return cell
+
+
+def written(when: date) -> str:
+    """A date, or a date and time, as a text.
+
+    >>> written(date(2024, 3, 1)), written(datetime(2024, 3, 1, 12, 30))
+    ('2024-03-01', '2024-03-01 12:30:00')
+    """
+    if not isinstance(when, datetime):
+        return when.isoformat()
+    if when.tzinfo is not None:
+        raise BadInput(f"{shorten(when)} has a time zone. Write the time on the attribute's own clock, without one.")
+    return when.isoformat(sep=" ", timespec="seconds")
+
+
+def border_at(name: str, attribute: Integer | Numeric, end: Any, word: str) -> int:
+    """The cell that begins (or ends) at a value; refused where no cell does."""
+    if isinstance(end, bool | str):
+        raise BadInput(
+            f"a range of {name} {word} at a number, or is open with None (null in JSON), given {shorten(end)}."
+        )
+    size, after = attribute.base_size, word == "ends"
+
+    def border(place: int) -> float:
+        return _last(attribute, place) if after else _first(attribute, place)
+
+    found = bisect_left(range(size), end, key=border)
+    for place in (found, found - 1):
+        if 0 <= place < size:
+            slack = _slack(attribute, place + after)
+            if border(place) - slack <= end <= border(place) + slack:
+                return place
+    if not border(0) <= end <= border(size - 1):
+        raise BadInput(
+            f"a range of {name} {word} between {_text(border(0))} and {_text(border(size - 1))}, given {shorten(end)}. "
+            "Write None (null in JSON) for an open end."
+        )
+    near = ", ".join(_text(border(place)) for place in range(max(0, found - 2), min(size, found + 2)))
+    raise BadInput(f"no cell of {name} {word} at {shorten(end)}: ranges are made of whole cells. Near are {near}.")
+
+
+def _first(attribute: Integer | Numeric, place: int) -> float:
+    """Where a cell begins; the cell after the last begins where the last ends."""
+    if isinstance(attribute, Integer):
+        return attribute.min + attribute.step * place
+    if attribute.edges:
+        return attribute.edges[place]
+    return attribute.max if place == attribute.bins else attribute.min + place * attribute.width
+
+
+def _last(attribute: Integer | Numeric, place: int) -> float:
+    """Where a cell ends: the last whole number of it, the right edge of a bin."""
+    if isinstance(attribute, Integer):
+        return min(_first(attribute, place + 1) - 1, attribute.max)
+    return _first(attribute, place + 1)
+
+
+def _slack(attribute: Integer | Numeric, edge: int) -> float:
+    """How far from an edge still counts as on it: nothing for whole numbers; rounding, and in equal bins what the
+    schema allows, but never more than a quarter of the way to the next edge."""
+    if isinstance(attribute, Integer):
+        return 0
+    if attribute.edges is None:
+        rounding = _ROUNDING * math.ulp(max(abs(attribute.min), abs(attribute.max)))
+        return min(max(attribute.tolerance * attribute.width, rounding), attribute.width / 4)
+    around = attribute.edges[max(0, edge - 1) : edge + 2]
+    narrowest = min(right - left for left, right in pairwise(around))
+    return min(_ROUNDING * math.ulp(attribute.edges[edge]), narrowest / 4)
+
+
+def _text(border: float) -> str:
+    return str(border) if isinstance(border, int) else f"{border:.15g}"
+
+
+@dataclass(frozen=True)
+class Along:
+    """The queries along an attribute of *side* cells; with *total*, "any" is one of them."""
+
+    side: int
+    asked: Asked = "cells"
+    total: bool = False
+
+    def queries(self) -> Queries:
+        """As queries about the cells of the attribute."""
+        match self.asked:
+            case "cells":
+                own: Queries = Identity(self.side)
+            case "prefixes":
+                own = Prefix(self.side)
+            case "ranges":
+                listed = self.side <= _MOST_LISTED
+                own = AllRange(self.side) if listed else RandomRanges((self.side,), _SAMPLE, seed=_SEED)
+        return Stack([own, Total(self.side)]) if self.total else own
+
+    @property
+    def count(self) -> int:
+        """How many there are, all ranges counted."""
+        own = self.side * (self.side + 1) // 2 if self.asked == "ranges" else self.side
+        return own + self.total
+
+    @property
+    def energy(self) -> tuple[float, float]:
+        """The means over all queries w of Σ(w_i − mean)² and of mean², which their variances follow from.
+
+        >>> Along(4).energy, Along(4, "prefixes").energy
+        ((0.75, 0.0625), (0.625, 0.46875))
+        """
+        lengths = np.arange(1, self.side + 1, dtype=np.float64)
+        match self.asked:
+            case "cells":
+                lengths, times = np.ones(1), np.full(1, float(self.side))
+            case "prefixes":
+                times = np.ones(self.side)
+            case "ranges":
+                times = self.side + 1 - lengths
+        part = lengths / self.side
+        spread, level = float((times * lengths * (1 - part)).sum()), float((times * part**2).sum()) + self.total
+        return spread / self.count, level / self.count

@@ -10,10 +10,35 @@ from typing import Any
 from adyton.errors import BadInput
 from adyton.exact import Rational, as_number, budget, exact
 from adyton.messages import listing, shorten
-from adyton.plans.registry import check_name
+from adyton.plans.registry import Added, Registry, check_name
 from adyton.schema.plain_values import as_plain, as_text, of_kind, part_of
-from adyton.tasks.base import Task
-from adyton.tasks.reading import as_task, task_from_dict
+from adyton.tasks.base import Option, Task
+
+_PLACES = {
+    "histogram": "tasks.named:Histogram",
+    "ranges": "tasks.named:Ranges",
+    "cdf": "tasks.named:Cdf",
+    "marginals": "tasks.marginals:Marginals",
+    "queries": "tasks.named:QueryList",
+    "sum": "tasks.numbers:Sum",
+    "mean": "tasks.numbers:Mean",
+    "quantiles": "tasks.numbers:Quantiles",
+    "variance": "tasks.numbers:Variance",
+    "summary": "tasks.numbers:Summary",
+    "rows per unit": "tasks.units:RowsPerUnit",
+    "count": "tasks.units:Count",
+    "units": "tasks.units:Units",
+    "rows left out": "tasks.units:RowsLeftOut",
+    "classifier": "learning.classifier:Classifier",
+    "tuning": "configuration.asked:Tuning",
+}
+"""Where each kind of task stands."""
+TASKS = Registry[Task]("task", _PLACES, noun="task of the kind", key="kind", base=Task)
+"""All kinds of tasks, by name."""
+
+
+# ---- from a command line --------------------------------------------------------------------------------------------
+
 
 AUTO = "auto"
 _KEYS = ("task", "epsilon", "where", "algorithm", "options", "misfits")
@@ -105,3 +130,65 @@ class Request:
 
     def __str__(self) -> str:
         return f"{self.task}{f' where {self.where}' if self.where else ''}"
+
+
+def register(task: Added) -> Added:
+    """Enter a kind of task; from then on it is read, released, saved and asked for like any other."""
+    return TASKS.register(task)
+
+
+def task_from_dict(plain: object) -> Task:
+    """The task that :meth:`Task.to_dict` describes."""
+    if not isinstance(plain, Mapping):
+        raise BadInput(f"a task must be a mapping, given {shorten(plain)}.")
+    return TASKS[plain.get("task")].from_dict(plain)
+
+
+def as_task(given: object) -> Task:
+    """The task, or an error that says what one is."""
+    if isinstance(given, Task):
+        return given
+    raise BadInput(
+        f'a task is ad.Histogram("age"), ad.Ranges("age"), ad.Cdf("age"), ad.Marginals(way=2), ad.QueryList([…]), '
+        f"ad.Count(), ad.Units(), ad.RowsPerUnit(), or "
+        f'ad.Sum, ad.Mean, ad.Quantiles, ad.Variance or ad.Summary("age", by="sex"), given {shorten(given)}.'
+    )
+
+
+def asking() -> list[tuple[Option, list[type[Task]]]]:
+    """The options of the command line, each with the tasks that it is for; those of several stand behind the last.
+
+    Tasks from other rooms have commands of their own.
+    """
+    found: dict[Option, list[type[Task]]] = {}
+    for task in (TASKS[kind] for kind in TASKS if _PLACES.get(kind, "tasks").startswith("tasks")):
+        for option in vars(task).get("asked_by", ()):
+            found[option] = [*found.pop(option, []), task]
+    names = [option.name for option in found]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise BadInput(f"two kinds of task are asked for by --{twice.pop()}. Give one of them another option.")
+    return list(found.items())
+
+
+def asked_task(given: Mapping[str, Any]) -> Task | None:
+    """The one task that was asked for by options, given by their keys; None for none."""
+    known = [
+        (option, tasks, given[option.key])
+        for option, tasks in asking()
+        if given.get(option.key) is not None and given[option.key] is not False and given[option.key] != []
+    ]
+    named = [(option, task) for option, (task, *_), _ in known if option.asks]
+    if len(named) > 1:
+        raise BadInput(f"ask for one thing at a time: {', or '.join(str(option) for option, _ in named)}.")
+    asked = named[0][1] if named else None
+    for option, tasks, _ in known:
+        if asked not in tasks:
+            those = [str(one) for one, of in asking() if one.asks and set(of) & set(tasks)]
+            raise BadInput(f"{option} belongs to {' or '.join(those)}. Leave it out, or ask for that.")
+    return None if asked is None else asked.from_options({option.key: value for option, _, value in known})
+
+
+def ways_to_ask() -> str:
+    """The options that ask for something, for messages."""
+    *most, last = (str(option) for option, _ in asking() if option.asks)
+    return f"{', '.join(most)} or {last}"

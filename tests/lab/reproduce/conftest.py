@@ -6,7 +6,7 @@ import pytest
 from adyton.lab.corpus.labelled_tables import TABLES, LabelledTable
 from adyton.lab.reproduce import jostle, naive_bayes
 from adyton.lab.reproduce.naive_bayes import Protocol
-from adyton.learning.target import Target
+from adyton.learning.model import Target
 from adyton.schema import Schema
 
 

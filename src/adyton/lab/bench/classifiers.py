@@ -13,7 +13,7 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.lab.classifying.accuracies import accuracy, majority
 from adyton.lab.corpus.labelled_tables import labelled_table
-from adyton.learning.method_choice import METHODS
+from adyton.learning.chosen_method import METHODS
 from adyton.learning.registry import learner_named
 
 TABLES = ("nursery", "contraceptive", "hiv-1")

@@ -1,4 +1,4 @@
-"""Means, medians and quartiles on public tables: the error, the error that is told beforehand, how often bounds hold.
+"""Means, medians and quartiles on public tables: the error, the error expected beforehand, how often bounds hold.
 
 The error of a group is the root mean square over runs; groups are put together by geometric means, and empty ones are
 left out. No error is taken to be less than a twentieth of a cell.
@@ -20,10 +20,9 @@ from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus.number_tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
 from adyton.lab.engine import geometric_mean
 from adyton.programs.numbers import NumbersOutlook
-from adyton.statistics.asked import Asked
-from adyton.statistics.choosing import weigh
-from adyton.statistics.figures import Figures
-from adyton.statistics.parts import told
+from adyton.statistics.asked import Asked, Figures
+from adyton.statistics.parts import reported
+from adyton.statistics.programs import weigh
 from adyton.tasks import Mean, NumbersTask, Quantiles
 
 EPSILONS = ("0.1", "1")
@@ -44,7 +43,7 @@ class NumbersRecord:
     error: float
     """In the unit of the attribute."""
     told_ratio: float | None
-    """The error as told before spending divided by the measured one: of means in their unit, of quantiles in rows;
+    """The error as reported before spending divided by the measured one: of means in their unit, of quantiles in rows;
     none where nothing was ever off."""
     holds: float
     """The part of the intervals that hold the truth, in percent; 95 is aimed at."""
@@ -89,8 +88,8 @@ class MeasuredNumbers:
     """The estimate less the truth, in the unit of the attribute."""
     off_rows: Reals
     """How many rows lie between both, for quantiles; for means the same as *off*."""
-    told: Reals
-    """Statistics × groups: the error told before spending."""
+    reported: Reals
+    """Statistics × groups: the error reported before spending."""
     inside: Flags
     kind: str
 
@@ -102,15 +101,15 @@ class MeasuredNumbers:
 
     @property
     def told_ratio(self) -> float | None:
-        """The error that was told divided by the measured one; none where nothing was ever off.
+        """The error that was reported divided by the measured one; none where nothing was ever off.
 
         Errors in rows are about the same in all groups, and often none: both sides are root mean squares over groups.
         Errors of means go by the rows of a group: the geometric mean of ratios.
         """
         found = np.sqrt(np.mean(self.off_rows**2, axis=0))
         if self.statistic.startswith("mean"):
-            return geometric_mean((self.told / np.maximum(found, 1e-9)).ravel().tolist())
-        return float(np.sqrt(np.mean(self.told**2) / np.mean(found**2))) if found.any() else None
+            return geometric_mean((self.reported / np.maximum(found, 1e-9)).ravel().tolist())
+        return float(np.sqrt(np.mean(self.reported**2) / np.mean(found**2))) if found.any() else None
 
     def record(self) -> NumbersRecord:
         """In short."""
@@ -154,7 +153,7 @@ def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> Mea
     for trial in range(trials):
         kernel = Kernel.simulated_table(rows.codes, rows.case.schema, epsilon=amount, seed=trial)
         parts = [step() for step in weighed.program.steps(kernel.root, asked, amount)]
-        runs.append([one for one in told(asked, parts, CONFIDENCE) if one.name in names])
+        runs.append([one for one in reported(asked, parts, CONFIDENCE) if one.name in names])
     truth = np.array([[_truth(name, lines[line]) for line in there] for name in names])
     found = np.array([[one.estimate[there] for one in run] for run in runs])
     low = np.array([[one.lower[there] for one in run] for run in runs])

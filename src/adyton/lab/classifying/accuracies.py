@@ -13,7 +13,7 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus.labelled_tables import LabelledTable, split
-from adyton.learning.learner import Learner
+from adyton.learning.registry import Learner
 
 LEARNING = 0.7
 """The part of the rows that is learnt from."""

@@ -25,7 +25,7 @@ from adyton.errors import BadInput
 from adyton.lab.classifying.accuracies import Accuracies, majority, opened
 from adyton.lab.corpus.labelled_tables import LabelledTable
 from adyton.lab.engine import Advance, unseen
-from adyton.learning import look_alikes, method_choice
+from adyton.learning import chosen_method, look_alikes
 from adyton.learning.chosen_method import told
 from adyton.learning.registry import learner_named
 
@@ -74,7 +74,7 @@ class Taught:
     def save(self, folder: Path) -> list[Path]:
         """Write what comes with the package: the choice, and the results on public tables."""
         check_folder(folder)
-        choice, results = folder / method_choice.FILE, folder / look_alikes.FILE
+        choice, results = folder / chosen_method.FILE, folder / look_alikes.FILE
         self.maker.save(choice, self.provenance())
         results.write_text(json.dumps(self.results(), ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
         return [choice, results]
@@ -129,7 +129,7 @@ def check_folder(folder: Path) -> None:
 
 def steps(tables: int, epsilons: int) -> int:
     """How many steps :func:`taught_by` tells of."""
-    return 2 * tables * epsilons * len(method_choice.METHODS)
+    return 2 * tables * epsilons * len(chosen_method.METHODS)
 
 
 def taught_by(
@@ -141,7 +141,7 @@ def taught_by(
     advance: Advance = unseen,
 ) -> Taught:
     """Every learner on every table at every budget; then the choice, whose default is the best learner of all."""
-    untaught = method_choice.method_maker()
+    untaught = chosen_method.method_maker()
     trainer = TableTrainer(
         untaught.options,
         untaught.informed_by,
@@ -157,5 +157,5 @@ def taught_by(
     )
     scores = trainer.scores(Fraction(1))
     best = untaught.options[int(scores.mean(axis=0).argmax())].name
-    maker = method_choice.method_maker(default=best).taught(trainer)
+    maker = chosen_method.method_maker(default=best).taught(trainer)
     return Taught(maker, tuple(tables), tuple(epsilons), splits, scores)

@@ -13,7 +13,7 @@ from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.lab.corpus.confirmed import confirm_public
 from adyton.learning.coding import codes_of
-from adyton.learning.target import Target
+from adyton.learning.model import Target
 from adyton.schema import Attribute, Categorical, Integer, Numeric, Schema
 
 

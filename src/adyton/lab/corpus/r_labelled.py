@@ -20,7 +20,7 @@ import numpy as np
 from adyton.arrays import Integers, Reals
 from adyton.lab.corpus.labelled_tables import LabelledTable
 from adyton.lab.corpus.r_tables import r_tables
-from adyton.learning.target import Target
+from adyton.learning.model import Target
 from adyton.schema import Attribute, Categorical, Numeric, Schema
 
 LEAST_ROWS, MOST_ROWS = 500, 20_000

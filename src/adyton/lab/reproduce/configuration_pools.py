@@ -12,11 +12,10 @@ import numpy as np
 
 from adyton.arrays import Places, Reals
 from adyton.configuration import made_up
-from adyton.configuration.auction import Auction
 from adyton.configuration.family import Family
-from adyton.configuration.independent_set import IndependentSet
+from adyton.configuration.independent_set import Auction, IndependentSet
 from adyton.configuration.knapsack import Knapsack
-from adyton.configuration.made_up_cuts import cut_graph
+from adyton.configuration.made_up import cut_graph
 from adyton.configuration.max_cut import MaxCut
 from adyton.configuration.problems import WeightedGraph
 from adyton.configuration.routing import Routing

@@ -17,8 +17,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus.labelled_tables import LabelledTable, labelled_table, split
 from adyton.lab.engine import Advance, unseen
 from adyton.lab.reproduce.naive_bayes import TREE_TABLES, Score
-from adyton.learning.learner import Learner
-from adyton.learning.registry import learner_named
+from adyton.learning.registry import Learner, learner_named
 
 FIGURE = "fig4.2"
 PRESETS = ("friedman-schuster", "mohammed", "jagannathan", "patil-singh", "fletcher-islam")

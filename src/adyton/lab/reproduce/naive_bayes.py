@@ -18,9 +18,8 @@ from adyton.arrays import Integers, Reals
 from adyton.kernel.kernel import Kernel
 from adyton.lab.corpus.labelled_tables import LabelledTable, labelled_table, split
 from adyton.lab.engine import Advance, unseen
-from adyton.learning.learner import Learner
 from adyton.learning.model import Model
-from adyton.learning.registry import learner_named
+from adyton.learning.registry import Learner, learner_named
 
 UNPERTURBED = "unperturbed"
 NO_NOISE = "1000"

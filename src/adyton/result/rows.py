@@ -1,0 +1,379 @@
+"""Synthetic rows as tables and files: marked as synthetic, and compared with the tables that they were made from."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton import __version__
+from adyton.arrays import Array, Flags, Places, Reals
+from adyton.drafts import replaced
+from adyton.errors import BadInput
+from adyton.messages import shorten
+from adyton.result.folder import for_spreadsheets
+from adyton.result.result import Look
+from adyton.schema import Schema
+from adyton.schema.attributes import OTHER_LABEL, Boolean, Categorical, CelledAttribute
+from adyton.schema.calendar import DAY, LATEST
+from adyton.schema.numbers import Integer, Numeric
+from adyton.schema.times import Date, Times
+from adyton.whole import whole
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+Codes = npt.NDArray[np.int32]
+"""Rows as the numbers of their cells: a row for each row, a column for each attribute."""
+
+
+Group = tuple[str, ...]
+
+
+class Comparison:
+    """How far the tables of rows are from the released ones, while the rows come by; *names* are those of the columns.
+
+    >>> compared = Comparison({("a", "b"): np.array([[1.0, 1.0], [0.0, 2.0]])}, ["a", "b"])
+    >>> compared.add(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], dtype=np.int32))
+    >>> compared.mean()
+    0.25
+    """
+
+    def __init__(self, tables: Mapping[Group, Reals], names: Sequence[str]) -> None:
+        self._tables = dict(tables)
+        self._names = list(names)
+        self._counts: dict[Group, Reals] = {group: np.zeros(table.shape) for group, table in self._tables.items()}
+        self._rows = 0
+
+    def add(self, codes: Codes) -> None:
+        """Count some more rows."""
+        for group, counts in self._counts.items():
+            cells = np.zeros(len(codes), dtype=np.int64)
+            for name, side in zip(group, counts.shape, strict=True):
+                cells = cells * side + codes[:, self._names.index(name)]
+            np.add(counts, np.bincount(cells, minlength=counts.size).reshape(counts.shape), out=counts)
+        self._rows += len(codes)
+
+    def distances(self) -> dict[Group, float]:
+        """For every table the total variation between rows and release."""
+        if not self._rows:
+            raise BadInput("there are no rows to compare yet. Add some first.")
+        found = {}
+        for group, counts in self._counts.items():
+            table = self._tables[group]
+            found[group] = float(np.abs(counts / self._rows - table / max(table.sum(), 1e-300)).sum() / 2)
+        return found
+
+    def mean(self) -> float:
+        """The mean over all tables."""
+        distances = self.distances()
+        return float(np.mean(list(distances.values()))) if distances else 0.0
+
+
+_AT_A_TIME = 1 << 17
+_MOST_COMPARED = 1 << 22
+"""How many cells of tables rows are compared with."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellRows:
+    """The estimated counts of all cells as a source of rows; negative ones hold none.
+
+    >>> from adyton.schema import Integer
+    >>> source = CellRows(Schema({"a": Integer(0, 2)}), np.array([2.0, -1.0, 2.0]))
+    >>> np.bincount(next(source.codes(4, seed=1))[:, 0]).tolist()
+    [2, 0, 2]
+    """
+
+    schema: Schema
+    estimate: Reals
+
+    def codes(self, rows: int, seed: int | None) -> Iterator[Codes]:
+        """Of every part, each cell gets the rows that are its share, but for less than one: systematic sampling."""
+        wanted = whole(rows, "rows", 0)
+        key = secrets.randbits(63) if seed is None else whole(seed, "seed", 0)
+        held = np.cumsum(self._cells().reshape(-1))
+        parts = -(-wanted // _AT_A_TIME)
+        return (self._part(held, wanted, parts, number, key) for number in range(parts))
+
+    def _part(self, held: Reals, wanted: int, parts: int, number: int, key: int) -> Codes:
+        count = wanted * (number + 1) // parts - wanted * number // parts
+        random = np.random.default_rng([key, number])
+        points = (np.arange(count) + random.random()) * (held[-1] / count)
+        cells = np.minimum(np.searchsorted(held, points, side="right"), np.searchsorted(held, held[-1]))
+        random.shuffle(cells)
+        return np.stack(np.unravel_index(cells, self.estimate.shape), axis=1).astype(np.int32)
+
+    def tables(self) -> dict[tuple[str, ...], Reals]:
+        """Those of all pairs, or of the only attribute; the first ones, where they are many and large."""
+        names, cells = self.schema.names, self._cells()
+        found: dict[tuple[str, ...], Reals] = {}
+        left = _MOST_COMPARED
+        for group in itertools.combinations(range(len(names)), min(2, len(names))):
+            others = tuple(axis for axis in range(len(names)) if axis not in group)
+            left -= int(np.prod([self.estimate.shape[axis] for axis in group]))
+            if left < 0:
+                break
+            found[tuple(names[axis] for axis in group)] = cells.sum(axis=others)
+        return found
+
+    def _cells(self) -> Reals:
+        """No count is negative; where all are 0, all cells are alike."""
+        cells = Look(nonnegative=True).shown(self.estimate)
+        return cells if cells.sum() > 0 else np.ones(cells.shape)
+
+
+KINDS = (".csv", ".parquet")
+MOST_ROWS = 10**9
+_NOTE = "Synthetic rows, sampled from differentially private tables. No row is anybody's."
+_MARK = b"adyton.synthetic"
+
+
+class RowSource(Protocol):
+    """What rows can be made from: an estimate that knows tables."""
+
+    def codes(self, rows: int, seed: int | None) -> Iterator[Codes]:
+        """Rows as numbers of cells, a part at a time."""
+
+    def tables(self) -> Mapping[tuple[str, ...], Reals]:
+        """What the rows are compared with: the tables of all pairs of attributes, or of the only one."""
+
+
+@dataclass(frozen=True)
+class RowsMade:
+    """What is said of synthetic rows."""
+
+    rows: int
+    distance: float | None
+    """How far the pairs of the rows are from those of the release: the mean total variation; None without rows."""
+    farthest: float | None
+    """The largest of them."""
+    farthest_table: tuple[str, ...] = ()
+    """Which pair that is."""
+    counted: str = ""
+    """Which rows of the table they stand for, in a sentence, where that is not all of them."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "note": _note(self.counted),
+            "made_by": f"adyton {__version__}",
+            "rows": self.rows,
+            "mean_distance_of_pairs": self.distance,
+            "largest_distance_of_pairs": self.farthest,
+            "farthest_pair": list(self.farthest_table),
+        }
+
+
+def _note(counted: str) -> str:
+    return f"{_NOTE} {counted}".rstrip()
+
+
+def check_rows(file: Path | None, rows: int, schema: Schema) -> None:
+    """Refuse what cannot be made or written, before anything is spent."""
+    if whole(rows, "rows", 0) > MOST_ROWS:
+        raise BadInput(f"at most {MOST_ROWS:,} rows are made at once, given {shorten(rows)}.")
+    empty = np.zeros((0, len(schema.names)), dtype=np.int32)
+    arrow_rows(schema, empty, np.random.default_rng(0))
+    if file is not None and file.suffix.lower() not in KINDS:
+        raise BadInput(f"rows are written to a file that ends in .csv or .parquet, given {shorten(str(file))}.")
+    if file is not None and (file.is_dir() or not (file.parent.is_dir() and os.access(file.parent, os.W_OK))):
+        raise BadInput(f"{file} cannot be written. Name a file in a folder that exists.")
+
+
+def sampled_table(
+    source: RowSource, schema: Schema, rows: int, seed: int | None, counted: str
+) -> tuple[pa.Table, RowsMade]:
+    """All rows in memory, with what is said of them in the table's metadata."""
+    import pyarrow as pa
+
+    check_rows(None, rows, schema)
+    compared = Comparison(source.tables(), schema.names)
+    parts = list(_parts(source, schema, rows, seed, compared))
+    made = _made(rows, compared, counted)
+    empty = arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
+    table = pa.concat_tables(parts) if parts else empty
+    return table.replace_schema_metadata({_MARK: json.dumps(made.to_plain())}), made
+
+
+def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: int | None, counted: str) -> RowsMade:
+    """A part at a time; the file appears when all of them are in it."""
+    check_rows(file, rows, schema)
+    compared = Comparison(source.tables(), schema.names)
+    empty = arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
+    try:
+        with replaced(file) as draft:
+            with _writer(draft, file.suffix.lower(), empty, _note(counted)) as writer:
+                for part in _parts(source, schema, rows, seed, compared):
+                    writer.write_table(part.cast(empty.schema))
+            made = _made(rows, compared, counted)
+            with replaced(file.with_name(f"{file.name}.synthetic.json")) as note:
+                note.write_text(json.dumps(made.to_plain(), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{file} cannot be written ({error.strerror or error}). Name another file.") from None
+    return made
+
+
+def _writer(draft: Path, kind: str, empty: pa.Table, note: str) -> Any:
+    if kind == ".csv":
+        from pyarrow import csv
+
+        return _Harmless(csv.CSVWriter(draft, for_spreadsheets(empty).schema))
+    from pyarrow import parquet
+
+    marked = empty.schema.with_metadata({_MARK: json.dumps({"note": note})})
+    return _Marked(parquet.ParquetWriter(draft, marked, compression="zstd"), marked)
+
+
+class _Harmless:
+    """A writer of CSV whose texts no spreadsheet takes for formulas."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+
+    def write_table(self, part: Any) -> None:
+        self._writer.write_table(for_spreadsheets(part))
+
+    def __enter__(self) -> _Harmless:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
+
+
+class _Marked:
+    """A writer of Parquet whose file says that its rows are synthetic."""
+
+    def __init__(self, writer: Any, schema: Any) -> None:
+        self._writer, self._schema = writer, schema
+
+    def write_table(self, part: Any) -> None:
+        self._writer.write_table(part.replace_schema_metadata(self._schema.metadata))
+
+    def __enter__(self) -> _Marked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
+
+
+def _parts(source: RowSource, schema: Schema, rows: int, seed: int | None, compared: Comparison) -> Iterator[pa.Table]:
+    random = np.random.default_rng(seed)
+    for codes in source.codes(rows, seed):
+        compared.add(codes)
+        yield arrow_rows(schema, codes, random)
+
+
+def _made(rows: int, compared: Comparison, counted: str) -> RowsMade:
+    distances = compared.distances() if rows else {}
+    if not distances:
+        return RowsMade(rows, None, None, counted=counted)
+    farthest = max(distances, key=lambda group: distances[group])
+    return RowsMade(rows, float(np.mean(list(distances.values()))), distances[farthest], farthest, counted)
+
+
+def arrow_rows(schema: Schema, codes: Codes, random: np.random.Generator) -> pa.Table:
+    """Rows as an Arrow table: a column for each attribute of the schema, in its order.
+
+    A whole number is drawn evenly from its cell, a real one is an even point of its bin, a time
+    an even second of its cell. Missing values are null. What
+    lies outside is written so that it is read as such again: the text ``(other)``, or a number beyond the largest.
+
+    >>> from adyton.schema import Integer
+    >>> schema = Schema({"sex": Categorical(["F", "M"]), "age": Integer(0, 99, step=50)})
+    >>> rows = arrow_rows(schema, np.array([[0, 1], [1, 0]], dtype=np.int32), np.random.default_rng(1))
+    >>> rows.column("sex").to_pylist(), [age // 50 for age in rows.column("age").to_pylist()]
+    (['F', 'M'], [1, 0])
+    """
+    import pyarrow
+
+    if codes.ndim != 2 or codes.shape[1] != len(schema.names):
+        raise BadInput(f"the schema has {len(schema.names)} attributes, given codes of shape {shorten(codes.shape)}.")
+    columns = []
+    for attribute, cells in zip(schema.attributes.values(), codes.T, strict=True):
+        assert isinstance(attribute, CelledAttribute)
+        if cells.size and not 0 <= int(cells.min()) <= int(cells.max()) < attribute.size:
+            raise BadInput(f"a code must be a cell, from 0 to {attribute.size - 1}, given {shorten(int(cells.max()))}.")
+        columns.append(_column(attribute, cells.astype(np.int64), random))
+    return pyarrow.table(dict(zip(schema.names, columns, strict=True)))
+
+
+def _column(attribute: CelledAttribute, cells: Places, random: np.random.Generator) -> Any:
+    import pyarrow
+
+    missing = cells == (-1 if attribute.null_cell is None else attribute.null_cell)
+    other = cells == (-1 if attribute.other_cell is None else attribute.other_cell)
+    match attribute:
+        case Integer():
+            return pyarrow.array(_whole_numbers(attribute, cells, other, random), mask=missing)
+        case Numeric():
+            return pyarrow.array(_real_numbers(attribute, cells, other, random), mask=missing)
+        case Times():
+            return _times(attribute, cells, missing, other, random)
+        case Boolean() | Categorical():
+            return _levels(attribute, cells, missing, other)
+        case _:
+            raise BadInput(f"rows cannot be made for an attribute of kind {attribute.kind!r}. Leave it out.")
+
+
+def _levels(attribute: Boolean | Categorical, cells: Places, missing: Flags, other: Flags) -> Any:
+    """By a dictionary of the levels; where other values have a cell, they need a level too."""
+    import pyarrow
+
+    levels: list[Any] = [False, True] if isinstance(attribute, Boolean) else list(attribute.levels)
+    if attribute.other_cell is not None:
+        numbers = isinstance(levels[0], int) and not isinstance(levels[0], bool)
+        levels = [*levels, max(levels) + 1] if numbers else [*map(_text, levels), OTHER_LABEL]
+    places = pyarrow.array(np.where(missing, 0, cells), mask=missing)
+    return pyarrow.array(levels).take(places)
+
+
+def _text(level: Any) -> str:
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def _whole_numbers(attribute: Integer, cells: Places, other: Flags, random: np.random.Generator) -> Array:
+    place = np.minimum(cells, attribute.base_size - 1)
+    first = attribute.min + place * attribute.step
+    last = np.minimum(first + attribute.step - 1, attribute.max)
+    return np.where(other, attribute.max + 1, random.integers(first, last, endpoint=True))
+
+
+def _times(attribute: Times, cells: Places, missing: Flags, other: Flags, random: np.random.Generator) -> Any:
+    """An even second of each cell on the attribute's clock, as a date or a time; parts by their names."""
+    import pyarrow
+
+    place = np.minimum(cells, attribute.base_size - 1)
+    if attribute.is_part:
+        names = attribute.labels[: attribute.base_size]
+        return pyarrow.array(list(names)).take(pyarrow.array(np.where(missing, 0, place), mask=missing))
+    first, last = attribute.span
+    ends = np.append(attribute.starts[1:] - 1, last)
+    outside = last + 1 if last < LATEST else first - 1
+    seconds = np.where(other, outside, random.integers(attribute.starts[place], ends[place], endpoint=True))
+    if isinstance(attribute, Date):
+        return pyarrow.array((seconds // DAY).astype(np.int32), mask=missing).cast(pyarrow.date32())
+    return pyarrow.array(seconds, mask=missing).cast(pyarrow.timestamp("s"))
+
+
+def _real_numbers(attribute: Numeric, cells: Places, other: Flags, random: np.random.Generator) -> Reals:
+    """Points well inside their bins: none is moved to another by rounding."""
+    if attribute.edges is not None:
+        edges: Reals = np.asarray(attribute.edges, dtype=np.float64)
+    else:
+        edges = np.asarray(attribute.min + np.arange(attribute.bins + 1) * attribute.width, dtype=np.float64)
+        edges[-1] = attribute.max
+    place = np.minimum(cells, attribute.base_size - 1)
+    low, high = edges[place], edges[place + 1]
+    points = low + (high - low) * (0.001 + 0.998 * random.random(cells.size))
+    points = np.where((points > low) & (points < high), points, low)  # a bin of no more than a few doubles
+    return np.where(other, attribute.max + (attribute.max - attribute.min), points)
