@@ -25,7 +25,8 @@ NO_BOUNDS = (
 )
 APPROXIMATE = (
     "The intervals come from the noise of least squares, meant to hold the true count in {rate} of 100 releases, "
-    "without a formal guarantee: what to measure was decided after a look at noisy tables, which they do not account for."
+    "without a formal guarantee: what to measure was decided after a look at noisy tables, which they do not account "
+    "for."
 )
 
 
