@@ -22,7 +22,7 @@ from adyton.kernel.shapes import VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
-from adyton.noise.coins import COIN_BITS, enclose
+from adyton.noise.bits import COIN_BITS, enclose
 
 
 def squared_error(counts):

@@ -20,7 +20,7 @@ from adyton.kernel.mechanisms.partition_weights import SLACK, PartitionWeights, 
 from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
-from adyton.noise.coins import COIN_BITS, enclose
+from adyton.noise.bits import COIN_BITS, enclose
 
 DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)
 FALSE_ALARM = 1e-7

@@ -18,8 +18,7 @@ from adyton.kernel.mechanisms.window_medians import median_costs
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
-from adyton.noise.exponential import NUMERATOR_LIMIT
-from adyton.noise.laplace import geometric
+from adyton.noise.laplace import NUMERATOR_LIMIT, geometric
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries.size import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, absolute_sum, add, whole_array

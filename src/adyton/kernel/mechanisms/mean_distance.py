@@ -15,8 +15,8 @@ from adyton.kernel.counted_tables import CountedTables
 from adyton.kernel.guessed_tables import GuessedTables
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
 from adyton.kernel.mechanisms.measure_tables import counting
-from adyton.kernel.mechanisms.rates import machine_rate
 from adyton.kernel.shapes import SourceShape, TablesShape
+from adyton.noise.laplace import machine_rate
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource
 from adyton.queries import NoisyValue

@@ -18,10 +18,10 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.kernel.counted_tables import CountedTables
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
-from adyton.kernel.mechanisms.rates import is_long, machine_rate
 from adyton.kernel.noisy_tables import NoisyTables
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.kernel.tables.coded_table import CodedTable
+from adyton.noise.laplace import is_long, machine_rate
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries.size import SLOW_DRAW, Size

@@ -16,7 +16,7 @@ from adyton.kernel.limits import check_queries
 from adyton.kernel.mechanisms.base import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.kernel.vectors import PrivateVector
-from adyton.noise.exponential import NUMERATOR_LIMIT
+from adyton.noise.laplace import NUMERATOR_LIMIT
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Kronecker, Measurement, Prefix, Queries, Total

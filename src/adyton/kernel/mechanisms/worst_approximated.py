@@ -16,7 +16,7 @@ from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
-from adyton.noise.exponential import NUMERATOR_LIMIT
+from adyton.noise.laplace import NUMERATOR_LIMIT
 from adyton.noise.source import NoiseSource
 from adyton.queries import Explicit, Haar, Identity, Prefix, Queries, RandomRanges
 from adyton.queries.size import SLOW_DRAW, Size
