@@ -9,8 +9,8 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.kernel.limits import MOST_PARTS, check_request
 from adyton.kernel.mechanisms import MeasureTables, NestedQuantiles
+from adyton.kernel.operators import MOST_PARTS, check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.tables import many_tables, packs, passing_rows, private_table
 from adyton.kernel.tables.packs import Column, packed

@@ -10,7 +10,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
-from adyton.kernel.transforms.many_tables import MOST_TABLE_CELLS
+from adyton.kernel.transforms.vectors import MOST_TABLE_CELLS
 from adyton.learning.target import Target
 from adyton.plans.limits import MOST_CELLS
 from adyton.queries import Identity, Partition

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from adyton.errors import BadInput
-from adyton.kernel.opening import LARGEST_TOTAL
+from adyton.kernel.ledger.records import LARGEST_TOTAL
 from adyton.messages import shorten
 
 LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)

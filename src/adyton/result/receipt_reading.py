@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from adyton.choice.bought import Bought
 from adyton.errors import BadInput
-from adyton.kernel.opening import LARGEST_TOTAL
+from adyton.kernel.ledger.records import LARGEST_TOTAL
 from adyton.kernel.recorder import Debit
 from adyton.messages import shorten
 from adyton.result.misfits import Counted, Misfits

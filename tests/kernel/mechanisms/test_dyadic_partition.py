@@ -13,11 +13,11 @@ from adyton.audit.enumeration import enumerate_distribution
 from adyton.audit.pairs import vector_pairs
 from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
+from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, DyadicPartition, dyadic_partition
 from adyton.kernel.mechanisms.dyadic_partition import GRID, deviations
 from adyton.kernel.mechanisms.partition_weights import SLACK, PartitionWeights, enclose_level
-from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose

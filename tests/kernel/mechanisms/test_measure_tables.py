@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from adyton.audit.certificates import Witness
-from adyton.kernel.counted_tables import CountedTables
+from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.shapes import TablesShape
 from adyton.noise import ExactNoise

@@ -25,7 +25,7 @@ from adyton.errors import LedgerError
 from adyton.kernel.ledger.creation import APPLICATION, FORMAT, clear_drafts, connect, create, write_first
 from adyton.kernel.ledger.place import examine, state
 from adyton.kernel.ledger.records import DamagedError, DisturbedError
-from adyton.kernel.process import this_process
+from adyton.kernel.sealed import this_process
 
 _in_use = threading.RLock()
 """Held while any connection of this process opens, closes or works, and while the process forks."""

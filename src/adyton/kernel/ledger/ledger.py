@@ -26,6 +26,7 @@ from adyton.kernel.ledger.records import (
     Entry,
     Event,
     Settled,
+    checked_total,
     now,
     read_account,
     read_entries,
@@ -36,7 +37,6 @@ from adyton.kernel.ledger.records import (
 from adyton.kernel.ledger.report import LedgerReport, read_report
 from adyton.kernel.ledger.terms import WORDS, Terms, differences, given_terms
 from adyton.kernel.ledger.writing import write, write_debit
-from adyton.kernel.opening import checked_total
 
 __all__ = ["Entry", "Event", "Ledger", "LedgerReport", "Terms"]
 

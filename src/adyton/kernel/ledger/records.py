@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
-from adyton.errors import BudgetExceeded
-from adyton.exact import display
+from adyton.errors import BadInput, BudgetExceeded
+from adyton.exact import Rational, budget, display, positive
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 
 Settled: TypeAlias = Literal["answered", "failed"]
@@ -51,6 +51,7 @@ MIGRATIONS = {
 RECOUNT = "recount"
 """In place of an entry's terms: it is no answer, but what earlier answers cost larger units."""
 _LONGEST_TEXT = 1 << 24
+LARGEST_TOTAL = 1000
 
 _FRACTION = re.compile(r"([0-9]{1,2700})/([0-9]{1,2700})", re.ASCII)
 
@@ -72,6 +73,17 @@ class Account:
         """Refuse a request that debits more than is left; *path* is that of the ledger."""
         if amount > self.remaining:
             raise refusal(amount, self.remaining, self.total, path, stability=stability)
+
+
+def checked_total(epsilon: Rational, name: str = "epsilon", *, simulated: bool = False) -> Fraction:
+    """A total budget that means something, or an error."""
+    total = positive(epsilon, name, computed=True) if simulated else budget(epsilon, name)
+    if total > LARGEST_TOTAL:
+        raise BadInput(
+            f"a total of ε = {display(total)} protects nothing, allowed is at most {LARGEST_TOTAL}. "
+            "Budgets that mean something are about 0.01 to 10."
+        )
+    return total
 
 
 class Budgeted(ABC):
