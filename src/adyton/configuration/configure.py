@@ -19,7 +19,7 @@ from adyton.kernel.instances.survey import Progress, owned_by, survey
 from adyton.kernel.instances.utility import Utility
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.arguments import file_name
+from adyton.kernel.ledger.file import file_name
 from adyton.kernel.sources import InstancesSource
 from adyton.messages import shorten
 from adyton.programs.tuning import Tune

@@ -23,10 +23,9 @@ from adyton.grid import rounded_down
 from adyton.interrupts import deferred, noticed
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.ledger import Ledger, Tally, Terms
-from adyton.kernel.ledger.arguments import accepted
-from adyton.kernel.ledger.for_kernel import ledger_for
+from adyton.kernel.ledger.ledger import ledger_for
 from adyton.kernel.ledger.records import Account, Budgeted, checked_total, refusal
-from adyton.kernel.ledger.terms import WORDS
+from adyton.kernel.ledger.terms import WORDS, accepted
 from adyton.kernel.mechanisms import Declared, DeclaredFunction, Mechanism, trusted_functions
 from adyton.kernel.operators import check_depth, check_request, check_stability, described
 from adyton.kernel.recorder import CHANGED, Debit, Recorded, Recorder, Recorders, alone, under_way

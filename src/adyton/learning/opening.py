@@ -10,7 +10,7 @@ from typing import Any
 from adyton.exact import Rational, budget
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.arguments import file_name
+from adyton.kernel.ledger.file import file_name
 from adyton.kernel.sources import TableSource
 from adyton.noise.source import NoiseSource
 from adyton.schema import Schema

@@ -8,7 +8,7 @@ from fractions import Fraction
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.arguments import file_name
+from adyton.kernel.ledger.file import file_name
 from adyton.schema import Schema
 from adyton.whole import whole
 
