@@ -24,8 +24,10 @@ def discrete_laplace_probabilities(edges: npt.ArrayLike, scale: Rational) -> Rea
     >>> discrete_laplace_probabilities([-1, 0], 1).round(6).tolist()
     [0.268941, 0.462117, 0.268941]
     """
-    points = np.asarray(edges, dtype=np.float64)
-    tail = _tail(points, scale)
+    points, rate = np.asarray(edges, dtype=np.float64), float(1 / positive(scale, "scale", computed=True))
+    tail = np.exp(-rate * np.where(points < 0, -points, points + 1)) / (
+        1 + np.exp(-rate)
+    )  # P(Z ≤ z), P(Z > z) from 0 on
     left = np.diff(np.where(points < 0, tail, 0.5), prepend=0.0, append=0.5)  # each class's part below the median
     right = np.diff(np.where(points < 0, -0.5, -tail), prepend=-0.5, append=0.0)  # and above it
     return np.asarray(left + right)
@@ -51,12 +53,6 @@ def discrete_laplace_radius(scale: Rational, confidence: float) -> int:
     exactly = positive(scale, "scale", computed=True)
     outside = (1 - confidence) * (1 + math.exp(-min(float(1 / exactly), 700.0))) / 2  # a^(k+1) must not exceed this
     return max(0, math.ceil(exactly * Fraction(-math.log(outside))) - 1)
-
-
-def _tail(points: Reals, scale: Rational) -> Reals:
-    """P(Z ≤ z) below zero, P(Z > z) from zero on."""
-    rate = float(1 / positive(scale, "scale", computed=True))
-    return np.asarray(np.exp(-rate * np.where(points < 0, -points, points + 1)) / (1 + np.exp(-rate)))
 
 
 def _inverse(ratio: Ratio) -> Reals:

@@ -171,8 +171,21 @@ class Ledger(Budgeted):
     def raise_total(self, total: Rational, *, consent: str) -> None:
         """Raise the total, with the data owner's consent: a name, or words, that the ledger records with the change."""
         words, allowed = checked_text(consent, "consent"), checked_total(total, "total")
+        name = self._file.name
         with self._file.transaction(write=True) as connection:
-            raise_total(connection, self._file.name, allowed, words)
+            found = read_account(connection)
+            _refuse_below_spent(name, allowed, found)
+            if allowed <= found.total:
+                raise LedgerMismatch(
+                    f"{name} has a total of {display(found.total)}, which {display(allowed)} does not raise. Give a "
+                    "larger one."
+                )
+            write(
+                connection,
+                "UPDATE ledger SET total = ? WHERE total = ? AND spent = ?",
+                (to_text(allowed), to_text(found.total), to_text(found.spent)),
+            )
+            write_event(connection, "total", display(found.total), display(allowed), words)
 
     def settle(self, entry: int, status: Settled) -> None:
         """Say what became of a debit. What was spent stays spent either way."""
@@ -299,22 +312,6 @@ def reconcile(
         if word == "total":
             _refuse_below_spent(name, asked.total, found)
         write_event(connection, word, old, new)
-
-
-def raise_total(connection: sqlite3.Connection, name: str, total: Fraction, consent: str) -> None:
-    """Allow more than before."""
-    found = read_account(connection)
-    _refuse_below_spent(name, total, found)
-    if total <= found.total:
-        raise LedgerMismatch(
-            f"{name} has a total of {display(found.total)}, which {display(total)} does not raise. Give a larger one."
-        )
-    write(
-        connection,
-        "UPDATE ledger SET total = ? WHERE total = ? AND spent = ?",
-        (to_text(total), to_text(found.total), to_text(found.spent)),
-    )
-    write_event(connection, "total", display(found.total), display(total), consent)
 
 
 def take_on(connection: sqlite3.Connection, name: str, entry: int, terms: Terms | None, *, used: bool) -> None:

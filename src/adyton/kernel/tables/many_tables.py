@@ -50,7 +50,9 @@ class ManyTables:
         names, head = list(dict.fromkeys(name for group in groups for name in group)), ["leaf"] if tree else []
         tree = tree or RowTree.stump(names)
         codes = code_names(names)
-        found = coded_columns(schema, codes) | {"leaf": Column(len(tree.leaves), len(tree.leaves))}
+        sizes = {column: schema.attributes[name].size for name, column in codes.items()}
+        found = {column: Column(size, size + 1) for column, size in sizes.items()}  # one more for rows without a cell
+        found["leaf"] = Column(len(tree.leaves), len(tree.leaves))
         wanted = [[*head, *(codes[name] for name in group)] for group in groups]
         packs, where = packed(found, wanted)
         passes = not isinstance(engine, Server) and len(packs) > _FEW_PACKS
@@ -185,9 +187,3 @@ def leaf_cells(
         cell = cell * size + rows[codes[name]].nullif(size)
     rows = rows.select(cell=cell)
     return rows.filter(rows["cell"].notnull()), (len(tree.leaves), *sizes)
-
-
-def coded_columns(schema: Schema, codes: Mapping[str, str]) -> dict[str, Column]:
-    """The columns of cells that :func:`leaf_table` made, with one number more each for rows without a cell."""
-    sizes = {column: schema.attributes[name].size for name, column in codes.items()}
-    return {column: Column(size, size + 1) for column, size in sizes.items()}

@@ -91,13 +91,11 @@ def packed(
         key=lambda group: (-math.prod(sizes[name] for name in group), sorted(group)),
     )
     steps = [step for step in range(1, len(wanted) + 1) if math.gcd(step, len(wanted)) == 1]
-    orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[: _tries(wanted)]]
-    packs, where = min((_one_by_one(sizes, order, together) for order in orders), key=lambda one: len(one[0]))
-    return [_pack(columns, names) for names in packs], [where[frozenset(group)] for group in groups]
-
-
-def _tries(groups: Sequence[Set[str]]) -> int:
-    return max(1, min(_ORDERS, _WORK // len(groups) ** 2))
+    tries = max(1, min(_ORDERS, _WORK // len(wanted) ** 2))
+    orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[:tries]]
+    packs, where = min((_one_by_one(sizes, order, together) for order in orders), key=lambda found: len(found[0]))
+    shaped = [Pack(tuple(names), tuple(sizes[name] for name in names)) for names in packs]
+    return shaped, [where[frozenset(group)] for group in groups]
 
 
 def _one_by_one(
@@ -127,10 +125,6 @@ def _one_by_one(
         where[group] = number
         count = max(count, number + 1)
     return [[names[column] for column in np.flatnonzero(holds[:, number])] for number in range(count)], where
-
-
-def _pack(columns: Mapping[str, Column], names: Sequence[str]) -> Pack:
-    return Pack(tuple(names), tuple(columns[name].keys for name in names))
 
 
 def packed_for_passing(
