@@ -25,9 +25,8 @@ def discrete_laplace_probabilities(edges: npt.ArrayLike, scale: Rational) -> Rea
     [0.268941, 0.462117, 0.268941]
     """
     points, rate = np.asarray(edges, dtype=np.float64), float(1 / positive(scale, "scale", computed=True))
-    tail = np.exp(-rate * np.where(points < 0, -points, points + 1)) / (
-        1 + np.exp(-rate)
-    )  # P(Z ≤ z), P(Z > z) from 0 on
+    # P(Z ≤ z) below zero, P(Z > z) from zero on
+    tail = np.exp(-rate * np.where(points < 0, -points, points + 1)) / (1 + np.exp(-rate))
     left = np.diff(np.where(points < 0, tail, 0.5), prepend=0.0, append=0.5)  # each class's part below the median
     right = np.diff(np.where(points < 0, -0.5, -tail), prepend=-0.5, append=0.0)  # and above it
     return np.asarray(left + right)
