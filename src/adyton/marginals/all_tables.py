@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import BadInput
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
 from adyton.marginals.program import Outcome, TablesProgram, measured

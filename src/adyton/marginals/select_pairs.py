@@ -12,11 +12,10 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.choice.bought import Bought
 from adyton.errors import BadInput
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import MeanDistance, PairChoice
+from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import TablesShape
-from adyton.kernel.sources import TableSource
-from adyton.kernel.tables_source import TablesSource
+from adyton.kernel.sources import TableSource, TablesSource
 from adyton.marginals.all_tables import AllPairs
 from adyton.marginals.deciding import COUNT, Decision, Look, Outlook, decide, look, occupied, outlook, single_shares
 from adyton.marginals.estimating import estimated

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-from adyton.kernel.limits import check_depth
+from adyton.kernel.operators import check_depth
 from adyton.kernel.sources import Source, VectorSource
 from adyton.messages import shorten
 from adyton.partitions import workload_partition

@@ -9,8 +9,8 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.denoising.block_posterior import block_posterior
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import DyadicPartition
+from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks

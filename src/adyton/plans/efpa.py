@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.arrays import Reals
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import CoefficientCount
+from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Plan, Tasks

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import BucketBoundaries
+from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.base import Tasks

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from adyton.choice.bought import Bought
 from adyton.errors import BadInput
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import NonZeros, Partitionality, Statistic, TotalVariation
+from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.messages import no_such
