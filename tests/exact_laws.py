@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.exact import Rational, positive
-from adyton.noise.arguments import read_scores
+from adyton.noise.source import read_scores
 from adyton.whole import IntegerArray
 
 DIGITS = 50

@@ -10,10 +10,9 @@ from generated import filled
 from wording import one_line
 
 from adyton.kernel.budget import Budget
-from adyton.kernel.counted_tables import CountedTables
-from adyton.kernel.guessed_tables import GuessedTables
+from adyton.kernel.counts import CountedTables, GuessedTables
 from adyton.kernel.mechanisms import MECHANISMS, Selection
-from adyton.kernel.mechanisms.base import section
+from adyton.kernel.operators import section
 from adyton.kernel.tables import units
 from adyton.kernel.transforms import TRANSFORMS
 

@@ -17,9 +17,9 @@ import pytest
 import adyton as ad
 from adyton.errors import AdytonError, BadInput, LedgerError
 from adyton.interrupts import Terminated, deferred, termination_interrupts
-from adyton.kernel.alone import alone, under_way
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger import ledger as ledger_module
+from adyton.kernel.recorder import alone, under_way
 from adyton.result.pending import Pending
 from adyton.result.receipt import Receipt
 

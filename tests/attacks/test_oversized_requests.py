@@ -12,7 +12,6 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, KernelFailure
 from adyton.kernel import wire
-from adyton.kernel.limits import MOST_TRANSFORMS, check_request
 from adyton.kernel.mechanisms import (
     Bisections,
     CoefficientCount,
@@ -22,6 +21,7 @@ from adyton.kernel.mechanisms import (
     VectorLaplace,
     WorstApproximated,
 )
+from adyton.kernel.operators import MOST_TRANSFORMS, check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.transforms import LinearMap
 from adyton.plans.registry import plan_named

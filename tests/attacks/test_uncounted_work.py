@@ -9,12 +9,11 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.kernel.limits import MOST_PARTS, check_request
 from adyton.kernel.mechanisms import MeasureTables, NestedQuantiles
+from adyton.kernel.operators import MOST_PARTS, check_request
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.tables import many_tables, packs, passing_rows, private_table
-from adyton.kernel.tables.packs import Column, packed
-from adyton.kernel.tables.passing_rows import Joins
+from adyton.kernel.tables import many_tables, packs, private_table
+from adyton.kernel.tables.packs import Column, Joins, packed
 from adyton.queries import Identity, Partition
 from adyton.solving import energies
 
@@ -37,7 +36,7 @@ def test_many_tables_are_planned_before_they_are_paid_for(monkeypatch) -> None:
     kernel = ad.Kernel(rows(**sides), schema=schema(**sides), epsilon=1)
     groups = list(itertools.combinations(sides, 2))
     tables = kernel.root.tables(groups)
-    for place in (packs, many_tables, passing_rows):
+    for place in (packs, many_tables):
         monkeypatch.setattr(place, "packed", forbidden)
     monkeypatch.setattr(many_tables.ManyTables, "of", forbidden)
     assert len(tables.measure(MeasureTables.weighted(range(len(groups))), 1).tables()) == len(groups)

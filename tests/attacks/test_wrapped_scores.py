@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adyton.kernel.counted_tables import CountedTables
+from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms.parent_choice import GRID, ParentChoice, _score
 
 SIDE = 64

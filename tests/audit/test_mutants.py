@@ -332,16 +332,16 @@ def test_rows_counted_under_two_reasons(monkeypatch):
 
 def test_one_row_in_two_leaves_is_caught(monkeypatch):
     from adyton.audit.accounting import audit_leaves
-    from adyton.kernel.tables import leaves
+    from adyton.kernel.tables import many_tables
 
-    once = leaves._one_level
+    once = many_tables._one_level
 
     def twice(rows, tree, nodes, first, codes, depth, engine):
         if depth:
             nodes, first = np.append(nodes, nodes[-1]), np.append(first, first[-1])
         return once(rows, tree, nodes, first, codes, depth, engine)
 
-    monkeypatch.setattr(leaves, "_one_level", twice)
+    monkeypatch.setattr(many_tables, "_one_level", twice)
     assert not audit_leaves().passed
 
 

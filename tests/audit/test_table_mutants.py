@@ -15,13 +15,13 @@ from adyton.audit.walk import Walk
 from adyton.audit.walk_nodes import DisagreementError
 from adyton.audit.whole_programs import audit_cases, row_cases
 from adyton.errors import BadInput
-from adyton.kernel.guessed_tables import GuessedTables
+from adyton.kernel.counts import GuessedTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice, parent_choice
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.tables.coded_table import CodedTable
 from adyton.kernel.tables.packs import Pack
-from adyton.kernel.transforms.many_tables import CountTables, SingleTables
+from adyton.kernel.transforms.vectors import CountTables, SingleTables
 from adyton.schema import Integer, Schema
 
 

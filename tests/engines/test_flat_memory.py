@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.kernel.engines import memory
+from adyton.kernel.engines import duckdb as ours
 from adyton.kernel.tables import open_table
 
 ROWS, LEVELS = 2_000_000, 20_000
@@ -34,7 +34,7 @@ def pages(table):
 @pytest.mark.parametrize("little", [True, False])
 def test_pages_are_let_go(stored, monkeypatch, little):
     if little:
-        monkeypatch.setattr(memory, "PER_THREAD", 1 << 19)
+        monkeypatch.setattr(ours, "PER_THREAD", 1 << 19)
     table = open_table(stored, NUMBERS)
     before = table._engine.backend.con.execute("select current_setting('memory_limit')").fetchone()
     assert table.vectorize().sum() == ROWS
@@ -46,15 +46,15 @@ def test_pages_are_let_go(stored, monkeypatch, little):
 def test_what_needs_more_gets_it(stored, monkeypatch):
     plain = open_table(stored, TEXTS).vectorize()
     tries = []
-    in_passing = memory.Memory.in_passing
-    monkeypatch.setattr(memory, "PER_THREAD", 1 << 12)
-    monkeypatch.setattr(memory.Memory, "in_passing", lambda *given: tries.append(in_passing(*given)) or tries[-1])
+    in_passing = ours.Memory.in_passing
+    monkeypatch.setattr(ours, "PER_THREAD", 1 << 12)
+    monkeypatch.setattr(ours.Memory, "in_passing", lambda *given: tries.append(in_passing(*given)) or tries[-1])
     assert np.array_equal(open_table(stored, TEXTS).vectorize(), plain)
     assert tries == [None]
 
 
 def test_units_and_groups_are_not_limited(stored, monkeypatch):
-    monkeypatch.setattr(memory.Memory, "in_passing", lambda *_: pytest.fail("limited"))
+    monkeypatch.setattr(ours.Memory, "in_passing", lambda *_: pytest.fail("limited"))
     table = open_table(stored, ad.Schema({"value": ad.Integer(0, 9)}))
     assert table.group_by("value", "rows", 5).count() == LEVELS
 

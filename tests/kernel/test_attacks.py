@@ -136,7 +136,7 @@ def test_a_commit_that_is_interrupted_halfway():
 def test_a_ledger_that_is_mounted_by_itself(tmp_path, monkeypatch):
     path = tmp_path / "a"
     ad.Ledger.open(path, total=1, dataset="x").close()
-    monkeypatch.setattr("adyton.kernel.ledger.place._is_mount_point", lambda found: found == str(path))
+    monkeypatch.setattr("adyton.kernel.ledger.file._is_mount_point", lambda found: found == str(path))
     with pytest.raises(LedgerError, match="Mount its directory"):
         ad.Ledger.open(path, total=1, dataset="x")
 

@@ -16,7 +16,7 @@ import pytest
 import adyton as ad
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.mechanisms import MeasureTables
-from adyton.kernel.tables_source import TablesSource
+from adyton.kernel.sources import TablesSource
 from adyton.workloads import Identity, Partition
 
 CANARY = "canary7f3a9"

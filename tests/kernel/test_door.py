@@ -7,11 +7,9 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
-from adyton.kernel.handles import handle
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, ParentChoice, SplitChoice
-from adyton.kernel.sources import TableSource, VectorSource
-from adyton.kernel.tables_source import TablesSource
+from adyton.kernel.sources import TableSource, TablesSource, VectorSource, handle
 from adyton.kernel.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
 from adyton.plans import plan_named
 from adyton.queries import AllRange, Partition, Prefix

@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adyton.kernel.counted_tables import CountedTables
-from adyton.kernel.guessed_tables import GuessedTables
+from adyton.kernel.counts import CountedTables, GuessedTables, PrivateVector
 from adyton.kernel.mechanisms import DawaPartition, PairChoice, TotalVariation
 from adyton.kernel.mechanisms.bisections import _cut_deviations, _deviation, _halved, _with_room
 from adyton.kernel.mechanisms.bucket_boundaries import GRID, LARGEST_SUM, BucketBoundaries
@@ -28,7 +27,6 @@ from adyton.kernel.mechanisms.vector_laplace import VectorLaplace
 from adyton.kernel.mechanisms.window_means import mean_costs
 from adyton.kernel.mechanisms.window_medians import median_costs
 from adyton.kernel.mechanisms.worst_approximated import WorstApproximated
-from adyton.kernel.vectors import PrivateVector
 from adyton.noise.selection import whole_gaps
 from adyton.queries import Identity, Partition, Prefix
 from adyton.whole import SAFE, absolute_sum, add, largest, narrow, widen

@@ -10,7 +10,7 @@ import pytest
 import adyton as ad
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, LedgerMismatch
 from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
-from adyton.kernel.mechanisms.base import Mechanism
+from adyton.kernel.operators import Mechanism
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.transforms import Vectorize
 from adyton.workloads import Explicit, Identity, Partition, Prefix, Total

@@ -18,7 +18,7 @@ import pytest
 from adyton import drafts
 from adyton.errors import BudgetExceeded, LedgerError
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.creation import clear_drafts
+from adyton.kernel.ledger.file import clear_drafts
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 

@@ -13,7 +13,7 @@ from ledger_spending import TWENTIETH, filled, spend
 
 from adyton.errors import LedgerError
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger import creation as ledger_creation
+from adyton.kernel.ledger import file as ledger_file
 
 
 def rewrite(path: Path, statement: str) -> None:
@@ -161,7 +161,7 @@ def test_a_full_disk_spends_nothing(path: Path):
 
 
 def test_a_ledger_held_by_another_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ledger_creation, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
     filled(path)
     with Ledger.open(path, total=1000, dataset="visits") as ledger:
         other = sqlite3.connect(path, isolation_level=None)

@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from adyton.kernel.tables import many_tables, passing_rows
-from adyton.kernel.tables.packs import Column, packed
-from adyton.kernel.tables.passing_rows import packed_for_passing
+from adyton.kernel.tables import many_tables, packs
+from adyton.kernel.tables.packs import Column, packed, packed_for_passing
 from adyton.kernel.tables.private_table import open_table
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 
@@ -51,15 +50,15 @@ def rows() -> pa.Table:
 def test_same_counts_as_group_bys(rows: pa.Table, tree: RowTree | None, monkeypatch: pytest.MonkeyPatch) -> None:
     table = open_table(rows, SCHEMA)
     monkeypatch.setattr(many_tables, "_FEW_PACKS", 10**6)
-    expected = table._tables(GROUPS, tree)
+    expected = table._counted_tables(table._many(GROUPS, tree))
     monkeypatch.setattr(many_tables, "_FEW_PACKS", 0)
-    monkeypatch.setattr(passing_rows, "_ROWS_AT_A_TIME", 700)
-    monkeypatch.setattr(passing_rows, "_ROWS_BETWEEN", 1500)
-    monkeypatch.setattr(passing_rows, "_BLOCK", 256)
-    for one, other in zip(table._tables(GROUPS, tree), expected, strict=True):
+    monkeypatch.setattr(packs, "_ROWS_AT_A_TIME", 700)
+    monkeypatch.setattr(packs, "_ROWS_BETWEEN", 1500)
+    monkeypatch.setattr(packs, "_BLOCK", 256)
+    for one, other in zip(table._counted_tables(table._many(GROUPS, tree)), expected, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
-    for group, own in zip(GROUPS, table._tables(GROUPS), strict=True):
+    for group, own in zip(GROUPS, table._counted_tables(table._many(GROUPS, None)), strict=True):
         np.testing.assert_array_equal(own, table.select(group).vectorize())
 
 
@@ -76,6 +75,6 @@ def test_few_packs_have_all_pairs() -> None:
 
 
 def test_a_number_beyond_the_last_is_counted_as_the_last() -> None:
-    tally = passing_rows._Tally([3, 2], [[0, 1]])
+    tally = packs._Tally([3, 2], [[0, 1]])
     tally.add(2, [np.array([9, 1], dtype=np.uint16), np.array([1, 60_000], dtype=np.uint16)])
     assert tally.counts()[0].tolist() == [0, 0, 0, 1, 0, 1]

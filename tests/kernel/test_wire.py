@@ -9,7 +9,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.kernel.fields import QUERIES
+from adyton.kernel.counts import NoisyTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import (
     MECHANISMS,
@@ -36,7 +36,6 @@ from adyton.kernel.mechanisms import (
     VectorLaplace,
     WorstApproximated,
 )  # fmt: skip
-from adyton.kernel.noisy_tables import NoisyTables
 from adyton.kernel.transforms import (
     TRANSFORMS,
     Coarsen,
@@ -56,7 +55,7 @@ from adyton.kernel.transforms import (
     Vectorize,
     Where,
 )  # fmt: skip
-from adyton.kernel.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
+from adyton.kernel.wire import QUERIES, decode, decode_facts, decode_result, encode, encode_facts, encode_result
 from adyton.queries import (
     AllRange,
     Cells,

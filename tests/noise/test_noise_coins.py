@@ -8,8 +8,7 @@ from scipy.stats import binomtest
 
 from adyton.audit.enumeration import enumerate_distribution
 from adyton.noise import ExactNoise, SimulatedNoise
-from adyton.noise.bits import Tape
-from adyton.noise.coins import COIN_BITS, enclose, toss
+from adyton.noise.bits import COIN_BITS, Tape, enclose, toss
 
 ONE = 1 << COIN_BITS
 

@@ -7,8 +7,8 @@ import pytest
 from noise_tapes import poor_words, tape_of, word
 
 from adyton.noise import ExactNoise
-from adyton.noise.exponential import Exponential, Uniform
-from adyton.noise.goodness import counts_fit
+from adyton.noise.laplace import Exponential, Uniform
+from adyton.noise.probabilities import counts_fit
 from adyton.noise.selection import TapeDraws
 
 ALL = 2**32 - 1

@@ -9,9 +9,9 @@ from noise_tapes import tape_of
 from adyton import noise
 from adyton.noise import ExactNoise, OpenDPNoise, Ratio, SimulatedNoise
 from adyton.noise.bits import fresh_tape
-from adyton.noise.goodness import laplace_fit, same_law
 from adyton.noise.laplace import laplace_compiled, laplace_in_python
-from adyton.noise.scales import read_scales
+from adyton.noise.probabilities import laplace_fit, same_law
+from adyton.noise.source import read_scales
 
 FALSE_ALARM = 1e-9
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(7, 3), Fraction(100), Fraction(10**6)]
@@ -137,7 +137,7 @@ def test_simulation_repeats_with_its_seed_and_is_not_private():
 
 
 def test_opendp_scale_is_rounded_up():
-    from adyton.noise.opendp import rounded_up
+    from adyton.noise.exact import rounded_up
 
     for scale in (Fraction(1, 10), Fraction(1, 3), Fraction(2**60 - 1, 2**10), Fraction(5, 2)):
         double = Fraction(rounded_up(scale))

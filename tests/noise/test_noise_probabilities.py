@@ -10,10 +10,11 @@ import pytest
 from adyton.errors import BadInput
 from adyton.lab.bench.noise import compare
 from adyton.noise import Ratio
-from adyton.noise.goodness import counts_fit, same_law
 from adyton.noise.probabilities import (
+    counts_fit,
     discrete_laplace_probabilities,
     discrete_laplace_variance,
+    same_law,
 )
 from exact_laws import discrete_laplace_probability
 

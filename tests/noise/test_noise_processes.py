@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from adyton.noise import ExactNoise, bits, loading
+from adyton.noise import ExactNoise, bits, exact
 
 SCALE = 2**40  # two independent draws are equal with probability below 2⁻⁴⁰
 
@@ -94,16 +94,16 @@ print(*(name for name in ("numba", "opendp", "scipy") if name in sys.modules))
 
 
 def test_samplers_are_compiled_once_drawing_without_them_has_cost_enough(monkeypatch):
-    monkeypatch.setattr(loading, "_drawn_in_python", 0)
+    monkeypatch.setattr(exact, "_drawn_in_python", 0)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
-    half = loading.DRAWS_BEFORE_NUMBA // 2
-    assert [loading.compiled_pays(half) for _ in range(3)] == [False, False, True]
-    assert loading.compiled_pays(loading.SMALLEST_COMPILED_SAMPLE)
-    assert not loading.compiled_pays(loading.SMALLEST_COMPILED_SAMPLE - 1)
+    half = exact.DRAWS_BEFORE_NUMBA // 2
+    assert [exact.compiled_pays(half) for _ in range(3)] == [False, False, True]
+    assert exact.compiled_pays(exact.SMALLEST_COMPILED_SAMPLE)
+    assert not exact.compiled_pays(exact.SMALLEST_COMPILED_SAMPLE - 1)
 
 
 def test_samplers_are_compiled_sooner_where_numba_is_loaded(monkeypatch):
-    monkeypatch.setattr(loading, "_drawn_in_python", 0)
+    monkeypatch.setattr(exact, "_drawn_in_python", 0)
     monkeypatch.setitem(sys.modules, "numba", object())
-    half = loading.DRAWS_BEFORE_COMPILING // 2
-    assert [loading.compiled_pays(half) for _ in range(3)] == [False, False, True]
+    half = exact.DRAWS_BEFORE_COMPILING // 2
+    assert [exact.compiled_pays(half) for _ in range(3)] == [False, False, True]

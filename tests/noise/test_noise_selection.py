@@ -10,7 +10,7 @@ import pytest
 
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import fresh_tape
-from adyton.noise.goodness import counts_fit
+from adyton.noise.probabilities import counts_fit
 from adyton.noise.selection import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
 from exact_laws import permute_and_flip_probabilities
 

@@ -9,10 +9,10 @@ import pytest
 from noise_tapes import poor_words, tape_of
 
 from adyton import compiling
-from adyton.noise import exponential, laplace, selection
+from adyton.noise import laplace, selection
 from adyton.noise.laplace import laplace_compiled, laplace_in_python
-from adyton.noise.scales import read_scales
 from adyton.noise.selection import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
+from adyton.noise.source import read_scales
 
 SCALES = ["1/2", 1, "7/3", 100, 10**6, "0.3", Fraction(2**57 - 1, 2**55), Fraction(2**56, 2**55 + 1), 2**56 + 1]
 
@@ -118,9 +118,9 @@ def test_no_floating_point_in_the_compiled_code():
     """Mixing signed and unsigned 64-bit integers by mistake would make Numba compute in doubles."""
     words, integers, one = np.zeros(4, dtype=np.uint64), np.ones(4, dtype=np.int64), np.uint64(1)
     for kernel, arguments in [
-        (exponential.upper_word, (one, one)),
-        (exponential.odd_run_in_words, (words, 4, one)),
-        (exponential.floor_times, (words, 4, one, one, 0)),
+        (laplace.upper_word, (one, one)),
+        (laplace.odd_run_in_words, (words, 4, one)),
+        (laplace.floor_times, (words, 4, one, one, 0)),
         (laplace.draw_from_words, (words, 4, integers, 0, integers, integers, 0)),
         (selection.flip_from_words, (words, 4, integers, integers[:1] - 1, 1, one, one, 0)),
     ]:
@@ -136,7 +136,7 @@ def test_upper_word_against_python():
     edges = [0, 1, 2**32 - 1, 2**32, 2**64 - 1]
     for a in [*edges, *generator.integers(0, 2**64, 40, dtype=np.uint64).tolist()]:
         for b in [*edges, *generator.integers(0, 2**57, 40, dtype=np.uint64).tolist()]:
-            assert exponential.upper_word(np.uint64(a), np.uint64(b)) == a * b >> 64
+            assert laplace.upper_word(np.uint64(a), np.uint64(b)) == a * b >> 64
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -5,8 +5,8 @@ import pytest
 from noise_tapes import tape_of
 
 from adyton.noise import ExactNoise, SimulatedNoise
-from adyton.noise.goodness import counts_fit
-from adyton.noise.uniform import uniform_array, uniform_integer
+from adyton.noise.bits import uniform_array, uniform_integer
+from adyton.noise.probabilities import counts_fit
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import adyton as ad
 from adyton.configuration.family import FAMILIES
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.limits import MOST_TRANSFORMS
+from adyton.kernel.operators import MOST_TRANSFORMS
 from adyton.learning.model import MODELS
 from adyton.learning.registry import LEARNERS
 from adyton.marginals.program import PROGRAMS as TABLES

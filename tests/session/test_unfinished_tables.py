@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import adyton as ad
 from adyton.cli.main import app
 from adyton.errors import KernelFailure, Unfinished, UnfinishedRelease
-from adyton.kernel.tables_source import TablesSource
+from adyton.kernel.sources import TablesSource
 
 NAMES = tuple("abcde")
 SCHEMA = ad.Schema({name: ad.Integer(0, 2) for name in NAMES})

@@ -22,8 +22,7 @@ from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import Source, VectorSource
 from adyton.noise import SimulatedNoise
-from adyton.noise.scales import read_ratio
-from adyton.noise.source import Scale, Size
+from adyton.noise.source import Scale, Size, read_ratio
 from adyton.plans import algorithms, plan_named
 from adyton.plans.base import Plan
 from adyton.queries import Identity, Measurement, Prefix, Queries, RandomRanges

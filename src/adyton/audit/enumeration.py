@@ -22,8 +22,8 @@ from adyton.arrays import Flags, Integers, Places
 from adyton.audit.pairs import Pair
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, exact
-from adyton.noise.coins import Bounds, Refine
-from adyton.noise.exponential_choice import ExponentialWeights
+from adyton.noise.bits import Bounds, Refine
+from adyton.noise.selection import ExponentialWeights
 from adyton.noise.source import Scale, Size
 from adyton.whole import IntegerArray
 

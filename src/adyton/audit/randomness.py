@@ -13,7 +13,7 @@ from adyton.audit.enumeration import Run, largest_loss
 from adyton.audit.findings import Finding
 from adyton.audit.mechanisms import EPSILONS, REACH
 from adyton.audit.pairs import vector_pairs
-from adyton.noise.goodness import counts_fit, laplace_fit
+from adyton.noise.probabilities import counts_fit, laplace_fit
 from adyton.noise.selection import permute_and_flip
 from adyton.noise.source import NoiseSource
 

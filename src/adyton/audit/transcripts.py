@@ -43,14 +43,12 @@ from adyton.arrays import Flags, Integers, Places, Reals
 from adyton.exact import Rational, exact
 from adyton.kernel import kernel as kernel_module
 from adyton.kernel.instances.lattice import POINTS
+from adyton.kernel.kernel import Kept, run
 from adyton.kernel.mechanisms import DawaPartition, Mechanism, TunedParameter
-from adyton.kernel.running import Kept, run
 from adyton.learning.public_randomness import PublicRandomness
 from adyton.noise import SimulatedNoise
-from adyton.noise.arguments import read_size
-from adyton.noise.coins import Bounds, Refine
-from adyton.noise.scales import Scales, read_scales
-from adyton.noise.source import NoiseSource, Scale, Size
+from adyton.noise.bits import Bounds, Refine
+from adyton.noise.source import NoiseSource, Scale, Scales, Size, read_scales, read_size
 from adyton.queries import Noisy
 from adyton.whole import IntegerArray
 

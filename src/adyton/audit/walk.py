@@ -28,8 +28,7 @@ from adyton.audit.walk_sums import SumsMoves
 from adyton.audit.walk_tables import TablesMoves
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.sources import Source, TableSource
-from adyton.kernel.tables_source import TablesSource
+from adyton.kernel.sources import Source, TableSource, TablesSource
 from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
 from adyton.schema import Integer, Schema
 

@@ -46,7 +46,7 @@ def allowed_total(
     what: str = "a release",
 ) -> Fraction:
     """What may be spent in all, with the consent that large budgets take."""
-    from adyton.kernel.opening import checked_total
+    from adyton.kernel.ledger.records import checked_total
 
     allowed = checked_total(total_of(amount, total, ledger))
     unit = _unit(schema, ledger)

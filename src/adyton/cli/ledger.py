@@ -63,7 +63,7 @@ def command(
 
 def _raise(file: Path, total: str | None, consent: str | None, yes: bool) -> None:
     from adyton.kernel.ledger import Ledger
-    from adyton.kernel.opening import checked_total
+    from adyton.kernel.ledger.records import checked_total
 
     if total is None:
         raise BadInput(f"say what may be spent in all from now on: adyton ledger raise {file} --total 2.")

@@ -20,7 +20,7 @@ from adyton.kernel.instances.private_instances import RELATIONS
 from adyton.kernel.instances.survey import SummedUtility
 from adyton.kernel.instances.utility import UNIT, UTILITIES, Utility
 from adyton.kernel.instances.votes import FLAT, vote_of
-from adyton.kernel.instances_source import InstancesSource
+from adyton.kernel.sources import InstancesSource
 from adyton.messages import no_such, shorten
 from adyton.queries import Queries
 from adyton.schema import Schema

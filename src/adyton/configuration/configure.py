@@ -16,10 +16,10 @@ from adyton.interrupts import deferred
 from adyton.kernel.instances.private_instances import ADD_REMOVE, spread
 from adyton.kernel.instances.survey import Progress, owned_by, survey
 from adyton.kernel.instances.utility import Utility
-from adyton.kernel.instances_source import InstancesSource
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.arguments import file_name
+from adyton.kernel.ledger.file import file_name
+from adyton.kernel.sources import InstancesSource
 from adyton.messages import shorten
 from adyton.programs.tuning import Tune
 from adyton.session.run import run

@@ -1,1 +1,4 @@
-"""The adyton: the room that opens private tables, and the only way from them to an answer."""
+"""The adyton: the room that opens private tables, and the only way from them to an answer.
+
+Start with ``kernel``, the door, then ``operators``, what is let in, and ``budget``, what it costs.
+"""

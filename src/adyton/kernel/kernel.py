@@ -6,42 +6,38 @@ It is longer than other files because there is one door: who checks its order of
 from __future__ import annotations
 
 import os
+import re
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Collection, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
-from adyton.errors import BadInput, BudgetExceeded, LedgerError, RowsChanged
+import numpy as np
+
+from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerError, RowsChanged
 from adyton.exact import Rational, display, positive
 from adyton.grid import rounded_down
-from adyton.interrupts import deferred
-from adyton.kernel.alone import alone, under_way
+from adyton.interrupts import deferred, noticed
 from adyton.kernel.budget import ROOT, Budget
-from adyton.kernel.fields import is_one_of
-from adyton.kernel.handles import KINDS, handle
 from adyton.kernel.ledger import Ledger, Tally, Terms
-from adyton.kernel.ledger.arguments import accepted
-from adyton.kernel.ledger.for_kernel import ledger_for
-from adyton.kernel.ledger.records import Account, Budgeted, refusal
-from adyton.kernel.ledger.terms import WORDS
-from adyton.kernel.limits import check_depth, check_request, check_stability, described
+from adyton.kernel.ledger.ledger import ledger_for
+from adyton.kernel.ledger.records import Account, Budgeted, checked_total, refusal
+from adyton.kernel.ledger.terms import WORDS, accepted
 from adyton.kernel.mechanisms import Declared, DeclaredFunction, Mechanism, trusted_functions
-from adyton.kernel.opening import checked_noise, checked_total, is_path, name_of
-from adyton.kernel.process import this_process
-from adyton.kernel.recorder import CHANGED, Debit, Recorded, Recorder, Recorders
-from adyton.kernel.roots import OtherRoots
-from adyton.kernel.running import Kept, run
-from adyton.kernel.sealed import Sealed
+from adyton.kernel.operators import check_depth, check_request, check_stability, described
+from adyton.kernel.recorder import CHANGED, Debit, Recorded, Recorder, Recorders, alone, under_way
+from adyton.kernel.roots import OtherRoots, checked_noise, is_path, name_of
+from adyton.kernel.sealed import Sealed, this_process
 from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
-from adyton.kernel.sources import Source, TableSource
+from adyton.kernel.sources import KINDS, Source, TableSource, handle
 from adyton.kernel.tables import PrivateTable, open_table
 from adyton.kernel.transforms import Transform
-from adyton.kernel.wire import admit
+from adyton.kernel.wire import admit, is_one_of
 from adyton.messages import shorten
-from adyton.noise import ExactNoise
+from adyton.noise import ExactNoise, KeyedNoise
 from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
 
@@ -52,6 +48,7 @@ _WORDS = {
     TablesShape: "many tables",
     InstancesShape: "instances of a problem",
 }
+_NUMBERS = re.compile(r"\d+(?:, \d+)*(?: and \d+ more)?")
 
 
 class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
@@ -357,3 +354,45 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
             return f"<kernel: {self._ledger.dataset}; ε = {display(self.remaining)} of {display(self.total)} left>"
         except (AttributeError, LedgerError):
             return "<kernel: its ledger is not open>"
+
+
+class Kept(NamedTuple):
+    """What a kernel keeps behind a handle: the public facts, and the data."""
+
+    facts: Facts
+    data: Any
+
+
+def run(
+    operator: Mechanism,
+    kept: Kept,
+    epsilon: Fraction,
+    noise: NoiseSource,
+    trials: int | None,
+    take: Callable[[Any], None],
+) -> type[BaseException] | None:
+    """Give *take* what is published of one output; the kind of failure or interrupt, if there was one. No exception
+    from here may travel on: it could carry data with it.
+
+    Many outputs for one debit are there in simulations only: noise that is private is drawn once.
+    """
+    came: list[type[BaseException]] = []
+    try:
+        with noticed(came) if noise.private else nullcontext(), np.errstate(all="ignore"):
+            noise = _placed(noise, operator, kept.facts)
+            outputs = operator.draw(kept.data, epsilon, noise, 1 if trials is None or noise.private else trials)
+            output = outputs[0] if trials is None or noise.private else outputs
+            take(operator.publish(output, kept.facts.shape, epsilon, noise.private))
+    except (KeyboardInterrupt, SystemExit) as interruption:
+        return type(interruption)
+    except BaseException:
+        return came[0] if came else KernelFailure  # an engine may make an error of its own of an interrupt
+    return came[0] if came else None
+
+
+def _placed(noise: NoiseSource, operator: Mechanism, facts: Facts) -> NoiseSource:
+    """Noise that is keyed by places, at this one: the way to the source, and the operator's words without numbers,
+    which count things that may lie elsewhere."""
+    if not isinstance(noise, KeyedNoise):
+        return noise
+    return noise.at("\n".join((*facts.lineage, _NUMBERS.sub("", str(operator)))), operator.parts(facts.shape))

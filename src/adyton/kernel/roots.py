@@ -1,4 +1,7 @@
-"""Kernels over something else than a table: counts that somebody has made, public counts and rows, and instances."""
+"""Kernels over something else than a table: counts that somebody has made, public counts and rows, and instances.
+
+Below: what any kernel is opened with, checked before anything is read.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,21 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
+from adyton.kernel.counts import PrivateVector
 from adyton.kernel.instances.curves import Curve
 from adyton.kernel.instances.lattice import POINTS, Lattice
 from adyton.kernel.instances.private_instances import ADD_REMOVE, PrivateInstances, spread
 from adyton.kernel.instances.survey import Progress, SummedUtility, owned_by, survey
 from adyton.kernel.instances.utility import Utility
-from adyton.kernel.instances_source import InstancesSource
 from adyton.kernel.ledger import Ledger, Tally, Terms
+from adyton.kernel.ledger.records import checked_total
 from adyton.kernel.mechanisms import Declared, trusted_functions
-from adyton.kernel.opening import checked_counts, checked_total, not_private
 from adyton.kernel.shapes import InstancesShape, SourceShape, TableShape, VectorShape
-from adyton.kernel.sources import TableSource, VectorSource
+from adyton.kernel.sources import InstancesSource, TableSource, VectorSource
 from adyton.kernel.tables.coded_table import CodedTable
-from adyton.kernel.vectors import PrivateVector
+from adyton.kernel.tables.locations import address_name, is_address
+from adyton.messages import shorten
+from adyton.noise import SimulatedNoise
 from adyton.noise.source import NoiseSource
 from adyton.schema import Schema
 from adyton.whole import whole
@@ -211,3 +216,50 @@ def instances_shape(parameters: Lattice | int, neighbours: str) -> InstancesShap
 def _simulated_terms(shape: tuple[int, ...]) -> Terms:
     """The terms of a simulation on public counts of this shape."""
     return Terms.of({"vector": shape}, 1)
+
+
+def checked_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Whole numbers in an array with at least one cell, or an error."""
+    counts = np.asarray(x)
+    if counts.dtype.kind not in "iu" or counts.ndim == 0 or counts.size == 0:
+        raise BadInput(f"a vector of counts is an array of whole numbers, given {counts.dtype} {counts.shape}.")
+    return counts
+
+
+def not_private(noise: NoiseSource | None, seed: int | np.random.SeedSequence | None) -> NoiseSource:
+    """Simulated noise: from a source of one's own, or from a seed."""
+    if noise is None:
+        return SimulatedNoise(seed)
+    if checked_noise(noise).private:
+        raise BadInput("public data are measured with simulated noise. Give SimulatedNoise or KeyedNoise.")
+    return noise
+
+
+def checked_noise(given: object) -> NoiseSource:
+    """A source of randomness, or an error that says what one is."""
+    if isinstance(given, type) or not isinstance(getattr(given, "private", None), bool):
+        raise BadInput(f"noise is a source of randomness such as ad.noise.ExactNoise(), given {shorten(given)}.")
+    return cast("NoiseSource", given)
+
+
+def is_path(data: Any) -> bool:
+    """Whether the data are a file, which has a name."""
+    return isinstance(data, str | os.PathLike) or bool(_files(data))
+
+
+def _files(data: Any) -> list[str]:
+    """The paths in a list of files; none of anything else."""
+    listed = isinstance(data, list | tuple) and all(isinstance(path, str | os.PathLike) for path in data)
+    return [os.fsdecode(path) for path in data] if listed else []
+
+
+def name_of(data: Any) -> str:
+    """A public name for a data set: a file's own name, else the kind of table. Never anything from its rows."""
+    if files := _files(data):
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        return f"{name_of(files[0])}{more}"
+    if is_address(data):
+        return address_name(data)
+    if is_path(data):
+        return os.path.basename(os.fspath(data).rstrip("/")) or "table"
+    return f"{type(data).__module__.split('.')[0]} {type(data).__name__}"

@@ -1,17 +1,38 @@
-"""Handles: what a plan holds instead of data. They carry public facts and lead to the kernel's door, nothing else."""
+"""Handles: what a plan holds instead of data. They carry public facts and lead to the kernel's door, nothing else.
+
+All that a plan can ask for goes through the :class:`Door`. A :class:`~adyton.kernel.kernel.Kernel` in this process is
+one; something that sends operators to a kernel elsewhere, in the words of :mod:`adyton.kernel.wire`, is another. A plan
+cannot tell them apart.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
-from adyton.kernel.mechanisms import NoisyCount, Selection, SplitChoice, Statistic, VectorLaplace
+from adyton.kernel.counts import NoisyTables
+from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.ledger.records import Account
+from adyton.kernel.mechanisms import (
+    ChosenPoint,
+    MeanDistance,
+    MeasureTables,
+    NoisyCount,
+    PairChoice,
+    ParentChoice,
+    Selection,
+    SplitChoice,
+    Statistic,
+    TunedParameter,
+    VectorLaplace,
+)
+from adyton.kernel.operators import Mechanism, Transform
 from adyton.kernel.sealed import Sealed
-from adyton.kernel.shapes import Facts, TableShape, VectorShape
+from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.transforms import (
     Coarsen,
     CountLeaves,
@@ -22,23 +43,36 @@ from adyton.kernel.transforms import (
     Reduce,
     Select,
     ShareRows,
+    SingleTables,
     SplitTable,
     SplitVector,
     SumValues,
-    Transform,
     UnitSizes,
     Vectorize,
     Where,
 )
-from adyton.messages import shorten
+from adyton.messages import listing, shorten
 from adyton.queries import Measurement, NoisyValue, Partition, Queries
 from adyton.schema import RowTree, Schema
 
-if TYPE_CHECKING:
-    from adyton.kernel.door import Door
-    from adyton.kernel.tables_source import TablesSource
-
 Derived = TypeVar("Derived", bound="Source")
+
+
+class Door(Protocol):
+    """What a source asks of its kernel."""
+
+    @property
+    def budget(self) -> Account:
+        """What may be spent in all, and what has been spent, by everybody who shares the ledger."""
+
+    def transform(self, source: Source, operator: Transform) -> tuple[Source, ...]:
+        """Derive sources: one, or one per part for a split. Costs nothing and reads nothing."""
+
+    def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
+        """Run a mechanism with *epsilon* on a source; it is charged before the data are touched."""
+
+    def afford(self, source: Source, epsilon: Rational) -> None:
+        """Refuse a request of *epsilon* in all, made of several measurements, if there is not enough left for all."""
 
 
 class Source(Sealed):
@@ -142,8 +176,7 @@ class TableSource(Source):
         All are counted together when the first of them is measured, in one pass over the rows where the engine can,
         and kept.
         """
-        counted = self._derive(CountTables(tuple(_names(_listed(group)) for group in _listed(groups))), Source)[0]
-        return cast("TablesSource", counted)
+        return self._derive(CountTables(tuple(_names(_listed(group)) for group in _listed(groups))), TablesSource)[0]
 
     def misfits(self, attributes: Sequence[str], tested: Sequence[str] = ()) -> VectorSource:
         """How many rows fit the schema, and how many do not for each reason that
@@ -235,6 +268,146 @@ class VectorSource(Source):
 
     def __repr__(self) -> str:
         return f"<private vector: {' → '.join(self.lineage)}; shape {self.shape}>"
+
+
+class TablesSource(Source):
+    """A handle on many private tables, each over a group of attributes; a table's *place* is its number, from 0.
+
+    They are counted together, once, when the first of them is measured.
+
+    >>> import numpy as np, adyton as ad
+    >>> from adyton.kernel.mechanisms import MeasureTables
+    >>> schema = ad.Schema({"age": ad.Integer(0, 2), "sex": ad.Boolean()})
+    >>> kernel = ad.Kernel.simulated_table(np.zeros((50, 2), dtype=int), schema, epsilon=1, seed=1)
+    >>> tables = kernel.root.tables([("age",), ("age", "sex")])
+    >>> noisy = tables.measure(MeasureTables.weighted((0, 1), (1, 3)), epsilon=1)
+    >>> noisy.tables()["age", "sex"].shape, noisy.variances.round(1).tolist(), kernel.remaining
+    ((3, 2), [31.8, 3.4], Fraction(0, 1))
+    """
+
+    __slots__ = ()
+
+    @property
+    def _shape(self) -> TablesShape:
+        return cast(TablesShape, self._facts.shape)
+
+    @property
+    def schema(self) -> Schema:
+        """The attributes of all tables."""
+        return self._shape.schema
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The attributes of each table."""
+        return self._shape.groups
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shape of each table."""
+        return self._shape.shapes
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are in all tables."""
+        return self._shape.cells
+
+    def place(self, *group: str) -> int:
+        """The place of the table over these attributes, in this order."""
+        place = self._shape.places.get(group)
+        if place is None:
+            raise BadInput(f"there is no table of {listing(group)}. Name a group as it was asked for.")
+        return place
+
+    def vectors(self) -> tuple[VectorSource, ...]:
+        """Each table as a vector of its own. They share rows: costs add up."""
+        return self._derive(SingleTables(), VectorSource)
+
+    def measure(self, tables: MeasureTables, epsilon: Rational) -> NoisyTables:
+        """Noisy tables, each with its share of *epsilon*; spends it once, times the stability of this source."""
+        noisy: NoisyTables = self._door.measure(self, tables, epsilon)
+        return noisy
+
+    def choose_pairs(self, choice: PairChoice, epsilon: Rational) -> tuple[int, ...]:
+        """The places of tables that a public model guesses badly; spends *epsilon* times the stability."""
+        chosen: tuple[int, ...] = self._door.measure(self, choice, epsilon)
+        return chosen
+
+    def mean_distance(self, guess: MeanDistance, epsilon: Rational) -> NoisyValue:
+        """How far a public model is from tables, on average; spends *epsilon* times the stability."""
+        value: NoisyValue = self._door.measure(self, guess, epsilon)
+        return value
+
+    def choose_parents(self, choice: ParentChoice, epsilon: Rational) -> dict[str, tuple[str, ...]]:
+        """The parents of every attribute but the first, in the order in which they were chosen; spends *epsilon* times
+        the stability."""
+        chosen: tuple[int, ...] = self._door.measure(self, choice, epsilon)
+        return choice.parents(self._shape, chosen)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.groups)} private tables: {' → '.join(self.lineage)}>"
+
+
+class InstancesSource(Source):
+    """A handle on private instances of a problem: what a parameter is worth on them, added up."""
+
+    __slots__ = ()
+
+    @property
+    def _shape(self) -> InstancesShape:
+        return cast(InstancesShape, self._facts.shape)
+
+    @property
+    def points(self) -> int:
+        """How many parameters there are to choose from."""
+        return self._shape.points
+
+    @property
+    def neighbours(self) -> str:
+        """Who counts as a neighbour: ``add-remove`` or ``replace``."""
+        return self._shape.neighbours
+
+    @property
+    def interval(self) -> tuple[float, ...]:
+        """Where parameters are looked for; nothing for a grid."""
+        return self._shape.interval
+
+    def tune(self, epsilon: Rational, default: float | None = None) -> float:
+        """A parameter of the interval that is good on the instances; spends *epsilon*.
+
+        With *default*, today's value, half of the prior is on that very value.
+        """
+        place: int = self._door.measure(self, TunedParameter(None if default is None else float(default)), epsilon)
+        return self.parameter(place, default)
+
+    def parameter(self, place: int, default: float | None = None) -> float:
+        """The parameter that a place stands for; the place after the last stands for the default."""
+        if place == POINTS:
+            assert default is not None
+            return float(default)
+        return Lattice(*self.interval).point(place)
+
+    def choose_point(self, epsilon: Rational) -> int:
+        """The number of a point of the grid that is good on the instances; spends *epsilon*."""
+        chosen: int = self._door.measure(self, ChosenPoint(), epsilon)
+        return chosen
+
+    def __repr__(self) -> str:
+        where = f"[{self.interval[0]:g}, {self.interval[1]:g}]" if self.interval else f"a grid of {self.points:,}"
+        return f"<private instances: {' → '.join(self.lineage)}; parameters in {where}>"
+
+
+KINDS: dict[type[SourceShape], type[Source]] = {
+    TableShape: TableSource,
+    VectorShape: VectorSource,
+    TablesShape: TablesSource,
+    InstancesShape: InstancesSource,
+}
+"""The handle on each kind of private data, by what is public about them."""
+
+
+def handle(door: Door, facts: Facts) -> Source:
+    """A handle on what lies behind a door."""
+    return KINDS[type(facts.shape)](door, facts)
 
 
 def _listed(given: object) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from adyton.errors import BadInput, SchemaError
 from adyton.exact import Rational, budget
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.arguments import file_name
+from adyton.kernel.ledger.file import file_name
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables.plain_columns import texts
 from adyton.kernel.tables.row_codes import row_codes, rows_beside_codes

@@ -18,13 +18,12 @@ from typing import Any
 from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.exact import Rational
-from adyton.kernel.limits import check_request
+from adyton.kernel.counts import NoisyTables
 from adyton.kernel.mechanisms import MeasureTables
-from adyton.kernel.noisy_tables import NoisyTables
+from adyton.kernel.operators import check_request
 from adyton.kernel.recorder import Ended
 from adyton.kernel.shapes import TablesShape
-from adyton.kernel.sources import TableSource
-from adyton.kernel.tables_source import TablesSource
+from adyton.kernel.sources import TableSource, TablesSource
 from adyton.marginals.estimating import Estimated, estimated
 from adyton.marginals.pair_model import Pair, PairModel, Parts
 from adyton.marginals.refining import refined

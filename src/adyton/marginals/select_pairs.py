@@ -13,11 +13,10 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.choice.decision import Bought
 from adyton.errors import BadInput
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice
+from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import TablesShape
-from adyton.kernel.sources import TableSource
-from adyton.kernel.tables_source import TablesSource
+from adyton.kernel.sources import TableSource, TablesSource
 from adyton.marginals.deciding import (
     COUNT,
     Decision,

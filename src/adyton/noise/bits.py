@@ -1,17 +1,33 @@
-"""Random bits: AES-256 in counter mode under a key of its own for every call, and the tape that samplers read.
+"""Random bits, uniform integers and coins: what all exact samplers read.
 
-Every top-level draw opens a fresh stream keyed by the operating system's generator. Nothing is shared between calls, so
-nothing can be repeated: not after a fork, not between threads, not from one call to the next.
+*Bits.*  AES-256 in counter mode under a key of its own for every call. Every top-level draw opens a fresh stream keyed
+by the operating system's generator. Nothing is shared between calls, so nothing can be repeated: not after a fork, not
+between threads, not from one call to the next.
+
+*Uniform integers* below any bound, without the bias of a remainder. Cut a uniform word to the bits of bound - 1 and
+refuse it if it is not below the bound (at most every second one is refused). What is accepted is uniform, because all
+values of that many bits are equally likely and no value is refused in part.
+
+*Coins* whose probability is a real number that can only be enclosed: heads with probability p exactly. A uniform number
+U in [0, 1) is below p with probability p. Its binary digits and the digits of p are looked at only as far as it takes
+to tell: first 62 of them, with bounds that the caller has computed for many coins at once; where those leave it open,
+more digits of U are drawn and the caller is asked for p to more digits. No rounding enters the outcome.
 """
 
 from __future__ import annotations
 
+import decimal
+import math
 import os
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from adyton.arrays import Flags, Integers
+from adyton.whole import IntegerArray
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 """Independent uniform 64-bit words."""
@@ -76,3 +92,86 @@ class Tape:
 def fresh_tape(words: int) -> Tape:
     """A tape on a fresh stream, whose chunks suit a call that will read about this many words."""
     return Tape(cipher_words(min(max(words, SMALLEST_CHUNK), LARGEST_CHUNK)))
+
+
+def uniform_integer(tape: Tape, bound: int) -> int:
+    """One of 0 … bound - 1; a bound of 1 takes no randomness."""
+    bits = (bound - 1).bit_length()
+    while True:
+        value = tape.integer(bits)
+        if value < bound:
+            return value
+
+
+def uniform_array(tape: Tape, count: int, bound: int) -> IntegerArray:
+    """*count* integers in 0 … bound - 1: int64 for bounds up to 2^63, Python integers above."""
+    bits = (bound - 1).bit_length()
+    if bits == WORD_BITS:
+        return _words_below(tape, count, bound).astype(object)
+    if bits < WORD_BITS:
+        return _words_below(tape, count, bound).astype(np.int64)
+    array = np.empty(count, dtype=object)
+    array[:] = [uniform_integer(tape, bound) for _ in range(count)]
+    return array
+
+
+def _words_below(tape: Tape, count: int, bound: int) -> IntegerArray:
+    output = np.zeros(count, dtype=np.uint64)
+    if bound == 1:
+        return output
+    mask = np.uint64((1 << (bound - 1).bit_length()) - 1)
+    filled = 0
+    while filled < count:
+        if tape.position >= tape.words.size:
+            tape.lengthen()
+        values = tape.words[tape.position :] & mask
+        accepted = np.flatnonzero(values <= np.uint64(bound - 1))[: count - filled]
+        output[filled : filled + accepted.size] = values[accepted]
+        filled += accepted.size
+        tape.position = tape.words.size if filled < count else tape.position + int(accepted[-1]) + 1
+    return output
+
+
+Bounds: TypeAlias = Integers
+Refine: TypeAlias = Callable[[int, int], tuple[Decimal, Decimal]]
+"""For coin number i, the weights of heads and of tails, each with a relative error below 10^(-digits)."""
+
+COIN_BITS = 62
+_SPARE_DIGITS = 5
+
+
+def toss(tape: Tape, lower: Bounds, upper: Bounds, refine: Refine) -> Flags:
+    """One toss of each coin: lower/2⁶² ≤ p ≤ upper/2⁶²."""
+    digits = uniform_array(tape, lower.size, 1 << COIN_BITS)
+    heads = digits < lower  # U < (digits + 1)/2⁶² ≤ lower/2⁶²
+    for coin in np.flatnonzero(~heads & (digits < upper)):
+        heads[coin] = _settle(tape, int(digits[coin]), int(coin), refine)
+    return heads
+
+
+def _settle(tape: Tape, digits: int, coin: int, refine: Refine) -> bool:
+    bits = COIN_BITS
+    while True:
+        digits, bits = digits << WORD_BITS | tape.word(), bits + WORD_BITS
+        lower, upper = enclose(*refine(coin, decimals(bits)), bits)
+        if digits < lower:
+            return True
+        if digits >= upper:
+            return False
+
+
+def decimals(bits: int) -> int:
+    """How many decimal digits of two weights enclose their shares to this many bits."""
+    return math.ceil(bits * math.log10(2)) + _SPARE_DIGITS
+
+
+def enclose(heads: Decimal, tails: Decimal, bits: int) -> tuple[int, int]:
+    """Whole numbers with lower/2^bits ≤ heads/(heads + tails) ≤ upper/2^bits, for weights of enough digits.
+
+    >>> enclose(Decimal(1), Decimal(2), 10)  # 2^10/3 is 341.3
+    (340, 343)
+    """
+    context = decimal.Context(prec=decimals(bits), Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
+    share = context.divide(heads, context.add(heads, tails))
+    middle = int(context.multiply(share, Decimal(1 << bits)))
+    return max(0, middle - 1), min(1 << bits, middle + 2)

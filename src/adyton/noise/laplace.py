@@ -1,30 +1,67 @@
-"""The discrete Laplace distribution, P(z) ∝ e^(-|z|/s) on the integers, drawn exactly for a rational scale s.
+"""Exact noise: the exponential variable, and the discrete Laplace variable that is made of it.
 
-With E exponential, |z| = ⌊s·E⌋ is geometric with ratio a = e^(-1/s). Give it the sign of a fair coin, and draw again
-when zero comes with a minus: z > 0 and -z then have the weight a^z/2 each, and 0 has 1/2, which is a^|z| up to a
-constant.  ∎
+The discrete Laplace distribution is P(z) ∝ e^(-|z|/s) on the integers, drawn exactly for a rational scale s. With E
+exponential, |z| = ⌊s·E⌋ is geometric with ratio a = e^(-1/s). Give it the sign of a fair coin, and draw again when zero
+comes with a minus: z > 0 and -z then have the weight a^z/2 each, and 0 has 1/2, which is a^|z| up to a constant.  ∎
+
+E itself comes from von Neumann's method (1951), on real numbers whose binary digits are drawn when they are needed, as
+in Karney, "Sampling exactly from the normal distribution" (2016). It takes no arithmetic and no constant, only
+comparisons of uniform numbers:
+
+    Draw U₁ and challengers U₂, U₃, … while U₁ > U₂ > U₃ > ….  Given U₁ = u, the run has at least k members with
+    probability u^(k-1)/(k-1)!, so its length is odd with probability 1 - u + u²/2! - … = e^(-u). Accept U₁ when it
+    is; else start again. A start fails with probability 1 - ∫e^(-u)du = 1/e, independently of the others. The number
+    of failures V is geometric with ratio 1/e, the accepted U has density ∝ e^(-u) on [0, 1), and so E = V + U has
+    density e^(-x) on [0, ∞).  ∎
+
+From E follow exactly, for rational s and γ: ⌊s·E⌋ is geometric, P(⌊s·E⌋ ≥ k) = P(E ≥ k/s) = e^(-k/s); and E ≥ γ has
+probability e^(-γ). A question about E is answered from the digits known so far if they settle it, else after drawing
+more.
+
+How words become numbers: a candidate U₁ takes a word, 63 bits for its first digits and the lowest bit for a coin that
+is independent of everything else; then each word holds the first 32 digits of two challengers, upper half first. The
+run is thus of odd length exactly when it ends on an upper half.
+
+The compiled loops, here and in ``selection``, are shortcuts through the Python code: from the same words they compute
+the same draws, in 64-bit integers. Where 64 bits do not settle a draw, they give the draw back *from its first word*,
+and the Python code draws that one element from those words. The result is the same function of the same stream, so its
+distribution is the same whatever the limits are, and a test can lower them to watch it happen.
 """
 
 from __future__ import annotations
+
+from fractions import Fraction
 
 import numpy as np
 
 from adyton.arrays import Integers
 from adyton.compiling import compiled
-from adyton.noise.bits import Tape, Words
-from adyton.noise.exponential import (
-    DENOMINATOR_LIMIT,
-    DONE,
-    NUMERATOR_LIMIT,
-    RESTARTS,
-    SHORT,
-    UNSETTLED,
-    ZERO,
-    Exponential,
-    floor_times,
-)
-from adyton.noise.scales import Scales
+from adyton.noise.bits import WORD_BITS, Tape, Words
+from adyton.noise.source import Scales
 from adyton.whole import IntegerArray, whole_array
+
+CANDIDATE_BITS = 63
+CHALLENGER_BITS = 32
+_LOWER_HALF = (1 << CHALLENGER_BITS) - 1
+
+DONE, SHORT, UNSETTLED = 0, 1, 2
+"""What a compiled loop says: all drawn; the words ran out in mid-draw; 64 bits do not settle this draw."""
+
+NUMERATOR_LIMIT = 1 << 57
+DENOMINATOR_LIMIT = 1 << 63
+RESTARTS = 32
+"""What the compiled loops settle: E < 33 and numerator < 2^57, so E·numerator < 2^63. Lower values do as well."""
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+_HALF_WORD = np.uint64(CHALLENGER_BITS)
+_LOWER_MASK = np.uint64(_LOWER_HALF)
+_NOTHING = np.int64(0)
+
+MOST_BITS = 56
+"""Rates that are not small fractions are rounded down to multiples of 2⁻⁵⁶ or of something coarser."""
+_DIGITS = 36
+_FINE = 1 << 12
+"""Rates of at least this many grid steps lose less than 1/4096 by that."""
 
 WORDS_PER_DRAW = 4
 """About 3.4 words for an exponential on average."""
@@ -130,3 +167,173 @@ def draw_from_words(
         if index == period:
             index = 0
     return DONE, output.size, position
+
+
+class Uniform:
+    """A uniform real number in [0, 1) of which the first *bits* binary digits are known."""
+
+    __slots__ = ("bits", "digits")
+
+    def __init__(self, digits: int, bits: int) -> None:
+        self.digits = digits
+        self.bits = bits
+
+    def extend(self, tape: Tape) -> None:
+        """Draw 64 more digits."""
+        self.digits = self.digits << WORD_BITS | tape.word()
+        self.bits += WORD_BITS
+
+    def below(self, other: Uniform, tape: Tape) -> bool:
+        """Whether this number is less than the other; digits are drawn until they differ."""
+        while True:
+            shared = min(self.bits, other.bits)
+            mine, theirs = self.digits >> self.bits - shared, other.digits >> other.bits - shared
+            if mine != theirs:
+                return mine < theirs
+            for number in (self, other):
+                if number.bits == shared:
+                    number.extend(tape)
+
+
+class Exponential:
+    """One draw E = whole + fraction of the unit exponential, with an independent fair coin."""
+
+    __slots__ = ("_fraction", "_tape", "_whole", "coin")
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._whole = 0
+        while True:
+            word = tape.word()
+            self.coin = bool(word & 1)
+            self._fraction = Uniform(word >> 1, CANDIDATE_BITS)
+            if _odd_run(self._fraction, tape):
+                return
+            self._whole += 1
+
+    def floor_times(self, numerator: int, denominator: int) -> int:
+        """⌊E · numerator / denominator⌋."""
+        while True:
+            first, bits = self._prefix()
+            # first/2^bits ≤ E < (first + 1)/2^bits
+            lowest = first * numerator // (denominator << bits)
+            highest = ((first + 1) * numerator - 1) // (denominator << bits)
+            if lowest == highest:
+                return lowest
+            self._fraction.extend(self._tape)
+
+    def at_least(self, numerator: int, denominator: int) -> bool:
+        """Whether E ≥ numerator / denominator."""
+        while True:
+            first, bits = self._prefix()
+            threshold = numerator << bits
+            if first * denominator >= threshold:
+                return True
+            if (first + 1) * denominator <= threshold:
+                return False
+            self._fraction.extend(self._tape)
+
+    def _prefix(self) -> tuple[int, int]:
+        fraction = self._fraction
+        return (self._whole << fraction.bits) + fraction.digits, fraction.bits
+
+
+def _odd_run(first: Uniform, tape: Tape) -> bool:
+    """Whether the falling run that starts with *first* has an odd number of members."""
+    last = first
+    while True:
+        word = tape.word()
+        upper = Uniform(word >> CHALLENGER_BITS, CHALLENGER_BITS)
+        if not upper.below(last, tape):
+            return True
+        lower = Uniform(word & _LOWER_HALF, CHALLENGER_BITS)
+        if not lower.below(upper, tape):
+            return False
+        last = lower
+
+
+@compiled
+def upper_word(first: np.uint64, second: np.uint64) -> np.uint64:
+    """⌊first · second / 2^64⌋, by halves."""
+    a, b = first >> _HALF_WORD, first & _LOWER_MASK
+    c, d = second >> _HALF_WORD, second & _LOWER_MASK
+    middle = a * d + ((b * d) >> _HALF_WORD)  # ≤ (2^32 - 1)² + 2^32 - 1 < 2^64
+    return a * c + (middle >> _HALF_WORD) + (((middle & _LOWER_MASK) + b * c) >> _HALF_WORD)
+
+
+@compiled
+def odd_run_in_words(words: Words, position: int, last: np.uint64) -> tuple[int, bool, int]:
+    """Whether the falling run from *last* on has an odd number of members: (status, answer, position after it)."""
+    while True:
+        if position >= words.size:
+            return SHORT, False, position
+        word = words[position]
+        position += 1
+        upper, lower = word >> _HALF_WORD, word & _LOWER_MASK
+        if upper > last:
+            return DONE, True, position
+        if upper in (last, lower):
+            return UNSETTLED, False, position
+        if lower > upper:
+            return DONE, False, position
+        last = lower
+
+
+@compiled
+def floor_times(
+    words: Words, position: int, numerator: np.uint64, denominator: np.uint64, restarts: int
+) -> tuple[int, np.int64, bool, int]:
+    """⌊E · numerator / denominator⌋ for an exponential E: (status, value, coin, position after it).
+
+    Unsettled: two uniforms that agree in their first 32 digits; a product that the digits after the 63rd could carry
+    over to the next multiple of the denominator; more than *restarts* restarts (the product could pass 64 bits).
+    """
+    whole = 0
+    candidate = ZERO
+    accepted = False
+    while not accepted:
+        if position >= words.size:
+            return SHORT, _NOTHING, False, position
+        candidate = words[position]
+        status, accepted, position = odd_run_in_words(words, position + 1, candidate >> _HALF_WORD)
+        if status != DONE:
+            return status, _NOTHING, False, position
+        if not accepted:
+            whole += 1
+            if whole > restarts:
+                return UNSETTLED, _NOTHING, False, position
+    digits = candidate & ~ONE  # the fraction of E lies in [digits/2^64, (digits + 2)/2^64): 63 digits, then the coin
+    product = np.uint64(whole) * numerator + upper_word(numerator, digits)  # ⌊E·numerator⌋, or one less than it
+    settled = digits * numerator <= ZERO - (numerator << ONE)  # remainder + 2·numerator ≤ 2^64: nothing to carry
+    if denominator == ONE:
+        value = product
+    else:
+        value = product // denominator
+        settled = settled or (product + ONE) % denominator != ZERO
+    return DONE if settled else UNSETTLED, np.int64(value), bool(candidate & ONE), position
+
+
+def machine_rate(rate: Fraction) -> Fraction:
+    """The rate itself if its numbers are short, else a rate of at most that, of 37 binary digits or so.
+
+    What is too small or too large for that stays as it is: noise is then drawn in Python's integers. A lower rate is
+    more noise, so that whatever is private at the rate given is private at this one.
+
+    >>> machine_rate(Fraction(1, 3)), machine_rate(Fraction(10**30, 3 * 10**30 + 1))
+    (Fraction(1, 3), Fraction(91625968981, 274877906944))
+    """
+    if max(rate.numerator, rate.denominator) <= 1 << MOST_BITS:
+        return rate
+    bits = _DIGITS - (rate.numerator.bit_length() - rate.denominator.bit_length())
+    bits = max(0, min(bits, MOST_BITS))
+    steps = (rate.numerator << bits) // rate.denominator
+    return Fraction(steps, 1 << bits) if _FINE <= steps <= 1 << MOST_BITS else rate
+
+
+def is_long(rate: Fraction) -> bool:
+    """Whether draws at this rate take Python's integers.
+
+    >>> is_long(Fraction(1, 3)), is_long(Fraction(1, 1 << 90))
+    (False, True)
+    """
+    return max(rate.numerator, rate.denominator) > 1 << MOST_BITS

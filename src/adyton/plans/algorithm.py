@@ -35,7 +35,7 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive, share
-from adyton.kernel.limits import check_depth
+from adyton.kernel.operators import check_depth
 from adyton.kernel.sources import Source
 from adyton.messages import shorten
 from adyton.whole import whole

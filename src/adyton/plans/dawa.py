@@ -10,8 +10,8 @@ import numpy as np
 
 from adyton.arrays import Places, Reals
 from adyton.exact import exact
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import DawaPartition
+from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.algorithm import Share, Whole, Within

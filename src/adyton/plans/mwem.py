@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import WorstApproximated
+from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.algorithm import Share, Whole, Within, whole_number

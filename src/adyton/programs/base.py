@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, positive
-from adyton.kernel.opening import LARGEST_TOTAL
+from adyton.kernel.ledger.records import LARGEST_TOTAL
 from adyton.marginals.program import what_it_does
 from adyton.messages import shorten
 from adyton.plans.base import MEANINGS, ExpectedError

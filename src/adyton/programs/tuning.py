@@ -10,7 +10,7 @@ from typing import ClassVar
 from adyton.configuration.asked import Asked
 from adyton.configuration.result import Configuration
 from adyton.errors import BadInput
-from adyton.kernel.instances_source import InstancesSource
+from adyton.kernel.sources import InstancesSource
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result

@@ -18,7 +18,7 @@ from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number
 from adyton.interrupts import deferred
-from adyton.kernel.engines.arrow_columns import arrow_column
+from adyton.kernel.engines.duckdb import arrow_column
 from adyton.messages import path_of, shorten
 from adyton.result.receipt import read_misfits, read_receipt
 from adyton.result.result import AS_IT_IS, Look, Result

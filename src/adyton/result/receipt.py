@@ -23,8 +23,7 @@ from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.records import Budgeted
-from adyton.kernel.opening import LARGEST_TOTAL
+from adyton.kernel.ledger.records import LARGEST_TOTAL, Budgeted
 from adyton.kernel.recorder import CHANGED, Debit
 from adyton.messages import shorten
 from adyton.result.misfits import Counted, Misfits

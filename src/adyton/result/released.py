@@ -15,7 +15,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, share
-from adyton.kernel.engines.arrow_columns import arrow_column
+from adyton.kernel.engines.duckdb import arrow_column
 from adyton.messages import listing, path_of
 from adyton.plans.base import ExpectedError
 from adyton.queries import Cells, Explicit, Kronecker, Product, Queries, Ranges, Total

@@ -25,8 +25,8 @@ from adyton.choice.checked_file import FileKind, digest_of
 from adyton.choice.decision import Bought, Decision, finite_values
 from adyton.errors import BadInput
 from adyton.exact import Rational, display
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import NonZeros, Partitionality, Statistic, TotalVariation
+from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, no_such, shorten

@@ -15,7 +15,7 @@ from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
-from adyton.kernel.ledger.arguments import file_name
+from adyton.kernel.ledger.file import file_name
 from adyton.kernel.ledger.records import Account, Budgeted
 from adyton.kernel.sources import TableSource
 from adyton.kernel.tables.locations import table_at

@@ -18,8 +18,8 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.kernel.limits import check_request
 from adyton.kernel.mechanisms import Mechanism, NestedQuantiles, VectorLaplace
+from adyton.kernel.operators import check_request
 from adyton.kernel.recorder import Ended
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.kernel.tables.private_table import LARGEST_DOMAIN

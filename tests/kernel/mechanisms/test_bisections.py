@@ -13,10 +13,10 @@ from adyton.audit.enumeration import enumerate_distribution
 from adyton.audit.pairs import Pair, vector_pairs
 from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
+from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, Bisections, bisections
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
 

@@ -14,15 +14,15 @@ from adyton.audit.enumeration import enumerate_distribution
 from adyton.audit.pairs import Pair, vector_pairs
 from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
+from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, BucketBoundaries
 from adyton.kernel.mechanisms.bucket_boundaries import GRID, LARGEST_SUM
 from adyton.kernel.mechanisms.bucket_weights import LARGEST_EXPONENT
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
-from adyton.noise.coins import COIN_BITS, enclose
+from adyton.noise.bits import COIN_BITS, enclose
 
 
 def squared_error(counts):

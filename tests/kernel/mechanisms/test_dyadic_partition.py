@@ -13,14 +13,14 @@ from adyton.audit.enumeration import enumerate_distribution
 from adyton.audit.pairs import vector_pairs
 from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
+from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, DyadicPartition, dyadic_partition
 from adyton.kernel.mechanisms.dyadic_partition import GRID, deviations
 from adyton.kernel.mechanisms.partition_weights import SLACK, PartitionWeights, enclose_level
-from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
-from adyton.noise.coins import COIN_BITS, enclose
+from adyton.noise.bits import COIN_BITS, enclose
 
 DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)
 FALSE_ALARM = 1e-7

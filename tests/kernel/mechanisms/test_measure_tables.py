@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from adyton.audit.certificates import Witness
-from adyton.kernel.counted_tables import CountedTables
+from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms import MeasureTables
-from adyton.kernel.mechanisms.rates import machine_rate
 from adyton.kernel.shapes import TablesShape
 from adyton.noise import ExactNoise
+from adyton.noise.laplace import machine_rate
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.schema import Integer, Schema
 

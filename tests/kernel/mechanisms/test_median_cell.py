@@ -11,9 +11,9 @@ from adyton.audit.enumeration import EnumeratingSource, enumerate_distribution
 from adyton.audit.pairs import vector_pairs
 from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
+from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, MedianCell
-from adyton.kernel.vectors import PrivateVector
 from adyton.kernel.wire import decode, encode
 from exact_laws import permute_and_flip_probabilities
 

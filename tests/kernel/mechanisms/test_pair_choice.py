@@ -9,8 +9,7 @@ import pytest
 
 from adyton.audit.selections import audit_selection_exactly
 from adyton.errors import BadInput
-from adyton.kernel.counted_tables import CountedTables
-from adyton.kernel.guessed_tables import GuessedTables
+from adyton.kernel.counts import CountedTables, GuessedTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, PairChoice
 from adyton.kernel.mechanisms.measure_tables import counting

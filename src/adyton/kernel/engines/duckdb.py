@@ -5,22 +5,29 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adyton.arrays import Array, Integers
 from adyton.errors import SchemaError
-from adyton.kernel.engines.arrow_columns import arrow_column, arrow_memtable
-from adyton.kernel.engines.engine import Counted, Engine, Result, sets_of
-from adyton.kernel.engines.functions import engine_function
-from adyton.kernel.engines.memory import PER_CELL, SUMS, Memory
+from adyton.kernel.engines.engine import Counted, Engine, Result, engine_function, sets_of
 from adyton.kernel.engines.own import OURS, sql_text
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+PER_THREAD = 32 << 20
+"""For a pass over the rows."""
+PER_CELL = 128
+"""For a hash table that counts."""
+SUMS = 1 << 28
+"""For sums, and for texts that are counted before they are looked up."""
 _MOST_CELLS = 1 << 22
 _ROWS_AT_A_TIME = 1 << 20
 _ARROW = {"string": "binary", "int64": "int64", "float64": "float64", "int32": "int32"}
@@ -235,3 +242,92 @@ def check_stored(connection: Any, name: str, catalog: str | None, database: str 
             f"{name!r} has columns that are computed whenever they are read "
             f"({listing(row[0] for row in computed or [])}). Store the table again with create table … as select."
         )
+
+
+class Memory:
+    """The limit of one connection of our own. Where nothing is said it is DuckDB's: four fifths of the machine's.
+
+    DuckDB keeps the pages of a stored table that it has read, up to the limit.
+
+    Claim.  A count does not fail for the limit, and what it finds does not depend on it.
+    Proof.  What fails under a limit is asked again without it. A query gives the same counts in either case.  ∎
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._limits: list[int] = []
+
+    @contextmanager
+    def limit(self, size: int) -> Iterator[None]:
+        """Within, DuckDB has so many bytes: pages beyond that are let go."""
+        self._limits.append(size)
+        try:
+            self._set()
+            yield
+        finally:
+            self._limits.pop()
+            self._set()
+
+    @contextmanager
+    def wider(self, size: int) -> Iterator[None]:
+        """Within, so many bytes more than a pass over the rows has; without any limit, there is none here either."""
+        with self.limit(self._pass() + size) if self._limits else nullcontext():
+            yield
+
+    def in_passing(self, work: Callable[[], Result]) -> Result | None:
+        """What *work* finds with memory for a pass over the rows; None if it fails, for whatever reason."""
+
+        def limited() -> Result:
+            with self.limit(self._pass()):
+                return work()
+
+        return quietly(limited)
+
+    def _set(self) -> None:
+        self._connection.execute(f"set memory_limit = '{self._limits[-1]}B'" if self._limits else "reset memory_limit")
+
+    def _pass(self) -> int:
+        (threads,) = self._connection.execute("select current_setting('threads')").fetchone()
+        return (int(threads) + 1) * PER_THREAD
+
+
+def arrow_column(values: Sequence[Any] | Array, kind: str | None = None) -> pa.Array:
+    """Numbers and texts as an Arrow array, as ``pyarrow.array()`` makes it; of another kind, if one is given.
+
+    Without the functions that load pandas, half a second, wherever it is installed.
+    """
+    import pyarrow as pa
+
+    column = _column(values)
+    if kind in (None, str(column.type)):
+        return column
+    if kind == "binary" and column.type == pa.string():
+        return column.view(kind)  # the same bytes
+    return column.cast(kind)
+
+
+def _column(values: Sequence[Any] | Array) -> pa.Array:
+    import pyarrow as pa
+    from pyarrow.lib import StringBuilder
+
+    if isinstance(values, tuple | list) and values and all(type(value) is int for value in values):
+        values = np.array(values)
+    number = getattr(values, "dtype", None)
+    if number in (np.int32, np.int64, np.float64):
+        numbers = np.ascontiguousarray(values)
+        return pa.Array.from_buffers(pa.from_numpy_dtype(number), numbers.size, [None, pa.py_buffer(numbers)])
+    if not (len(values) and all(isinstance(value, str) for value in values)):
+        return pa.array(values)
+    texts = StringBuilder()
+    texts.append_values(values)
+    return texts.finish()
+
+
+def arrow_memtable(table: pa.Table) -> Any:
+    """An Arrow table for Ibis, as ``ibis.memtable()`` makes it."""
+    import ibis
+    from ibis.expr.operations import InMemoryTable
+    from ibis.formats.pyarrow import PyArrowTableProxy
+
+    name, schema = ibis.util.gen_name("adyton_memtable"), ibis.schema(table.schema)
+    return InMemoryTable(name=name, schema=schema, data=PyArrowTableProxy(table)).to_expr()

@@ -7,15 +7,15 @@ value finds its cell is written once for all engines, in :mod:`adyton.kernel.tab
 
 from __future__ import annotations
 
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from adyton.arrays import Array, Integers
 from adyton.errors import KernelFailure
-from adyton.kernel.engines import locks
-from adyton.kernel.engines.functions import engine_function
 from adyton.kernel.sealed import interruptible
 
 Counted = tuple[Integers, Integers]
@@ -25,6 +25,18 @@ _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 _EXACT = float(1 << 53)
 _READINGS = 3
 """So often rows are read that change meanwhile, before that counts as a failure."""
+one_at_a_time = threading.RLock()
+"""One query at a time: tables may share a connection, and a connection runs one query at a time. A forked child gets a
+lock of its own: the thread that held this one while the process forked does not exist there."""
+
+
+def _renew() -> None:
+    global one_at_a_time
+    one_at_a_time = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 class Engine(ABC):
@@ -221,7 +233,7 @@ class Engine(ABC):
 
     def _read(self, work: Callable[[], Result]) -> Result:
         """Once. Whatever the engine says when it fails may quote a row, so that the error is always the same."""
-        with locks.one_at_a_time:
+        with one_at_a_time:
             result = interruptible(lambda: self._after_others(work), self.stopping())
         if result is None:
             raise KernelFailure
@@ -238,3 +250,25 @@ def sets_of(names: Sequence[str], query: str) -> str:
     quoted = [f'"{name}"' for name in names]
     groups = quoted[0] if len(quoted) == 1 else f"grouping sets ({', '.join(f'({name})' for name in quoted)})"
     return f"select {', '.join(quoted)}, count(*) from ({query}) as counted_rows group by {groups}"
+
+
+@cache
+def engine_function(name: str, takes: Any, gives: Any) -> Any:
+    """A function of one argument, or of a tuple of them, that the engine has under this name."""
+    import ibis
+
+    signature = (takes if isinstance(takes, tuple) else (takes,), gives)
+    called = (_never_called, _never_called_with_two, _never_called_with_three)[len(signature[0]) - 1]
+    return ibis.udf.scalar.builtin(called, name=name, signature=signature)
+
+
+def _never_called(value: Any) -> Any:
+    raise AssertionError(value)  # the name stands for the engine's own function
+
+
+def _never_called_with_two(value: Any, other: Any) -> Any:
+    raise AssertionError(value, other)
+
+
+def _never_called_with_three(value: Any, other: Any, third: Any) -> Any:
+    raise AssertionError(value, other, third)

@@ -17,8 +17,7 @@ import numpy as np
 
 from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted, sets_of
-from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.engine import Counted, engine_function, sets_of
 from adyton.kernel.engines.own import OURS, sql_text
 from adyton.kernel.engines.postgres_connection import SETTINGS, connected
 from adyton.kernel.engines.postgres_tables import fingerprint, identifier, kind_query, problem_of, quoted, unchanged

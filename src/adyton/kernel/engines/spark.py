@@ -17,16 +17,31 @@ import numpy as np
 
 from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted
-from adyton.kernel.engines.functions import engine_function
-from adyton.kernel.engines.java_doubles import exact_bits, usual_text
+from adyton.kernel.engines.engine import Counted, engine_function
 from adyton.kernel.engines.server import Server
 from adyton.kernel.engines.spark_plans import check_frame, is_remote
 from adyton.kernel.engines.spark_traces import impatient, named, quiet
-from adyton.kernel.engines.spark_types import identifier, plain_text, read_as
 from adyton.kernel.engines.written import TEXT_END, is_number, is_special, special
 from adyton.kernel.sealed import quietly
 
+_IBIS_TYPES = {
+    "ByteType": "int8",
+    "ShortType": "int16",
+    "IntegerType": "int32",
+    "LongType": "int64",
+    "FloatType": "float64",
+    "DoubleType": "float64",
+    "DecimalType": "float64",
+    "StringType": "string",
+    "CharType": "string",
+    "VarcharType": "string",
+    "BooleanType": "boolean",
+    "DateType": "date",
+    "TimestampType": "timestamp('UTC')",
+    "TimestampNTZType": "timestamp",
+    "DayTimeIntervalType": "interval('s')",
+}
+"""Ibis's types for what columns are read as; no other type can be read."""
 _TYPES = {"string": "string", "int64": "bigint", "float64": "double", "int32": "int"}
 _BYTES = "UTF8_BINARY"
 _ESCAPED = "spark.sql.parser.escapedStringLiterals"
@@ -215,3 +230,53 @@ class Spark(Server):
             return frame.toArrow().combine_chunks()
         rows = frame.collect()  # before Spark 4
         return pyarrow.table({name: [row[place] for row in rows] for place, name in enumerate(frame.columns)})
+
+
+def plain_text(query: str) -> str:
+    """In the text of a query Spark puts the values of variables in place of ${their names}: not here."""
+    return query.replace("${", "\\u0024{")
+
+
+def read_as(kind: Any) -> str | None:
+    """Ibis's type for what a column of a Spark type is read as; None if it cannot be read."""
+    return _IBIS_TYPES.get(type(kind).__name__)
+
+
+def identifier(name: str) -> str:
+    """A name as Spark quotes it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def usual_text(number: Any) -> Any:
+    """12345678.9 and 1e-05, not 1.23456789E7 and 1.0E-5."""
+    import ibis
+
+    text = number.cast("string").replace("4.9E-324", "5.0E-324")  # some versions of Java write one digit too many
+    sign = ibis.ifelse(text.startswith("-"), "-", "")
+    mantissa = text.re_replace("E.*$", "").re_replace("[.]0$", "").re_replace("^-", "")
+    exponent = ibis.ifelse(text.contains("E"), text.re_replace("^.*E", ""), "0").try_cast("int64").fill_null(0)
+    digits = mantissa.replace(".", "")
+    point = exponent + 1  # of a mantissa that has one digit before the point
+    padded = digits + "0" * 17
+    large = padded.substr(0, point) + "." + digits.substr(point)
+    small = "0." + ibis.literal("0000").substr(0, -point) + digits
+    size = exponent.abs().cast("string")
+    far = mantissa + ibis.ifelse(exponent < 0, "e-", "e+") + ibis.ifelse(size.length() < 2, "0" + size, size)
+    written = ibis.cases(
+        (~text.contains("E"), mantissa),
+        (exponent.between(0, 15), large),
+        (exponent.between(-4, -1), small),
+        else_=far,
+    )
+    return sign + written
+
+
+def exact_bits(number: Any) -> Any:
+    """From Java's exact way of writing doubles, 0x1.8p3 or, for the smallest, 0x0.8p-1022."""
+    import ibis
+
+    text = engine_function("`format_string`", ("string", "float64"), "string")("%a", number)
+    fraction = text.re_extract("[.]([0-9a-f]+)p", 1).rpad(13, "0")
+    power = text.re_extract("p(-?[0-9]+)$", 1).try_cast("int64").fill_null(0)
+    first = ibis.ifelse(text.contains("x1."), power + 1023, 0) + ibis.ifelse(text.startswith("-"), 2048, 0)
+    return (engine_function("hex", "int64", "string")(first) + fraction).re_replace("^0+", "").upper()

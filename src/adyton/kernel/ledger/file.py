@@ -1,6 +1,6 @@
-"""The ledger's file: connecting to it, and telling plainly what is wrong with it.
+"""The ledger's file: where it lies, how it is created, connecting to it, and telling plainly what is wrong with it.
 
-Four properties of SQLite shape this module.
+Four properties of SQLite shape this chapter.
 
 *   POSIX drops a process's locks on a file as soon as the process closes *any* descriptor of that file, so a ledger is
     looked at through SQLite and ``stat`` only, never with ``open``.
@@ -9,28 +9,51 @@ Four properties of SQLite shape this module.
 *   A connection has one transaction at a time. A signal handler runs in the thread that it interrupts, where no lock
     keeps it out: it could undo or commit what it interrupted. So a transaction refuses re-entry by its own thread.
 *   An empty file is a valid database. A truncated ledger must not pass for a new one, so an empty file is refused.
+
+A new ledger is completed under another name and linked into place whole. So there is never half a ledger at its path,
+two processes that create it at once end up with the same one, and a file that was there before is never touched.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
+import stat
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from adyton.errors import LedgerError
-from adyton.kernel.ledger.creation import APPLICATION, FORMAT, clear_drafts, connect, create, write_first
-from adyton.kernel.ledger.place import examine, state
-from adyton.kernel.ledger.records import DamagedError, DisturbedError
-from adyton.kernel.process import this_process
+from adyton import drafts
+from adyton.errors import BadInput, LedgerError
+from adyton.kernel.ledger.records import (
+    MIGRATIONS,
+    TABLES,
+    DamagedError,
+    DisturbedError,
+    read_entries,
+    read_events,
+    read_terms,
+    terms_by_events,
+    write_terms_of,
+)
+from adyton.kernel.sealed import this_process
+from adyton.messages import shorten
 
 _in_use = threading.RLock()
 """Held while any connection of this process opens, closes or works, and while the process forks."""
 _files: weakref.WeakSet[LedgerFile] = weakref.WeakSet()
 
+APPLICATION = 0x41445954
+"""SQLite's application_id of a ledger: the letters ADYT."""
+FORMAT = 3
+"""The present format. The first one had no terms and no grid, and the debits of the second did not keep their terms;
+both are brought up to date when they are opened."""
+BUSY_SECONDS = 30.0
+"""How long to wait for another process before giving up."""
 _CAUSES = (
     ("locked", "is held by another process. Wait for it to finish, then try again."),
     ("readonly", "cannot be written. Check the permissions of the file and of its directory."),
@@ -203,6 +226,20 @@ class LedgerFile:
             raise LedgerError(f"{self.name} could not be used: {error}. Check the disk, then try again.") from None
 
 
+def file_name(path: object) -> str:
+    """A path, as text."""
+    if not isinstance(path, str | os.PathLike):
+        raise BadInput(f"path must be the name of a file, or None to keep the ledger in memory, given {shorten(path)}.")
+    name = os.fsdecode(path)
+    if not name or "\0" in name or name == ":memory:":
+        raise BadInput(f"path must be the name of a file, or None to keep the ledger in memory, given {name!r}.")
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        raise BadInput(f"path must be a name that a file can have, given {name!r}.") from None
+    return name
+
+
 class ChangedError(Exception):
     """A writer came while a quiet ledger was being read: read again."""
 
@@ -221,6 +258,177 @@ def _check_kind(connection: sqlite3.Connection, name: str) -> None:
         raise DamagedError("its format number is missing")
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise DamagedError("its pages are inconsistent")
+
+
+def connect(target: str) -> sqlite3.Connection:
+    """A connection that waits its turn and puts every commit on the disk; transactions are begun by hand.
+
+    Every commit is moved from the log to the file itself at once, so that someone who copies only the file, while the
+    ledger is open, does not lose debits.
+    """
+    connection = sqlite3.connect(
+        target, uri=target.startswith("file:"), timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        for setting in ("synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 1"):
+            connection.execute(f"PRAGMA {setting}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def write_first(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Mark an empty database as a ledger, with its tables and its first contents."""
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    for table in TABLES:
+        connection.execute(table)
+    fill(connection)
+    connection.execute("COMMIT")
+
+
+def bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Turn a ledger of an earlier format into one of the present format, within the transaction that is under way."""
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found == FORMAT:
+        return
+    for number in range(found, FORMAT):
+        for statement in MIGRATIONS[number]:
+            connection.execute(statement)
+    kept = read_terms(connection)
+    if kept is not None:
+        entries = read_entries(connection)
+        for entry, terms in zip(entries, terms_by_events(entries, read_events(connection), kept), strict=True):
+            write_terms_of(connection, entry.number, terms)
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Make a whole ledger under another name, then link it into place; whoever links first wins, the others open it."""
+    directory = os.path.dirname(path)
+    if not os.path.isdir(directory):
+        raise LedgerError(f"{name} cannot be created because its directory does not exist. Create the directory first.")
+    for ending in ("-wal", "-journal"):
+        if os.path.exists(path + ending) and not os.path.lexists(path):
+            raise LedgerError(
+                f"{name} does not exist, but {name}{ending} is left over from it. "
+                "Restore the ledger, or remove what is left over."
+            )
+    try:
+        with drafts.held(drafts.begin, lambda: Path(f"{path}.{drafts.token()}.new")) as draft:
+            try:
+                connection = connect(f"{draft.as_uri()}?mode=rw")
+                try:
+                    write_first(connection, fill)
+                    connection.execute("PRAGMA journal_mode = WAL")
+                finally:
+                    connection.close()
+                _put_in_place(str(draft), path)
+            finally:
+                _remove(str(draft))
+    except OSError as error:
+        raise LedgerError(f"{name} cannot be created: {reason(error)}. Choose another place.") from None
+
+
+def clear_drafts(path: str) -> None:
+    """Remove what killed processes have left beside a ledger: drafts that nobody holds, and second names of it.
+
+    A draft that became the ledger has only its name to lose, whoever made it. Nothing is opened that is the ledger:
+    closing it again would drop the locks of this process.
+    """
+    name = re.compile(re.escape(os.path.basename(path)) + r"\.([0-9a-f]{16}|[0-9a-f]{24})\.new")
+    with suppress(OSError):
+        for draft in [found.path for found in os.scandir(os.path.dirname(path)) if name.fullmatch(found.name)]:
+            if os.path.lexists(path) and os.path.samefile(draft, path):
+                os.unlink(draft)
+            elif len(draft) - len(path) > len(".new") + 17:  # else of a first version
+                with drafts.abandoned(Path(draft)) as free:
+                    if free:
+                        _remove(draft)
+
+
+def _remove(draft: str) -> None:
+    for ending in ("", "-wal", "-shm", "-journal"):
+        with suppress(OSError):
+            os.unlink(draft + ending)
+
+
+def _put_in_place(draft: str, path: str) -> None:
+    try:
+        os.link(draft, path)
+        with suppress(FileNotFoundError):
+            os.unlink(draft)  # at once: a ledger with two names is refused
+    except FileExistsError:
+        return
+    except OSError:  # a file system without hard links: reserve the name, then fill it
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except FileExistsError:
+            return
+        os.replace(draft, path)
+    if os.name == "posix":
+        directory = os.open(os.path.dirname(path), os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def reason(error: OSError) -> str:
+    """What the operating system says, without numbers and paths."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+def examine(path: str, name: str) -> os.stat_result:
+    """The file's ``stat``, once it is known to be a regular file with something in it."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        raise LedgerError(f"{name} does not exist. Check the path of the ledger.") from None
+    except OSError as error:
+        raise LedgerError(f"{name} cannot be reached: {reason(error)}. Check its path and permissions.") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise LedgerError(f"{name} is a directory. Give the path of a file.")
+    if not stat.S_ISREG(found.st_mode):
+        raise LedgerError(f"{name} is not a regular file. Give the path of a file on disk.")
+    if found.st_nlink > 1 and not _alone_soon(path):
+        raise LedgerError(
+            f"{name} has a second name (a hard link), under which others could spend unseen. Remove all names but one."
+        )
+    if _is_mount_point(path):
+        raise LedgerError(
+            f"{name} is mounted here by itself, so others could spend under its first name unseen. Mount its directory."
+        )
+    if found.st_size == 0:
+        raise LedgerError(f"{name} is empty, so it is not a ledger. Restore it, or remove it if it never was one.")
+    return found
+
+
+def _alone_soon(path: str) -> bool:
+    """Whether a file comes to have one name only: while a ledger is created, it has two for a moment."""
+    for _ in range(100):
+        with suppress(OSError):
+            if os.stat(path).st_nlink <= 1:
+                return True
+        time.sleep(0.01)
+    return False
+
+
+def _is_mount_point(path: str) -> bool:
+    """Whether a file is a mount point: SQLite would keep a write-ahead log beside each of its names."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+            points = [line.split()[4] for line in mounts]
+    except (OSError, IndexError):
+        return os.path.ismount(path)
+    return path.replace(" ", "\\040") in points
+
+
+def state(found: os.stat_result) -> tuple[int, ...]:
+    """What changes when a file does."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _before_fork() -> None:

@@ -1,45 +1,63 @@
 """The ledger: the durable record of what was spent, on what, and how much is left.
 
 A debit is on the disk before :meth:`Ledger.debit` returns, and the kernel touches the data only afterwards: a crash may
-lose an answer, never a debit. Sums and comparisons are exact, so twenty debits of 0.05 fit in a total of 1.
+lose an answer, never a debit. Sums and comparisons are exact, so twenty debits of 0.05 fit in a total of 1. A change of
+what a ledger was made for needs an explicit word, and is an event that stays in it.
 """
 
 from __future__ import annotations
 
 import html
 import os
+import shlex
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from types import TracebackType
 from typing import NoReturn, TypeVar, get_args
 
-from adyton.errors import BadInput, LedgerError
+from adyton.errors import BadInput, LedgerError, LedgerMismatch
 from adyton.exact import Rational, budget, display
-from adyton.kernel.ledger import arguments
-from adyton.kernel.ledger.changes import accept_terms, raise_total, reconcile, take_on
-from adyton.kernel.ledger.creation import bring_up_to_date
-from adyton.kernel.ledger.file import ChangedError, LedgerFile
+from adyton.grid import rounded_down, rounded_up
+from adyton.kernel.ledger.file import ChangedError, LedgerFile, bring_up_to_date, file_name
 from adyton.kernel.ledger.records import (
+    RECOUNT,
     Account,
     Budgeted,
     Entry,
-    Event,
+    LedgerReport,
     Settled,
+    checked_total,
+    counted_for,
     now,
     read_account,
     read_entries,
+    read_report,
     read_terms,
     refusal,
     to_text,
+    write,
+    write_debit,
+    write_event,
+    write_terms,
+    write_terms_of,
 )
-from adyton.kernel.ledger.report import LedgerReport, read_report
-from adyton.kernel.ledger.terms import WORDS, Terms, differences, given_terms
-from adyton.kernel.ledger.writing import write, write_debit
-from adyton.kernel.opening import checked_total
+from adyton.kernel.ledger.terms import (
+    WORDS,
+    Terms,
+    accepted,
+    checked_text,
+    differences,
+    given_terms,
+    recorded,
+    refuse,
+    refuse_unknown,
+)
 
-__all__ = ["Entry", "Event", "Ledger", "LedgerReport", "Terms"]
-
+LARGEST_BITS = 8192
+"""The longest numerator or denominator that is taken. Debits are whole steps of a grid, so that sums stay below 300
+bits; ledgers of the first format had no grid, and may hold sums that are longer."""
 _ATTEMPTS = 100
 _T = TypeVar("_T")
 
@@ -72,9 +90,9 @@ class Ledger(Budgeted):
         word, ``accept={"total"}`` or ``accept={"dataset"}``; the change is recorded in the ledger as an event. A total
         is raised more plainly with :meth:`raise_total`.
         """
-        terms = Account(arguments.text(dataset, "dataset"), budget(total, "total"), Fraction(0))
-        words = arguments.accepted(accept, ("total", "dataset"))
-        file = LedgerFile(None if path is None else arguments.file_name(path))
+        terms = Account(checked_text(dataset, "dataset"), budget(total, "total"), Fraction(0))
+        words = accepted(accept, ("total", "dataset"))
+        file = LedgerFile(None if path is None else file_name(path))
         file.open(lambda connection: _write_account(connection, terms))
         try:
             with file.transaction(write=True) as connection:
@@ -89,7 +107,7 @@ class Ledger(Budgeted):
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> LedgerReport:
         """A look at the ledger at *path*, open elsewhere or not. Nothing is created and nothing changes."""
-        file = LedgerFile(arguments.file_name(path))
+        file = LedgerFile(file_name(path))
         for _ in range(_ATTEMPTS):
             try:
                 with file.look() as connection:
@@ -126,9 +144,9 @@ class Ledger(Budgeted):
         between two steps of the grid of budgets is rounded up; what a kernel asks for lies on it. Other *terms* than
         the ledger's are refused.
         """
-        asked = arguments.amount(amount)
-        names = arguments.lineage(lineage)
-        operator = arguments.text(operator, "operator")
+        asked = _amount(amount)
+        names = _lineage(lineage)
+        operator = checked_text(operator, "operator")
         with self._file.transaction(write=True) as connection:
             account = read_account(connection)
             if asked > account.remaining:
@@ -143,7 +161,7 @@ class Ledger(Budgeted):
 
         A ledger that has none takes them on with its first debit.
         """
-        words = arguments.accepted(accept, WORDS)
+        words = accepted(accept, WORDS)
         kept = self.terms
         if kept is not None and not any(differences(kept, given_terms(kept, terms))):
             return given_terms(kept, terms)
@@ -152,9 +170,22 @@ class Ledger(Budgeted):
 
     def raise_total(self, total: Rational, *, consent: str) -> None:
         """Raise the total, with the data owner's consent: a name, or words, that the ledger records with the change."""
-        words, allowed = arguments.text(consent, "consent"), checked_total(total, "total")
+        words, allowed = checked_text(consent, "consent"), checked_total(total, "total")
+        name = self._file.name
         with self._file.transaction(write=True) as connection:
-            raise_total(connection, self._file.name, allowed, words)
+            found = read_account(connection)
+            _refuse_below_spent(name, allowed, found)
+            if allowed <= found.total:
+                raise LedgerMismatch(
+                    f"{name} has a total of {display(found.total)}, which {display(allowed)} does not raise. Give a "
+                    "larger one."
+                )
+            write(
+                connection,
+                "UPDATE ledger SET total = ? WHERE total = ? AND spent = ?",
+                (to_text(allowed), to_text(found.total), to_text(found.spent)),
+            )
+            write_event(connection, "total", display(found.total), display(allowed), words)
 
     def settle(self, entry: int, status: Settled) -> None:
         """Say what became of a debit. What was spent stays spent either way."""
@@ -217,9 +248,213 @@ class Ledger(Budgeted):
             return what(connection)
 
 
+def _amount(amount: object) -> Fraction:
+    """A debit: exact, never a refund, and a whole number of steps of the grid of budgets."""
+    if isinstance(amount, bool) or not isinstance(amount, int | Fraction):
+        raise BadInput(f"a debit must be a Fraction or an int, given {type(amount).__name__}.")
+    exactly = Fraction(amount)
+    if max(exactly.numerator.bit_length(), exactly.denominator.bit_length()) > LARGEST_BITS:
+        raise BadInput("a debit has too many digits. Write it with fewer.")
+    if exactly < 0:
+        raise BadInput(f"a debit must not be negative, given {display(exactly)}.")
+    return rounded_up(exactly)
+
+
+def _lineage(lineage: object) -> list[str]:
+    """The names of the steps from the root to the source."""
+    if isinstance(lineage, str) or not isinstance(lineage, Sequence):
+        raise BadInput(f"lineage must be a sequence of names, given {type(lineage).__name__}.")
+    return [checked_text(name, "a name in the lineage") for name in lineage]
+
+
 def _write_account(connection: sqlite3.Connection, terms: Account) -> None:
     write(
         connection,
         "INSERT INTO ledger (id, dataset, total, spent, created) VALUES (1, ?, ?, ?, ?)",
         (terms.dataset, to_text(terms.total), to_text(terms.spent), now()),
     )
+
+
+def reconcile(
+    connection: sqlite3.Connection, name: str, found: Account, asked: Account, accept: frozenset[str]
+) -> None:
+    """Compare the total and the data set with those asked for; change them only where a word allows it."""
+    if rounded_down(found.total) == asked.total:  # a ledger of the first format may lie between two steps of the grid
+        asked = replace(asked, total=found.total)
+    # Writing the row, even unchanged, shows now rather than at the first debit whether the ledger can be written.
+    write(
+        connection,
+        "UPDATE ledger SET dataset = ?, total = ? WHERE spent = ?",
+        (asked.dataset, to_text(asked.total), to_text(found.spent)),
+    )
+    parts = (
+        ("total", display(found.total), display(asked.total), "a total of", found.total != asked.total),
+        ("dataset", found.dataset, asked.dataset, "the data set", found.dataset != asked.dataset),
+    )
+    for word, old, new, phrase, differs in parts:
+        if not differs:
+            continue
+        if word not in accept:
+            way = (
+                f"adyton ledger raise {shlex.quote(name)} --total {new}"
+                if word == "total" and asked.total > found.total
+                else f'Ledger.open(…, accept={{"{word}"}}) in Python'
+            )
+            keep = (
+                f"If it is the same table at another place, give dataset={old!r} (--dataset on the command line), or"
+                if word == "dataset"
+                else "Open it with what it has, or"
+            )
+            raise LedgerMismatch(
+                f"{name} was made for {phrase} {old}, and was opened for {phrase} {new}. {keep} "
+                f"use another ledger. (With the data owner's consent, {way} changes and records it.)"
+            )
+        if word == "total":
+            _refuse_below_spent(name, asked.total, found)
+        write_event(connection, word, old, new)
+
+
+def take_on(connection: sqlite3.Connection, name: str, entry: int, terms: Terms | None, *, used: bool) -> None:
+    """Insist that a debit is for the ledger's own terms, and record them with it. A ledger that has none yet takes on
+    those of the debit.
+
+    One that was *used* before there were terms does not: nobody knows whom its earlier debits protect.
+    """
+    kept = read_terms(connection)
+    if kept is None and terms is not None:
+        if used:
+            refuse_unknown(name)
+        write_terms(connection, terms)
+    elif kept is not None and terms is not None:
+        refuse(name, list(differences(kept, terms)), kept, terms)
+        _record_column(connection, kept, terms)
+    made = terms or kept
+    if made is not None:
+        write_terms_of(connection, entry, made)
+
+
+def accept_terms(connection: sqlite3.Connection, name: str, asked: Terms, accept: frozenset[str]) -> Terms:
+    """Take on other terms than before, where a word allows each part that differs; returns those in force."""
+    kept = read_terms(connection)
+    if kept is None:
+        if read_account(connection).spent:
+            if "terms" not in accept:
+                refuse_unknown(name)
+            write_terms(connection, asked)
+            write_event(connection, "terms", "unknown", str(asked))
+            for entry in read_entries(connection):
+                write_terms_of(connection, entry.number, asked)
+        return asked
+    asked = given_terms(kept, asked)
+    kept = _record_column(connection, kept, asked)
+    changed = list(differences(kept, asked))
+    refuse(name, [part for part in changed if part not in accept], kept, asked)
+    if changed:
+        _count_again(connection, name, kept, asked)
+        write_terms(connection, asked)
+    for part in changed:
+        write_event(connection, part, kept.shown(part), asked.shown(part))
+    return asked
+
+
+def _record_column(connection: sqlite3.Connection, kept: Terms, asked: Terms) -> Terms:
+    """Fill in whether a column enforces the unit, in a ledger of an earlier format that is used with its own schema."""
+    known = recorded(kept, asked)
+    if known != kept:
+        write_terms(connection, known)
+        for entry in read_entries(connection):
+            if entry.terms is not None and recorded(entry.terms, asked) != entry.terms:
+                write_terms_of(connection, entry.number, recorded(entry.terms, asked))
+    return known
+
+
+def _count_again(connection: sqlite3.Connection, name: str, kept: Terms, asked: Terms) -> None:
+    """Debit what earlier answers cost units of other terms, beyond what was debited. There are no refunds."""
+    account = read_account(connection)
+    needed = counted_for(asked, read_entries(connection))
+    if needed <= account.spent:
+        return
+    rows = asked.rows_per_unit
+    new, old = f"up to {rows} rows", str(kept.rows_per_unit)
+    if rows == kept.rows_per_unit:
+        new, old = f"the kind {asked.shown('unit')}", kept.shown("unit")
+    if needed > account.total:
+        raise LedgerMismatch(
+            f"{name} has spent {display(account.spent)}; counted for units of {new}, instead of {old}, that is "
+            f"{display(needed)}, and the total is {display(account.total)}. Raise the total first: "
+            f"adyton ledger raise {shlex.quote(name)} --total …"
+        )
+    operator = f"earlier answers, for units of {new} instead of {old}"
+    write_debit(connection, account, needed - account.spent, [account.dataset], operator, "answered", RECOUNT)
+
+
+def _refuse_below_spent(name: str, total: Fraction, found: Account) -> None:
+    if total < found.spent:
+        raise LedgerMismatch(
+            f"{name} cannot have a total of {display(total)}, because {display(found.spent)} is spent already. "
+            f"Open it with its total of {display(found.total)}."
+        )
+
+
+class Tally(Budgeted):
+    """What a simulated kernel has spent. Public data need no durable record."""
+
+    path = None
+    """A simulation keeps no file."""
+
+    def __init__(self, total: Fraction, dataset: str) -> None:
+        self.dataset = dataset
+        self._account = Account(dataset, total, Fraction(0))
+        self._debits = 0
+
+    @property
+    def budget(self) -> Account:
+        """The account as it is now."""
+        return self._account
+
+    def debit(self, amount: Fraction, *, lineage: Sequence[str], operator: str, terms: Terms | None = None) -> int:
+        """Spend *amount* and return the number of the debit; a refused one changes nothing."""
+        before, total = self._account.spent, self._account.total
+        spent = before + amount if before else amount
+        if spent > total:
+            raise refusal(amount, self._account.remaining, total, None, place="this simulation")
+        self._account = Account(self.dataset, total, spent)
+        self._debits += 1
+        return self._debits
+
+    def settle(self, entry: int, status: Settled) -> None:
+        """Nobody asks later what became of a simulated debit."""
+
+
+def ledger_for(
+    given: Ledger | Tally | str | os.PathLike[str] | None,
+    total: Fraction,
+    dataset: str | None,
+    otherwise: str,
+    *,
+    private: bool,
+) -> Ledger | Tally:
+    """The ledger of a data set, called *otherwise* if it has no name.
+
+    One that is open already must have been opened for the same total and data set.
+    """
+    if isinstance(given, Tally) and private:
+        raise BadInput("the tally of a simulation is no ledger. Give the path of a ledger, or none.")
+    if dataset is not None:
+        checked_text(dataset, "dataset")
+    if isinstance(given, Ledger | Tally):
+        ledger = given
+    else:
+        ledger = Ledger.open(given, total=total, dataset=otherwise if dataset is None else dataset)
+    held = ledger.total if isinstance(ledger, Tally) else rounded_down(ledger.total)
+    for word, here, there in (("total", total, held), ("dataset", dataset, ledger.dataset)):
+        if here not in (None, there):
+            raise LedgerMismatch(
+                f"the ledger is open for the {word} {_shown(there)}, the kernel was asked for {_shown(here)}. Give "
+                "both the same."
+            )
+    return ledger
+
+
+def _shown(term: Fraction | str | None) -> str:
+    return display(term) if isinstance(term, Fraction) else str(term)

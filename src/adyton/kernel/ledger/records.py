@@ -1,10 +1,15 @@
-"""What a ledger holds, as plain values: the account, its entries and events, and how they are read and checked.
+"""What a ledger holds: the account, its entries and events, and how they are read, checked and written.
 
 Budgets are written as text "a/b", so that one third stays one third in the file too.
+
+It is written inside a transaction, one row at a time, and only where it is as the writer believes. A statement such as
+``UPDATE … WHERE spent = …`` that changes no row, or that would be carried out by itself because there is no
+transaction, means that somebody else has been here since the writer looked. Then nothing may be written.
 """
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import os
@@ -13,21 +18,17 @@ import shlex
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
-from adyton.errors import BudgetExceeded
-from adyton.exact import display
+from adyton.errors import BadInput, BudgetExceeded
+from adyton.exact import Rational, budget, display, positive
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 
 Settled: TypeAlias = Literal["answered", "failed"]
 Status: TypeAlias = Literal["debited", "answered", "failed"]
-
-LARGEST_BITS = 8192
-"""The longest numerator or denominator that is taken. Debits are whole steps of a grid, so that sums stay below 300
-bits; ledgers of the first format had no grid, and may hold sums that are longer."""
 
 TABLES = (
     """CREATE TABLE ledger (
@@ -51,6 +52,8 @@ MIGRATIONS = {
 RECOUNT = "recount"
 """In place of an entry's terms: it is no answer, but what earlier answers cost larger units."""
 _LONGEST_TEXT = 1 << 24
+_ROWS_IN_NOTEBOOK = 10
+LARGEST_TOTAL = 1000
 
 _FRACTION = re.compile(r"([0-9]{1,2700})/([0-9]{1,2700})", re.ASCII)
 
@@ -72,6 +75,17 @@ class Account:
         """Refuse a request that debits more than is left; *path* is that of the ledger."""
         if amount > self.remaining:
             raise refusal(amount, self.remaining, self.total, path, stability=stability)
+
+
+def checked_total(epsilon: Rational, name: str = "epsilon", *, simulated: bool = False) -> Fraction:
+    """A total budget that means something, or an error."""
+    total = positive(epsilon, name, computed=True) if simulated else budget(epsilon, name)
+    if total > LARGEST_TOTAL:
+        raise BadInput(
+            f"a total of ε = {display(total)} protects nothing, allowed is at most {LARGEST_TOTAL}. "
+            "Budgets that mean something are about 0.01 to 10."
+        )
+    return total
 
 
 class Budgeted(ABC):
@@ -153,6 +167,58 @@ class Event:
     """The data owner's consent, in the words that were given; None where none were asked for."""
 
 
+@dataclass(frozen=True)
+class LedgerReport(Account):
+    """A ledger at one moment; ``path`` is None for a ledger in memory, ``terms`` for one that nobody has used."""
+
+    path: str | None
+    entries: tuple[Entry, ...]
+    events: tuple[Event, ...]
+    terms: Terms | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the sum does not say: sentences about answers that were made under other terms than the present ones."""
+        terms, notes = self.terms, []
+        if terms is None:
+            return ()
+        whose, rows = terms.named_unit, f"{terms.rows_per_unit} row(s)"
+        answers = [entry for entry in self.entries if not entry.recount and entry.terms is not None]
+        before = [entry for entry in answers if entry.terms and entry.terms.column != terms.column]
+        amount = sum((entry.amount for entry in before), Fraction(0))
+        if terms.column and amount:
+            unsure = all(entry.terms and entry.terms.column == NOT_RECORDED for entry in before)
+            notes.append(
+                f"ε = {display(amount)} was spent before the column {terms.column} was the unit"
+                f"{', or by an early version that did not record it' if unsure else ''}: those answers did not limit "
+                f"the rows of a {whose}. They are counted here for one with at most {rows}, and protect one with more "
+                "rows less."
+            )
+        needed = counted_for(terms, answers)
+        if needed > self.spent:
+            notes.append(
+                f"An early version did not count earlier answers again when the terms changed. For a {whose} with at "
+                f"most {rows}, what was spent is up to {display(needed)}, not {display(self.spent)}."
+            )
+        return tuple(notes)
+
+    def _repr_html_(self) -> str:
+        shown = self.entries[-_ROWS_IN_NOTEBOOK:]
+        rows = "".join(
+            f"<tr><td>{entry.number}</td><td>{display(entry.amount)}</td><td>{display(entry.spent_after)}</td>"
+            f"<td>{html.escape(entry.operator)}</td><td>{entry.status}</td></tr>"
+            for entry in shown
+        )
+        left = f"{display(self.remaining)} of {display(self.total)} left"
+        hidden = len(self.entries) - len(shown)
+        return (
+            f"<table><caption>Ledger of {html.escape(self.dataset)}: {left}"
+            f"{f', {hidden} earlier entries not shown' if hidden else ''}</caption>"
+            "<thead><tr><th>entry</th><th>ε</th><th>spent after</th><th>operator</th><th>status</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
+        )
+
+
 class DamagedError(Exception):
     """The contents are not what a ledger writes. Turned into a LedgerError with the file's name where it is known."""
 
@@ -185,11 +251,6 @@ def to_fraction(text: object) -> Fraction:
     if parts is None or int(parts[2]) == 0:
         raise DamagedError("a budget is not a fraction")
     return Fraction(int(parts[1]), int(parts[2]))
-
-
-def fits(value: Fraction) -> bool:
-    """Whether a debit is of a sensible length. (What is debited of it is rounded up to the grid, and short.)"""
-    return max(value.numerator.bit_length(), value.denominator.bit_length()) <= LARGEST_BITS
 
 
 def read_account(connection: sqlite3.Connection) -> Account:
@@ -252,7 +313,7 @@ def terms_by_events(entries: Sequence[Entry], events: Sequence[Event], kept: Ter
     """
     times = [entry.time for entry in entries], [event.time for event in events]
     orderly = all(moments == sorted(moments) for moments in times)
-    changes = [(one.time, _rows(one.old), _rows(one.new)) for one in events if one.changed == "rows_per_unit"]
+    changes = [(event.time, _rows(event.old), _rows(event.new)) for event in events if event.changed == "rows_per_unit"]
     changed = {event.changed for event in events}
     for entry in entries:
         rows = next((old for time, old, _ in changes if time >= entry.time), kept.rows_per_unit)
@@ -313,3 +374,71 @@ def _from_json(text: object, what: str) -> Any:
     except (ValueError, RecursionError, MemoryError):
         pass
     raise DamagedError(f"{what} cannot be read")
+
+
+def read_report(connection: sqlite3.Connection, path: str | None) -> LedgerReport:
+    """Everything in the ledger, checked: call it inside one transaction, so that the parts belong together."""
+    account, entries = read_account(connection), read_entries(connection)
+    check(account, entries)
+    events, terms = read_events(connection), read_terms(connection)
+    if terms is not None and not any(entry.terms or entry.recount for entry in entries):  # of an earlier format
+        kept = zip(entries, terms_by_events(entries, events, terms), strict=True)
+        entries = tuple(replace(entry, terms=own) for entry, own in kept)
+    return LedgerReport(account.dataset, account.total, account.spent, path, entries, events, terms)
+
+
+def write(connection: sqlite3.Connection, statement: str, values: Sequence[object] = ()) -> int | None:
+    """Change exactly one row, inside a transaction; returns the number of a row that was added."""
+    if not connection.in_transaction:
+        raise DisturbedError
+    cursor = connection.execute(statement, values)
+    if cursor.rowcount != 1:
+        raise DisturbedError
+    return cursor.lastrowid
+
+
+def write_debit(
+    connection: sqlite3.Connection,
+    account: Account,
+    amount: Fraction,
+    lineage: Sequence[str],
+    operator: str,
+    status: Status = "debited",
+    terms: str | None = None,
+) -> int:
+    """Add an entry to an account that is as the writer believes; returns its number."""
+    spent = account.spent + amount
+    number = write(
+        connection,
+        "INSERT INTO entries (time, amount, spent_after, lineage, operator, status, process, terms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (now(), to_text(amount), to_text(spent), json.dumps(lineage), operator, status, os.getpid(), terms),
+    )
+    write(
+        connection,
+        "UPDATE ledger SET spent = ? WHERE spent = ? AND total = ?",
+        (to_text(spent), to_text(account.spent), to_text(account.total)),
+    )
+    assert number is not None
+    return number
+
+
+def write_event(connection: sqlite3.Connection, changed: str, old: str, new: str, consent: str | None = None) -> None:
+    """Record a change of the ledger's own terms."""
+    write(
+        connection,
+        "INSERT INTO events (time, changed, old, new, process, consent) VALUES (?, ?, ?, ?, ?, ?)",
+        (now(), changed, old, new, os.getpid(), consent),
+    )
+
+
+def write_terms(connection: sqlite3.Connection, terms: Terms) -> None:
+    """Take on these terms."""
+    for part, value in terms.to_plain().items():
+        text = "" if value is None else str(value)
+        write(connection, "INSERT OR REPLACE INTO terms (part, value) VALUES (?, ?)", (part, text))
+
+
+def write_terms_of(connection: sqlite3.Connection, entry: int, terms: Terms) -> None:
+    """Record whom a debit protects."""
+    write(connection, "UPDATE entries SET terms = ? WHERE number = ?", (json.dumps(terms.to_plain()), entry))

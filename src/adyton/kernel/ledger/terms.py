@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from adyton.errors import BadInput, LedgerMismatch
-from adyton.messages import shorten
+from adyton.messages import listing, shorten
 
 PARTS = ("unit", "rows_per_unit", "schema")
 WORDS = (*PARTS, "terms")
@@ -163,3 +163,24 @@ def refuse_unknown(name: str) -> None:
         "it has spent. Use another ledger. (With the data owner's consent, if the earlier answers were for what is "
         "asked for now, accept={'terms'} in Python or --accept terms on the command line says so and records it.)"
     )
+
+
+def accepted(accept: object, words: Sequence[str]) -> frozenset[str]:
+    """Those of the *words* that allow a change of what a ledger was made for."""
+    named = isinstance(accept, Collection) and all(isinstance(word, str) and word in words for word in accept)
+    if isinstance(accept, str) or not isinstance(accept, Collection) or not named:
+        raise BadInput(
+            f"accept may hold the words {listing(words)}, given {shorten(accept)}. Write accept={{{words[0]!r}}}."
+        )
+    return frozenset(accept)
+
+
+def checked_text(value: object, name: str) -> str:
+    """A text that can be stored."""
+    if not isinstance(value, str) or not value:
+        raise BadInput(f"{name} must be a text with at least one character, given {shorten(value)}.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadInput(f"{name} must be a text that can be written as UTF-8, given {shorten(value)}.") from None
+    return str(value)

@@ -1,7 +1,5 @@
 """Every private → public operator. The kernel runs these and nothing else."""
 
-from adyton.kernel.mechanisms.base import AuditCase as AuditCase
-from adyton.kernel.mechanisms.base import Mechanism as Mechanism
 from adyton.kernel.mechanisms.bisections import Bisections as Bisections
 from adyton.kernel.mechanisms.bucket_boundaries import BucketBoundaries as BucketBoundaries
 from adyton.kernel.mechanisms.chosen_point import ChosenPoint as ChosenPoint
@@ -28,6 +26,8 @@ from adyton.kernel.mechanisms.total_variation import TotalVariation as TotalVari
 from adyton.kernel.mechanisms.tuned_parameter import TunedParameter as TunedParameter
 from adyton.kernel.mechanisms.vector_laplace import VectorLaplace as VectorLaplace
 from adyton.kernel.mechanisms.worst_approximated import WorstApproximated as WorstApproximated
+from adyton.kernel.operators import AuditCase as AuditCase
+from adyton.kernel.operators import Mechanism as Mechanism
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
     NoisyCount,

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from adyton.arrays import Integers, Places, Reals
 from adyton.compiling import compiled
 from adyton.kernel.mechanisms.partition_weights import SLACK, on_grid
-from adyton.noise.coins import Bounds
+from adyton.noise.bits import Bounds
 
 LARGEST_EXPONENT = 1 << 22
 """What rate·(the most that a partition costs) may be. Double precision then settles nearly every draw, and the slow way

@@ -11,10 +11,10 @@ from functools import lru_cache
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms.base import AuditCase
+from adyton.kernel.counts import PrivateVector
 from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries import Cosines

@@ -10,16 +10,15 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms.base import AuditCase
+from adyton.kernel.counts import PrivateVector
 from adyton.kernel.mechanisms.least_cost import LeastCost
 from adyton.kernel.mechanisms.selection import PartitionSelection
 from adyton.kernel.mechanisms.window_means import mean_costs
 from adyton.kernel.mechanisms.window_medians import median_costs
+from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.messages import shorten
-from adyton.noise.exponential import NUMERATOR_LIMIT
-from adyton.noise.laplace import geometric
+from adyton.noise.laplace import NUMERATOR_LIMIT, geometric
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries.base import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, absolute_sum, add, whole_array

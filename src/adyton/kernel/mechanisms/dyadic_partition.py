@@ -13,9 +13,9 @@ import numpy as np
 from adyton.arrays import Integers, Places
 from adyton.compiling import compiled
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.partition_weights import PartitionWeights
 from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource

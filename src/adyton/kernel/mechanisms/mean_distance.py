@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
-from adyton.kernel.counted_tables import CountedTables
-from adyton.kernel.guessed_tables import GuessedTables
-from adyton.kernel.mechanisms.base import AuditCase, Mechanism
+from adyton.kernel.counts import CountedTables, GuessedTables
 from adyton.kernel.mechanisms.measure_tables import counting
-from adyton.kernel.mechanisms.rates import machine_rate
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
+from adyton.noise.laplace import machine_rate
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource
 from adyton.queries import NoisyValue
@@ -33,7 +32,7 @@ class MeanDistance(Mechanism):
     with Δ = 2^bits·(number of tables) steps.
 
     Claim.  ε-DP for tables at distance 1 (one row added or removed).
-    Proof.  By the lemma on distances (:class:`~adyton.kernel.guessed_tables.GuessedTables`) one row more or less moves
+    Proof.  By the lemma on distances (:class:`~adyton.kernel.counts.GuessedTables`) one row more or less moves
     each term of S by at most 2^bits, and their sum by at most Δ: the mean by at most 1. DLap(Δ/ε), or with a scale that
     is larger because the rate ε/Δ was rounded down, changes by at most a factor e^ε when it is shifted by Δ.  ∎
     """

@@ -16,12 +16,11 @@ import numpy.typing as npt
 from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.kernel.counted_tables import CountedTables
-from adyton.kernel.mechanisms.base import AuditCase, Mechanism
-from adyton.kernel.mechanisms.rates import is_long, machine_rate
-from adyton.kernel.noisy_tables import NoisyTables
+from adyton.kernel.counts import CountedTables, NoisyTables
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.kernel.tables.coded_table import CodedTable
+from adyton.noise.laplace import is_long, machine_rate
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries.base import SLOW_DRAW, Size
@@ -46,7 +45,7 @@ class MeasureTables(Mechanism):
     noise of table q is DLap(1/ε_q) with ε_q ≤ share_q·ε: equal where the numbers are short, else rounded down.
 
     Claim.  ε-DP for tables at distance 1 (one row added or removed).
-    Proof.  By the lemma on rows and tables (:class:`~adyton.kernel.counted_tables.CountedTables`) one row more or less
+    Proof.  By the lemma on rows and tables (:class:`~adyton.kernel.counts.CountedTables`) one row more or less
     changes at most one cell of each table, by 1, which costs at most ε_q for table q. The noises are independent, so
     the tables together cost Σ_q ε_q ≤ ε·Σ_q share_q ≤ ε. The shares are added up as fractions, and the sum is checked
     before anything is charged; no table is named twice.  ∎

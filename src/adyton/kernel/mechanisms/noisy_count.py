@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from adyton.kernel.mechanisms.base import AuditCase, Mechanism
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TableShape
 from adyton.kernel.tables import PrivateTable, open_table
 from adyton.noise.probabilities import discrete_laplace_variance

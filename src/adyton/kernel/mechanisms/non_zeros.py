@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.statistic import Statistic
+from adyton.kernel.operators import AuditCase
 from adyton.whole import IntegerArray
 
 

@@ -13,13 +13,12 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, exact
-from adyton.kernel.counted_tables import CountedTables
-from adyton.kernel.guessed_tables import GuessedTables
-from adyton.kernel.mechanisms.base import AuditCase, Mechanism
+from adyton.kernel.counts import CountedTables, GuessedTables
 from adyton.kernel.mechanisms.measure_tables import counting
-from adyton.kernel.mechanisms.rates import is_long, machine_rate
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.messages import shorten
+from adyton.noise.laplace import is_long, machine_rate
 from adyton.noise.source import NoiseSource
 from adyton.queries.base import SLOW_DRAW, Size
 from adyton.schema import Integer, Schema
@@ -38,7 +37,7 @@ class PairChoice(Mechanism):
     and no chosen pair closes a circle with those chosen before and with those at the places ``taken``.
 
     Claim.  ε-DP for tables at distance 1 (one row added or removed).
-    Proof.  By the lemma on distances (:class:`~adyton.kernel.guessed_tables.GuessedTables`) one row more or less moves
+    Proof.  By the lemma on distances (:class:`~adyton.kernel.counts.GuessedTables`) one row more or less moves
     each score by at most 2^bits, up or down: a row that comes closer to one guess can lead away from another. The sums
     over M̂ are public. So scores move against each other by at most R = 2·2^bits, and by the lemma on differences of
     scores a choice with sharpness (ε/count)/R, or less, is ε/count-DP: scores that are not monotone need the factor 2.

@@ -11,12 +11,12 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
-from adyton.kernel.counted_tables import CountedTables
-from adyton.kernel.mechanisms.base import AuditCase, Mechanism
+from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms.measure_tables import counting
-from adyton.kernel.mechanisms.rates import is_long, machine_rate
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.messages import listing, no_such
+from adyton.noise.laplace import is_long, machine_rate
 from adyton.noise.source import NoiseSource
 from adyton.queries.base import SLOW_DRAW, Size
 from adyton.schema import Integer, Schema

@@ -27,7 +27,7 @@ import numpy as np
 
 from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
-from adyton.noise.coins import COIN_BITS, Bounds
+from adyton.noise.bits import COIN_BITS, Bounds
 from adyton.whole import IntegerArray
 
 SLACK = 2.0**-48

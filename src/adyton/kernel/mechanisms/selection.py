@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.mechanisms.base import AuditCase, Mechanism, section
+from adyton.kernel.counts import PrivateVector
+from adyton.kernel.operators import AuditCase, Mechanism, section
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
 from adyton.whole import IntegerArray

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Places
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms.base import AuditCase, Mechanism
 from adyton.kernel.mechanisms.split_scores import LARGEST_CAP, SCORES, split_score
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TableShape
 from adyton.kernel.tables import PrivateTable
 from adyton.kernel.tables.coded_table import CodedTable

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms.base import Mechanism
+from adyton.kernel.counts import PrivateVector
+from adyton.kernel.operators import Mechanism
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource
 from adyton.queries import NoisyValue

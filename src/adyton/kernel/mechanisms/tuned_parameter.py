@@ -15,7 +15,7 @@ from adyton.kernel.instances.private_instances import ADD_REMOVE, PrivateInstanc
 from adyton.kernel.instances.step_sums import StepSums
 from adyton.kernel.instances.utility import UNIT
 from adyton.kernel.instances.votes import StepVote
-from adyton.kernel.mechanisms.base import AuditCase, Mechanism
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import InstancesShape, SourceShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource

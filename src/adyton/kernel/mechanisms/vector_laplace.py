@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
-from adyton.kernel.limits import check_queries
-from adyton.kernel.mechanisms.base import AuditCase, Mechanism
+from adyton.kernel.counts import PrivateVector
+from adyton.kernel.operators import AuditCase, Mechanism, check_queries
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.kernel.vectors import PrivateVector
-from adyton.noise.exponential import NUMERATOR_LIMIT
+from adyton.noise.laplace import NUMERATOR_LIMIT
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Kronecker, Measurement, Prefix, Queries, Total

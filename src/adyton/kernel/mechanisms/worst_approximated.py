@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
-from adyton.kernel.limits import check_queries
-from adyton.kernel.mechanisms.base import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.operators import AuditCase, check_queries
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
-from adyton.noise.exponential import NUMERATOR_LIMIT
+from adyton.noise.laplace import NUMERATOR_LIMIT
 from adyton.noise.source import NoiseSource
 from adyton.queries import Explicit, Haar, Identity, Prefix, Queries, RandomRanges
 from adyton.queries.base import SLOW_DRAW, Size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adyton.kernel.engines import Engine
-from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.engine import engine_function
 
 BLANKS = "".join(chr(number) for number in range(0x3001) if chr(number).isspace())
 """What Python strips: all kinds of white space."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine, Server
-from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.engine import engine_function
 from adyton.kernel.tables.readers import Column
 from adyton.kernel.tables.written_numbers import plainly
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from adyton.kernel.engines import Server
-from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.engine import engine_function
 from adyton.kernel.tables.blanks import BLANKS, stripped
 from adyton.kernel.tables.zones import clock_changes
 from adyton.schema.calendar import DAY, EARLIEST, LATEST, part_numbers

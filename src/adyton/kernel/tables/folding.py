@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from adyton.kernel.engines import Engine
-from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.engine import engine_function
 
 _SURROGATES = range(0xD800, 0xE000)
 _AT_A_TIME = 16

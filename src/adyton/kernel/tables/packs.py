@@ -1,14 +1,19 @@
-"""Many tables of counts in one pass over the rows: those that fit together are counted by one key."""
+"""Columns that are counted together by one key, and a compiled loop that counts many such packs as the rows pass by."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from heapq import heapify, heappop, heappush
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Integers
+from adyton.compiling import compiled
 from adyton.kernel.engines import Engine
 
 KEYS_TOGETHER = 1 << 16
@@ -19,6 +24,19 @@ _WORK = 1 << 16
 """So many orders of the groups are tried, and so many pairs of groups looked at, before the best is taken."""
 _OPEN = 1 << 12
 """A group is added to one of the last so many packs, or starts one of its own."""
+MOST_KEYS = 1 << 16
+"""Packs with more keys are counted by the engine: here a key has 16 bits."""
+KEYS_IN_CACHE = 1 << 14
+"""The counts of so many keys stay in the processor's nearest cache, where adding to them takes half the time."""
+_ROWS_AT_A_TIME = 1 << 16
+"""Larger batches are put into memory that the engine has to ask the system for."""
+_BLOCK = 1 << 13
+_LARGEST = (1 << 16) - 1
+_ROWS_BETWEEN = 1 << 30
+"""So many rows are counted in 32 bits before they are added to the rest."""
+
+_Codes = npt.NDArray[np.uint16]
+_Short = npt.NDArray[np.uint32]
 
 
 class Column(NamedTuple):
@@ -73,13 +91,11 @@ def packed(
         key=lambda group: (-math.prod(sizes[name] for name in group), sorted(group)),
     )
     steps = [step for step in range(1, len(wanted) + 1) if math.gcd(step, len(wanted)) == 1]
-    orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[: _tries(wanted)]]
-    packs, where = min((_one_by_one(sizes, order, together) for order in orders), key=lambda one: len(one[0]))
-    return [_pack(columns, names) for names in packs], [where[frozenset(group)] for group in groups]
-
-
-def _tries(groups: Sequence[Set[str]]) -> int:
-    return max(1, min(_ORDERS, _WORK // len(groups) ** 2))
+    tries = max(1, min(_ORDERS, _WORK // len(wanted) ** 2))
+    orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[:tries]]
+    packs, where = min((_one_by_one(sizes, order, together) for order in orders), key=lambda found: len(found[0]))
+    shaped = [Pack(tuple(names), tuple(sizes[name] for name in names)) for names in packs]
+    return shaped, [where[frozenset(group)] for group in groups]
 
 
 def _one_by_one(
@@ -111,5 +127,205 @@ def _one_by_one(
     return [[names[column] for column in np.flatnonzero(holds[:, number])] for number in range(count)], where
 
 
-def _pack(columns: Mapping[str, Column], names: Sequence[str]) -> Pack:
-    return Pack(tuple(names), tuple(columns[name].keys for name in names))
+def packed_for_passing(
+    columns: Mapping[str, Column], groups: Sequence[Sequence[str]], large: tuple[list[Pack], list[int]]
+) -> tuple[list[Pack], list[int]] | None:
+    """Packs that take the least time, and the number of a pack for each group; None if one has too many keys.
+
+    *large* are packs of any size; where they do not stay in the cache, smaller ones are tried.
+    """
+    found = [large]
+    if any(pack.keys > KEYS_IN_CACHE for pack in large[0]):
+        found.insert(0, packed(columns, groups, KEYS_IN_CACHE))
+    fitting = [one for one in found if all(pack.keys <= MOST_KEYS for pack in one[0])]
+    return min(fitting, key=lambda one: sum(1 + (pack.keys > KEYS_IN_CACHE) for pack in one[0]), default=None)
+
+
+def counted_in_passing(
+    engine: Engine, rows: Any, columns: Mapping[str, Column], packs: Sequence[Pack]
+) -> list[Integers]:
+    """For each pack the number of rows with each key, in one pass over an Ibis table.
+
+    The engine codes the rows, a compiled loop counts them. What is held at a time is a batch of rows and the counts:
+    memory does not grow with the rows.
+
+    Claim.  The counts are those of a group-by over the key of each pack.
+    Proof.  Every row comes once, with one number for each column; none, or a number that is no cell, is taken as the
+    last, which says that the row has no cell there. A row adds 1 to a key of each pack, in which all its numbers are
+    joined.  ∎
+    """
+    names = list(dict.fromkeys(name for pack in packs for name in pack.names))
+    codes = rows.select(**{name: engine.small(rows[name], _LARGEST) for name in names})
+    keys = [columns[name].keys for name in names]
+    tally = _Tally(keys, [[names.index(name) for name in one.names] for one in packs])
+    for batch in engine.batches(codes, _ROWS_AT_A_TIME):
+        tally.add(batch.num_rows, [_numbers(*one) for one in zip(batch.columns, keys, strict=True)])
+    return tally.counts()
+
+
+def _numbers(column: Any, keys: int) -> npt.NDArray[Any]:
+    """A column of Arrow's; what is none is taken as the last number. (Asked of the engine, that would take longer.)"""
+    return np.from_dlpack(column.fill_null(keys - 1) if column.null_count else column)
+
+
+class Joins(NamedTuple):
+    """Numbers of rows that are joined two by two, each pair once, however many packs it is part of.
+
+    Numbers have places: the columns come first, then what is joined, one after the other.
+    """
+
+    columns: int
+    pairs: list[tuple[int, int]]
+    ends: list[int]
+    """The place of the key of each pack."""
+
+    @classmethod
+    def of(cls, columns: int, packs: Sequence[Sequence[int]]) -> Joins:
+        """The pair that most packs have in common is joined first; which packs have which is kept up to date.
+
+        >>> Joins.of(4, [[0, 1, 2], [0, 1, 3]])
+        Joins(columns=4, pairs=[(0, 1), (2, 4), (3, 4)], ends=[5, 6])
+        """
+        parts = [{*pack} for pack in packs]
+        common: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+        for number, part in enumerate(parts):
+            for pair in combinations(sorted(part), 2):
+                common[pair].add(number)
+        queue = [(-len(numbers), pair) for pair, numbers in common.items()]
+        heapify(queue)
+        pairs: list[tuple[int, int]] = []
+        while queue:
+            times, pair = heappop(queue)
+            numbers = common[pair]
+            if -times > len(numbers):  # other pairs were joined meanwhile
+                if numbers:
+                    heappush(queue, (-len(numbers), pair))
+                continue
+            joined, changed = columns + len(pairs), set()
+            for number in sorted(numbers):
+                part = parts[number]
+                part -= {*pair}
+                for place in part:
+                    for gone in pair:
+                        common[min(place, gone), max(place, gone)].discard(number)
+                    common[place, joined].add(number)
+                    changed.add((place, joined))
+                part.add(joined)
+            del common[pair]
+            pairs.append(pair)
+            for new in changed:
+                heappush(queue, (-len(common[new]), new))
+        return cls(columns, pairs, [max(part) for part in parts])
+
+    def members(self, place: int) -> list[int]:
+        """The columns that a number is made of, the slowest first."""
+        if place < self.columns:
+            return [place]
+        one, other = self.pairs[place - self.columns]
+        return self.members(one) + self.members(other)
+
+
+class _Tally:
+    """The counts so far."""
+
+    def __init__(self, keys: Sequence[int], packs: Sequence[Sequence[int]]) -> None:
+        """*keys* of each column, and the places of the columns of each pack."""
+        self._packs, self._joins, self._keys = packs, Joins.of(len(keys), packs), keys
+        self._pairs = np.array(self._joins.pairs, dtype=np.int64).reshape(-1, 2)
+        self._factors = np.array([self._size(other) for _, other in self._joins.pairs], dtype=np.uint16)
+        self._ends = np.array(self._joins.ends, dtype=np.int64)
+        self._starts = np.cumsum([0, *map(self._size, self._joins.ends)])
+        self._short = np.zeros(self._starts[-1], dtype=np.uint32)
+        self._long = np.zeros(self._starts[-1], dtype=np.int64)
+        self._since = 0
+        self._codes = np.zeros((len(keys), 0), dtype=np.uint16)
+        self._joined = np.zeros((len(self._pairs), _BLOCK), dtype=np.uint16)
+
+    def _size(self, place: int) -> int:
+        return math.prod(self._keys[column] for column in self._joins.members(place))
+
+    def add(self, rows: int, columns: Iterable[npt.NDArray[Any]]) -> None:
+        """Count so many rows more."""
+        if self._since + rows > _ROWS_BETWEEN:
+            self._carry()
+        if rows > self._codes.shape[1]:
+            self._codes = np.zeros((len(self._keys), rows), dtype=np.uint16)
+        for own, column, keys in zip(self._codes, columns, self._keys, strict=True):
+            _clamp(own[:rows], column, np.uint16(keys - 1))
+        places = self._pairs, self._factors, self._ends, self._starts
+        _count(self._codes, rows, *places, self._short, self._joined)
+        self._since += rows
+
+    def counts(self) -> list[Integers]:
+        """Of every key of each pack."""
+        self._carry()
+        found = []
+        for pack, end, counts in zip(
+            self._packs, self._joins.ends, np.split(self._long, self._starts[1:-1]), strict=True
+        ):
+            members = self._joins.members(end)
+            axes = counts.reshape([self._keys[place] for place in members])
+            found.append(axes.transpose([members.index(place) for place in pack]).ravel())
+        return found
+
+    def _carry(self) -> None:
+        self._long += self._short
+        self._short[:] = 0
+        self._since = 0
+
+
+@compiled
+def _count(
+    codes: _Codes,
+    rows: int,
+    pairs: Integers,
+    factors: _Codes,
+    ends: Integers,
+    starts: Integers,
+    counts: _Short,
+    joined: _Codes,
+) -> None:
+    """Add rows to the counts of all packs: a block of rows at a time, which stays in the processor's cache."""
+    columns, block = codes.shape[0], joined.shape[1]
+    for first in range(0, rows, block):
+        last = min(first + block, rows)
+        for join in range(pairs.shape[0]):
+            one, other = pairs[join]
+            left = codes[one, first:last] if one < columns else joined[one - columns, : last - first]
+            right = codes[other, first:last] if other < columns else joined[other - columns, : last - first]
+            _join(joined[join, : last - first], left, factors[join], right)
+        for pack in range(ends.size):
+            end = ends[pack]
+            key = codes[end, first:last] if end < columns else joined[end - columns, : last - first]
+            _add(counts[starts[pack] : starts[pack + 1]], key)
+
+
+@compiled
+def _clamp(codes: _Codes, column: _Codes, last: np.uint16) -> None:
+    """Numbers beyond the last as the last. (NumPy's own takes ten times as long.)"""
+    for row in range(codes.size):
+        codes[row] = min(column[row], last)
+
+
+@compiled
+def _join(key: _Codes, left: _Codes, factor: np.uint16, right: _Codes) -> None:
+    """Two numbers as one: in 16 bits, which a key never leaves."""
+    for row in range(key.size):
+        key[row] = np.uint16(left[row] * factor) + right[row]
+
+
+@compiled
+def _add(counts: _Short, key: _Codes) -> None:
+    """One row more for each key. Four keys are read at a time."""
+    fours = key[: key.size // 4 * 4].view(np.uint64)
+    low = np.uint64(0xFFFF)
+    for row in range(fours.size):
+        four = fours[row]
+        one, two = np.uintp(four & low), np.uintp(four >> np.uint64(16) & low)
+        three, last = np.uintp(four >> np.uint64(32) & low), np.uintp(four >> np.uint64(48))
+        counts[one] += np.uint32(1)
+        counts[two] += np.uint32(1)
+        counts[three] += np.uint32(1)
+        counts[last] += np.uint32(1)
+    for row in range(key.size // 4 * 4, key.size):
+        counts[np.uintp(key[row])] += np.uint32(1)

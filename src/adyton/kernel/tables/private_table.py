@@ -16,19 +16,24 @@ from adyton.arrays import Array, Integers, Places
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine
 from adyton.kernel.sealed import Sealed
-from adyton.kernel.tables.cells import among, cell_table
+from adyton.kernel.tables.cells import (
+    among,
+    cell_table,
+    counted_by_values,
+    misfit_table,
+    power_sums,
+    step_table,
+    sums_by_cell,
+    vector_of,
+)
 from adyton.kernel.tables.columns import is_missing, value_of
-from adyton.kernel.tables.leaves import leaf_cells
-from adyton.kernel.tables.many_tables import ManyTables
-from adyton.kernel.tables.misfits import misfit_table
+from adyton.kernel.tables.many_tables import ManyTables, leaf_cells
 from adyton.kernel.tables.opened_rows import opened_rows
 from adyton.kernel.tables.packs import KEYS_TOGETHER
 from adyton.kernel.tables.predicate_groups import without_groups
 from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
-from adyton.kernel.tables.step_sums import power_sums, step_table, sums_by_cell
 from adyton.kernel.tables.time_literals import in_seconds
 from adyton.kernel.tables.units import UNIT, Units
-from adyton.kernel.tables.values_first import counted_by_values, vector_of
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
 from adyton.schema.misfits import Misfit
@@ -215,7 +220,7 @@ class PrivateTable(Sealed):
         rows = step_table(self._rows, self._schema, self._columns, attribute, by, engine=self._engine)
         sums = sums_by_cell(rows, degree > 1, self._engine)
         found = power_sums(self._fetched(sums), math.prod(shape), squares=degree > 1)
-        return [one.reshape(shape) for one in found]
+        return [powers.reshape(shape) for powers in found]
 
     def in_leaves(self, tree: RowTree, names: Sequence[str]) -> Integers:
         """The number of rows in every leaf of a tree and cell of these attributes."""
@@ -227,7 +232,7 @@ class PrivateTable(Sealed):
 
         A row is in the table of an attribute if it has a leaf, a class and a cell there.
         """
-        return self._tables([(name, label) for name in names], tree)
+        return self._counted_tables(self._many([(name, label) for name in names], tree))
 
     def tables(self, groups: Sequence[Sequence[str]]) -> list[Integers]:
         """For each group of attributes the number of rows in every cell of it."""
@@ -251,9 +256,6 @@ class PrivateTable(Sealed):
 
         return counts
 
-    def _tables(self, groups: Sequence[Sequence[str]], tree: RowTree | None = None) -> list[Integers]:
-        return self._counted_tables(self._many(groups, tree))
-
     def _many(self, groups: Sequence[Sequence[str]], tree: RowTree | None) -> ManyTables | None:
         return ManyTables.of(self._rows, self._schema, self._columns, groups, tree, self._engine)
 
@@ -268,7 +270,7 @@ class PrivateTable(Sealed):
     def _counted(self, rows: Any, *cells: int) -> list[Integers]:
         """For each column the number of rows with each value below so many, in one pass."""
         found = self._engine.run(lambda: self._engine.counted(rows, cells))
-        return [vector_of(length, one) for length, one in zip(cells, found, strict=True)]
+        return [vector_of(length, counted) for length, counted in zip(cells, found, strict=True)]
 
     def _value(self, name: str, rows: Any = None) -> Any:
         rows = self._rows if rows is None else rows

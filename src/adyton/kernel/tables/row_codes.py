@@ -17,7 +17,7 @@ from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.kernel.engines import Engine, Server
 from adyton.kernel.sealed import quietly
-from adyton.kernel.tables.cell_codes import CellCode, base_code, with_policies
+from adyton.kernel.tables.cells import CellCode, base_code, with_policies
 from adyton.kernel.tables.columns import holds_booleans, is_missing, trimmed
 from adyton.kernel.tables.opened_rows import opened_rows
 from adyton.schema import Categorical, Schema

@@ -7,10 +7,9 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines.own import take
-from adyton.kernel.engines.spark import Spark
+from adyton.kernel.engines.spark import Spark, identifier, read_as
 from adyton.kernel.engines.spark_plans import check_frame, folder_columns
 from adyton.kernel.engines.spark_traces import name_for
-from adyton.kernel.engines.spark_types import identifier, read_as
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.readers import Column, Reader
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.kernel.engines import Engine
-from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.engine import engine_function
 from adyton.kernel.tables.columns import short_text
 from adyton.kernel.tables.iso_times import NO_TIME, iso_seconds
 from adyton.kernel.tables.zones import on_clock

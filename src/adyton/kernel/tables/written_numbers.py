@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from adyton.kernel.engines import Engine
-from adyton.kernel.engines.functions import engine_function
+from adyton.kernel.engines.engine import engine_function
 from adyton.kernel.engines.written import LONGEST
 from adyton.kernel.tables.folding import spellings_of
 from adyton.schema import Reading

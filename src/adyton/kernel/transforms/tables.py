@@ -1,24 +1,18 @@
-"""Transformations of tables, as in PINQ (McSherry, SIGMOD 2009) and εKTELO."""
+"""Transformations of tables into tables, as in PINQ (McSherry, SIGMOD 2009) and εKTELO."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.limits import check_parts
-from adyton.kernel.shapes import TableShape, VectorShape
+from adyton.kernel.operators import Outcome, Transform, check_parts
+from adyton.kernel.shapes import TableShape
 from adyton.kernel.tables.predicate_parser import parse_predicate
-from adyton.kernel.tables.private_table import check_domain
-from adyton.kernel.transforms.base import Outcome, Transform
-from adyton.kernel.vectors import PrivateVector
-from adyton.messages import listing
 from adyton.queries import Partition
 from adyton.schema import Schema
 from adyton.schema.cell_groups import check_coarser
-from adyton.schema.misfits import misfits_of
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,7 @@ class Coarsen(Transform):
     def plan(self, source: TableShape) -> Outcome:
         """The same rows over a coarser schema."""
         check_coarser(source.schema, self.schema)
-        changed = [name for name, one in self.schema.attributes.items() if one != source.schema.attributes[name]]
+        changed = [name for name, own in self.schema.attributes.items() if own != source.schema.attributes[name]]
         shape = replace(source, schema=self.schema)
         return Outcome(f"coarsen({', '.join(changed)})", (shape,), lambda table: [table.coarsened(self.schema)])
 
@@ -112,6 +106,36 @@ class GroupBy(Transform):
         )
 
 
+@dataclass(frozen=True)
+class UnitSizes(Transform):
+    """One row for each unit that has rows here, with the number of its rows, clamped to 1 … *most*.
+
+    The rows are counted before they are cut to ``rows_per_unit``, so that this tells what the limit cuts off.
+
+    Claim.  Measurements cost their ε once, however many rows a unit has.
+    Proof.  The row of a unit is a function of that unit's rows, and there is at most one: neighbours, which differ by
+    one unit with all of its rows, differ by at most one row here. That holds without any limit on the rows. After a
+    split it would not be enough, because a unit can have rows in every part: there it is refused.  ∎
+    """
+
+    takes = TableShape
+    count: str
+    most: int
+
+    def plan(self, source: TableShape) -> Outcome:
+        """The number of rows, and nothing that names a unit."""
+        schema = source.schema.per_unit(self.count, self.most).select(self.count)
+        if not source.by_unit or source.divided:
+            raise BadInput("units are counted before rows are split or grouped. Start from the root of the kernel.")
+        step = f"units({self.count} ≤ {self.most})"
+        return Outcome(
+            step,
+            (TableShape(schema, steady=source.steady),),
+            lambda table: [table.by_unit(self.count, self.most).select(self.count)],
+            per_unit=True,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class SplitTable(Transform):
     """Disjoint tables, one per cell of an attribute or group of cells. A row goes to one or none: stability 1.
@@ -143,49 +167,3 @@ class SplitTable(Transform):
             disjoint=True,
             parts=tuple(f"split({self.attribute} = {label})" for label in labels),
         )
-
-
-@dataclass(frozen=True)
-class Vectorize(Transform):
-    """Count the rows of every cell of the domain.
-
-    Claim.  Stability 1 in L1.
-    Proof.  The cell of a row is a function of that row's own values and the schema; a row without a cell is not
-    counted. One row more adds 1 to one cell, or nothing.  ∎
-    """
-
-    takes = TableShape
-
-    def plan(self, source: TableShape) -> Outcome:
-        """A vector with one axis per attribute, counted inside the engine when first needed."""
-        check_domain(source.schema)
-        vector = VectorShape(source.schema.shape, source.schema)
-        return Outcome("vectorize", (vector,), lambda table: [PrivateVector(table.vectorize)])
-
-
-@dataclass(frozen=True)
-class CountMisfits(Transform):
-    """Count the rows that fit the schema, and those that do not, by the first reason in a public order.
-
-    *attributes* are those whose cells are counted elsewhere, *tested* those that a predicate looks at besides. The
-    order of the reasons and what each means come from the schema and these names alone.
-
-    Claim.  Stability 1 in L1.
-    Proof.  The number of a row's cell (0 if it fits, else that of the first reason that holds) is a function of that
-    row's own values: every reason is, none of them can fail on any value, and the first that holds is unique. So every
-    row is in exactly one cell, and one row more adds 1 to one cell.  ∎
-    """
-
-    takes = TableShape
-    attributes: tuple[str, ...]
-    tested: tuple[str, ...] = ()
-
-    def plan(self, source: TableShape) -> Outcome:
-        """A vector: the rows that fit, then one cell for each reason."""
-        names = source.schema.check_names((*self.attributes, *self.tested))
-        misfits = misfits_of(source.schema, self.attributes, self.tested)
-        if not misfits:
-            raise BadInput(f"every value fits {listing(names)}. Name attributes that have cells.")
-        vector = VectorShape((len(misfits) + 1,))
-        step = f"misfits({', '.join(names)})"
-        return Outcome(step, (vector,), lambda table: [PrivateVector(partial(table.misfits, misfits))])

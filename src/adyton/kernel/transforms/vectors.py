@@ -1,16 +1,222 @@
-"""Transformations of vectors: all linear, so that inference can map measurements back to the original domain."""
+"""Transformations that count rows or add up their values, and transformations of what was counted.
+
+Those of vectors are all linear, so that inference can map measurements back to the original domain.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.limits import check_parts, check_queries
-from adyton.kernel.shapes import VectorShape
-from adyton.kernel.transforms.base import Outcome, Transform
+from adyton.kernel.counts import CountedTables, PrivateVector
+from adyton.kernel.operators import Outcome, Transform, check_parts, check_queries
+from adyton.kernel.shapes import TableShape, TablesShape, VectorShape
+from adyton.kernel.tables.private_table import LARGEST_DOMAIN, check_domain
+from adyton.messages import listing, shorten
 from adyton.queries import Cells, Partition, Queries, Reduction
+from adyton.schema import Integer, Numeric, RowTree, Schema
+from adyton.schema.misfits import misfits_of
+from adyton.schema.numbers import FixedPoint
+from adyton.whole import IntegerArray, narrow
+
+MOST_TABLE_CELLS = 1 << 25
+"""How many cells the tables of one source can have in all: what is measured on them at once fits into two gigabytes."""
+MOST_TABLES = 1 << 16
+MOST_DEGREES = 2
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Vectorize(Transform):
+    """Count the rows of every cell of the domain.
+
+    Claim.  Stability 1 in L1.
+    Proof.  The cell of a row is a function of that row's own values and the schema; a row without a cell is not
+    counted. One row more adds 1 to one cell, or nothing.  ∎
+    """
+
+    takes = TableShape
+
+    def plan(self, source: TableShape) -> Outcome:
+        """A vector with one axis per attribute, counted inside the engine when first needed."""
+        check_domain(source.schema)
+        vector = VectorShape(source.schema.shape, source.schema)
+        return Outcome("vectorize", (vector,), lambda table: [PrivateVector(table.vectorize)])
+
+
+@dataclass(frozen=True)
+class CountMisfits(Transform):
+    """Count the rows that fit the schema, and those that do not, by the first reason in a public order.
+
+    *attributes* are those whose cells are counted elsewhere, *tested* those that a predicate looks at besides. The
+    order of the reasons and what each means come from the schema and these names alone.
+
+    Claim.  Stability 1 in L1.
+    Proof.  The number of a row's cell (0 if it fits, else that of the first reason that holds) is a function of that
+    row's own values: every reason is, none of them can fail on any value, and the first that holds is unique. So every
+    row is in exactly one cell, and one row more adds 1 to one cell.  ∎
+    """
+
+    takes = TableShape
+    attributes: tuple[str, ...]
+    tested: tuple[str, ...] = ()
+
+    def plan(self, source: TableShape) -> Outcome:
+        """A vector: the rows that fit, then one cell for each reason."""
+        names = source.schema.check_names((*self.attributes, *self.tested))
+        misfits = misfits_of(source.schema, self.attributes, self.tested)
+        if not misfits:
+            raise BadInput(f"every value fits {listing(names)}. Name attributes that have cells.")
+        vector = VectorShape((len(misfits) + 1,))
+        step = f"misfits({', '.join(names)})"
+        return Outcome(step, (vector,), lambda table: [PrivateVector(partial(table.misfits, misfits))])
+
+
+@dataclass(frozen=True)
+class CountTables(Transform):
+    """Count the rows of every cell, for several groups of attributes, in as few passes as can be.
+
+    Claim.  One row more changes at most one cell of each table, by 1: in each of them the stability is 1 in L1. The
+    tables share rows, so that measurements of several add up.
+    Proof.  Each is what :class:`~adyton.kernel.transforms.vectors.Vectorize` counts after
+    :class:`~adyton.kernel.transforms.tables.Select`. That one pass counts all of them changes when they are counted,
+    not what is counted.  ∎
+    """
+
+    takes = TableShape
+    groups: tuple[tuple[str, ...], ...]
+
+    def plan(self, source: TableShape) -> Outcome:
+        """One source that holds all of the tables."""
+        names = check_groups(source.schema, self.groups)
+        shape = TablesShape(source.schema.select(names), self.groups)
+        shapes = shape.shapes
+
+        def derive(table: Any) -> list[CountedTables]:
+            return [CountedTables(table.planned_tables(self.groups), self.groups, shapes)]
+
+        shown = ", ".join(" × ".join(group) for group in self.groups[:_SHOWN])
+        more = f" and {len(self.groups) - _SHOWN} more" if len(self.groups) > _SHOWN else ""
+        return Outcome(f"tables({shown}{more})", (shape,), derive)
+
+
+@dataclass(frozen=True)
+class SingleTables(Transform):
+    """Each of many tables as a vector of its own. They share rows: measurements of several add up.
+
+    Claim.  Each vector has stability 1 in L1.
+    Proof.  It is one of the tables, of which one row more changes at most one cell, by 1.  ∎
+    """
+
+    takes = TablesShape
+
+    def plan(self, source: TablesShape) -> Outcome:
+        """A vector for each group, with an axis for each of its attributes."""
+        schemas = [source.schema.select(group) for group in source.groups]
+        shapes = tuple(VectorShape(schema.shape, schema) for schema in schemas)
+        parts = tuple(f"table({', '.join(group)})" for group in source.groups)
+        return Outcome(parts[0], shapes, lambda tables: tables.vectors(), parts=parts)
+
+
+@dataclass(frozen=True)
+class CountLeaves(Transform):
+    """Count the rows of every leaf of a public tree, by their cells in some attributes.
+
+    Claim.  Stability 1 in L1.
+    Proof.  A row lies in at most one leaf, which depends on its own values alone (see
+    :func:`adyton.kernel.tables.many_tables.leaf_table`), and has at most one cell in each attribute. So it is counted
+    in one cell of leaves × cells if it has all of them, and else in none: one row more adds 1 to one cell, or
+    nothing.  ∎
+    """
+
+    takes = TableShape
+    tree: RowTree
+    attributes: tuple[str, ...]
+
+    def plan(self, source: TableShape) -> Outcome:
+        """A vector with an axis for the leaves and one for each attribute."""
+        self.tree.check_schema(source.schema)
+        sizes = source.schema.select(self.attributes).shape if self.attributes else ()
+        shape = (len(self.tree.leaves), *sizes)
+        if math.prod(shape) > LARGEST_DOMAIN:
+            raise BadInput(
+                f"{shape[0]:,} leaves with {math.prod(sizes):,} cells each make more than {LARGEST_DOMAIN:,} cells. "
+                "Grow a smaller tree, or ask for fewer attributes."
+            )
+        step = f"leaves({', '.join(self.attributes)})"
+        vector = VectorShape(shape, leaves=self.tree)
+        return Outcome(
+            step, (vector,), lambda table: [PrivateVector(lambda: table.in_leaves(self.tree, self.attributes))]
+        )
+
+
+@dataclass(frozen=True)
+class SumValues(Transform):
+    """Add up the values of an attribute in every group, in whole steps of its public grid.
+
+    Groups are the cells of the attributes in *by*; without any there is one.
+
+    Claim.  Stability max(|low|, |high|) in L1, the grid's bounds in steps.
+    Proof.  A row is in one group at most, and its value is a whole number of steps from low to high, which depends on
+    the row alone (see :func:`adyton.kernel.tables.cells.step_table`). One row more changes one sum by at most that.  ∎
+    """
+
+    takes = TableShape
+    attribute: str
+    by: tuple[str, ...] = ()
+
+    def plan(self, source: TableShape) -> Outcome:
+        """A vector with an axis for each attribute of the groups."""
+        grid, shape = _checked(source.schema, self.attribute, self.by)
+
+        def sums(table: Any) -> IntegerArray:
+            rows, steps = table.power_sums(self.attribute, self.by, 1)
+            return narrow(rows.astype(object) * grid.low + steps)
+
+        return _outcome(f"sums({_by(self.attribute, self.by)})", shape or (1,), sums, max(1, grid.reach))
+
+
+@dataclass(frozen=True)
+class ShareRows(Transform):
+    """Share out every row between degree + 1 points from one bound to the other, by where its value lies.
+
+    With M steps between the bounds and a value k steps above the lower one, point j of 0 … d gets the whole number
+    C(d, j)·k^j·(M − k)^(d−j): the Bernstein polynomials. For d = 1 these are the distances from the two bounds. Summed
+    over rows they tell how many rows there are (all points together are M^d·n), the sum of values (Σ_j j·point j is
+    d·M^(d−1)·Σ k) and, for d = 2, that of their squares (the last point is Σ k²): one measurement serves count, mean
+    and variance, and costs what either would by itself.
+
+    Claim.  Stability M^d in L1.
+    Proof.  A row is in one group at most, and k depends on the row alone (see
+    :func:`adyton.kernel.tables.cells.step_table`), a whole number of 0 … M. All shares are at least 0, and they add up
+    to (k + M − k)^d = M^d by the binomial theorem: one row more changes the vector by exactly that in L1, or by
+    nothing. The sums of shares are linear in Σ 1, Σ k and Σ k², from which they are computed in whole numbers.  ∎
+    """
+
+    takes = TableShape
+    attribute: str
+    by: tuple[str, ...] = ()
+    degree: int = 1
+
+    def plan(self, source: TableShape) -> Outcome:
+        """A vector with an axis for each attribute of the groups, and one for the points."""
+        grid, shape = _checked(source.schema, self.attribute, self.by)
+        if not 1 <= self.degree <= MOST_DEGREES:
+            raise BadInput(f"rows are shared out by the degree 1 or 2, given {shorten(self.degree)}.")
+
+        def shares(table: Any) -> IntegerArray:
+            sums = [powers.astype(object) for powers in table.power_sums(self.attribute, self.by, self.degree)]
+            points = [_share(grid.span, self.degree, point, sums) for point in range(self.degree + 1)]
+            return narrow(np.stack(points, axis=-1))
+
+        step = f"shares of degree {self.degree}({_by(self.attribute, self.by)})"
+        return _outcome(step, (*shape, self.degree + 1), shares, grid.span**self.degree)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,3 +284,62 @@ class LinearMap(Transform):
             lambda x: [x.map(self.queries)],
             stability=self.queries.sensitivity(),
         )
+
+
+def check_groups(schema: Schema, groups: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """The attributes of all groups; an error if a group is none, or if their tables cannot be held."""
+    if not groups:
+        raise BadInput("tables are counted for groups of attributes, given none. Name at least one.")
+    if len(groups) > MOST_TABLES:
+        raise BadInput(f"{len(groups):,} groups of attributes, allowed are {MOST_TABLES:,}. Ask for fewer at a time.")
+    names = schema.check_names(tuple(dict.fromkeys(name for group in groups for name in group)))
+    sizes = dict(zip(names, schema.select(names).shape, strict=True))
+    for group in groups:
+        schema.check_names(group)
+    if len(set(groups)) < len(groups):
+        twice = next(group for number, group in enumerate(groups) if group in groups[:number])
+        raise BadInput(f"the table of {listing(twice)} is named twice. Name each group once.")
+    cells = sum(math.prod(sizes[name] for name in group) for group in groups)
+    if cells > MOST_TABLE_CELLS:
+        raise BadInput(
+            f"{len(groups):,} tables have {cells:,} cells in all, allowed are {MOST_TABLE_CELLS:,}. Ask for fewer of "
+            "them at a time, for smaller groups, or declare fewer levels or bins; a single large table can be counted "
+            "by select(…).vectorize()."
+        )
+    return names
+
+
+def _share(span: int, degree: int, point: int, sums: Sequence[IntegerArray]) -> IntegerArray:
+    """Σ C(d, j)·k^j·(M − k)^(d−j), multiplied out."""
+    times = math.comb(degree, point)
+    terms = [
+        times
+        * math.comb(degree - point, power)
+        * (-1) ** power
+        * span ** (degree - point - power)
+        * sums[point + power]
+        for power in range(degree - point + 1)
+    ]
+    return np.asarray(sum(terms[1:], start=terms[0]))
+
+
+def _outcome(step: str, shape: tuple[int, ...], compute: Callable[[Any], IntegerArray], stability: int) -> Outcome:
+    return Outcome(
+        step, (VectorShape(shape),), lambda table: [PrivateVector(lambda: compute(table))], stability=stability
+    )
+
+
+def _checked(schema: Schema, attribute: str, by: tuple[str, ...]) -> tuple[FixedPoint, tuple[int, ...]]:
+    """The grid, and how many groups there are along each attribute."""
+    schema.check_names((attribute, *by))
+    declared = schema.attributes[attribute]
+    if not isinstance(declared, Integer | Numeric):
+        raise BadInput(f"{attribute} is {declared.kind} and has no numbers to add up. Name an integer or numeric one.")
+    shape = schema.select(by).shape if by else ()
+    if math.prod(shape) > LARGEST_DOMAIN:
+        raise BadInput(f"there are more than {LARGEST_DOMAIN:,} groups. Group by fewer attributes.")
+    return FixedPoint.of(declared), shape
+
+
+def _by(attribute: str, by: tuple[str, ...]) -> str:
+    return f"{attribute}{' by ' + ', '.join(by) if by else ''}"

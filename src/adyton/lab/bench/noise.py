@@ -11,7 +11,7 @@ from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.lab.bench.timing import timed
 from adyton.noise import ExactNoise, OpenDPNoise
-from adyton.noise.goodness import laplace_fit, same_law
+from adyton.noise.probabilities import laplace_fit, same_law
 
 SCALES: tuple[Fraction, ...] = (Fraction(1, 2), Fraction(1), Fraction(7, 3), Fraction(100), Fraction(10**6))
 

@@ -16,7 +16,7 @@ from adyton.arrays import Reals
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, display, positive
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.opening import LARGEST_TOTAL
+from adyton.kernel.ledger.records import LARGEST_TOTAL
 from adyton.lab.compare.data_sets import DataSet
 from adyton.lab.compare.results import Case, Comparison, Outcome, Recommendation, ranked
 from adyton.lab.compare.shown import shown
