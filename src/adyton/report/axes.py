@@ -1,4 +1,5 @@
-"""How an attribute lies along an axis of a picture: which cells are joined, and ticks whose words fit."""
+"""How an attribute lies along an axis of a picture: which cells are joined, ticks whose words fit, and places on the
+globe."""
 
 from __future__ import annotations
 
@@ -11,8 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from adyton.report import svg
-from adyton.report.scales import nice_step, nice_ticks, number, tick_words
-from adyton.report.svg import width_of
+from adyton.report.scales import figure, nice_step, nice_ticks, number, tick_words
 from adyton.schema import Integer, Latitude, Longitude, Numeric
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.calendar import DAY, MONTHS, date_at, number_of, start_of
@@ -63,7 +63,7 @@ class DisplayAxis:
 
     def short_names(self, room: float) -> tuple[str, ...]:
         """The labels; those of weekdays and months with three letters where there is no room for more."""
-        if isinstance(self.attribute, Times) and self.attribute.by in _NAMED and width_of(self.labels) > room:
+        if isinstance(self.attribute, Times) and self.attribute.by in _NAMED and svg.width_of(self.labels) > room:
             return tuple(words if words.startswith("(") else words[:3] for words in self.labels)
         return self.labels
 
@@ -143,6 +143,8 @@ def _words(attribute: Attribute) -> Callable[[int, int], str]:
 
 
 _HOURS = (1, 2, 3, 4, 6, 12)
+_SIGNS: dict[type[Attribute], tuple[str, str]] = {Longitude: ("E", "W"), Latitude: ("N", "S")}
+"""The letters of the two directions."""
 
 
 def cell_ticks(attribute: Attribute, count: int) -> list[tuple[float, str]]:
@@ -158,7 +160,7 @@ def cell_ticks(attribute: Attribute, count: int) -> list[tuple[float, str]]:
             found = _whole(attribute, count)
         case Numeric(edges=None):
             values = nice_ticks(attribute.min, attribute.max, count)
-            signs = {"longitude": ("E", "W"), "latitude": ("N", "S")}.get(attribute.kind)
+            signs = _SIGNS.get(type(attribute))
             words = tick_words(values) if signs is None else degrees(values, signs)
             places = [(value - attribute.min) / attribute.width for value in values]
             found = list(zip(places, words, strict=True))
@@ -185,12 +187,6 @@ def degrees(values: Sequence[float], signs: tuple[str, str]) -> list[str]:
     """
     digits = max((len(number(abs(value), 6).partition(".")[2]) for value in values), default=0)
     return [f"{abs(value):.{digits}f}°{'' if value == 0 else f' {signs[value < 0]}'}" for value in values]
-
-
-def coordinate_signs(attribute: Attribute) -> tuple[str, str]:
-    """The letters of a longitude's or a latitude's two directions."""
-    assert isinstance(attribute, Longitude | Latitude)
-    return ("E", "W") if isinstance(attribute, Longitude) else ("N", "S")
 
 
 # ---- the beginnings of hours, days, weeks, months and years ----------------------------------------------------------
@@ -313,11 +309,11 @@ def below(axis: DisplayAxis, x: Callable[[float], float], edges: tuple[float, fl
     return Row(())
 
 
-def fitted(ticks: Ticks | DisplayAxis, x: Callable[[float], float], edges: tuple[float, float]) -> Row:
-    """The ticks of an axis, or as many of these as fit."""
+def fitted(ticks: Ticks | DisplayAxis, x: Callable[[float], float], edges: tuple[float, float], way: int = 1) -> Row:
+    """The ticks of an axis, or as many of these as fit; they go to the left where the *way* is −1."""
     if isinstance(ticks, DisplayAxis):
         return below(ticks, x, edges)
-    rows = (side_by_side(ticks[::every], x, edges) for every in range(1, len(ticks) + 1))
+    rows = (side_by_side(ticks[::every][::way], x, edges) for every in range(1, len(ticks) + 1))
     return next((row for row in rows if row is not None), Row(()))
 
 
@@ -347,14 +343,83 @@ def _names(axis: DisplayAxis, x: Callable[[float], float], edges: tuple[float, f
     return Row(tuple((at, at, words) for at, words in found), turned=True)
 
 
-def beside(axis: DisplayAxis, height: float, *, whole: bool = True) -> Ticks:
+def beside(axis: DisplayAxis, height: float) -> Ticks:
     """The most ticks of an axis from top to bottom that do not collide."""
     if not axis.numbered:
         every = max(1, -int(-15.0 * axis.size // height))
         return [(place + 0.5, axis.labels[place]) for place in range(0, axis.size, every)]
     for count in _COUNTS[_MOST_BESIDE:]:
-        ticks = [(place, words.replace("\n", " ")) for place, words in axis.ticks(count, whole=whole)]
+        ticks = [(place, words.replace("\n", " ")) for place, words in axis.ticks(count, whole=True)]
         places = sorted(place / axis.size * height for place, _ in ticks)
         if all(after - before >= 15.0 for before, after in pairwise(places)):
             return ticks
     return ticks
+
+
+# ---- places on the globe ---------------------------------------------------------------------------------------------
+
+
+KILOMETRES = 6371.0088 * math.pi / 180
+"""Those of one degree along a meridian, on a ball as large as the earth."""
+_ALIKE = 0.05
+"""If kilometres differ more than this between the map's edges, a scale says where it holds."""
+_PART = 0.3
+"""A scale is about so large a part of the map's width."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What lies below a map: how wide and how high it is in degrees, and its middle latitude."""
+
+    wide: float
+    high: float
+    south: float
+    north: float
+
+    @property
+    def middle(self) -> float:
+        """The latitude at which widths and heights are true to each other."""
+        return (self.south + self.north) / 2
+
+    @property
+    def aspect(self) -> float:
+        """Its height for a width of 1: at the middle latitude, a degree east is cos(latitude) times as long as one
+        north."""
+        return self.high / (self.wide * _cosine(self.middle))
+
+    def scale(self) -> tuple[float, str]:
+        """A round length as a part of the width, and its words.
+
+        >>> Ground(0.6, 0.4, 40.5, 40.9).scale()[1], Ground(9.3, 7.9, 47.2, 55.1).scale()[1]
+        ('20 km', '200 km at 51° N')
+        """
+        whole = self.wide * _cosine(self.middle) * KILOMETRES  # along the middle latitude
+        length = nice_step(_PART * whole, 1)
+        words = f"{figure(length)} km" if length >= 1 else f"{figure(1000 * length)} m"
+        least, most = sorted(_cosine(edge) for edge in (self.south, self.north))
+        if most / least > 1 + _ALIKE or (self.south < 0 < self.north and 1 / least > 1 + _ALIKE):
+            words += f" at {degrees([float(round(self.middle))], ('N', 'S'))[0]}"
+        return length / whole, words
+
+
+def ground_of(across: DisplayAxis, up: DisplayAxis) -> Ground | None:
+    """What a picture of two axes is a map of, if they are longitude and latitude and nothing else."""
+    one, other = across.attribute, up.attribute
+    if not isinstance(one, Longitude) or not isinstance(other, Latitude) or across.apart or up.apart:
+        return None
+    if one.edges is not None or other.edges is not None:
+        return None
+    return Ground(one.max - one.min, other.max - other.min, other.min, other.max)
+
+
+def middle_of(axis: DisplayAxis, cell: int) -> str:
+    """The middle of a shown cell of longitude or latitude, in degrees."""
+    one = axis.attribute
+    assert isinstance(one, Longitude | Latitude)
+    middle = one.min + one.width * (axis.first[cell] + axis.last[cell] + 1) / 2
+    digits = max(0, 1 - math.floor(math.log10(one.width)))
+    return degrees([round(middle, digits)], _SIGNS[type(one)])[0]
+
+
+def _cosine(latitude: float) -> float:
+    return max(0.05, math.cos(math.radians(latitude)))

@@ -1,15 +1,22 @@
-"""The few pieces that charts are made of. Letters and lines take the colour of the text around them."""
+"""The few pieces that drawings are made of, their colours, and how wide words are. Letters and lines take the colour of
+the text around them."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
 
-__all__ = ["LINE", "box", "cut", "dot", "drawing", "length", "line", "place", "text", "upright", "whisker"]
-__all__ += ["width_of", "wrapped"]
-
+COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D55E00", "#BBBBBB")
+"""Eight that people of every kind of colour vision tell apart (Okabe and Ito, 2008), grey in the place of black."""
+SKY, ORANGE, BLUE, VERMILION = (COLOURS[place] for place in (0, 1, 5, 6))
+DATA = f"var(--adyton-data,{BLUE})"
+"""The colour of what was estimated; a page may set another one for a dark background."""
+SECOND = f"var(--adyton-second,{VERMILION})"
+"""The colour of what stands beside it."""
+SERIES = (DATA, SECOND, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A949E")
+"""The colours of several things in one picture."""
 LINE = 14.0
 """From one line of words to the next."""
 
@@ -65,12 +72,10 @@ def dot(x: float, y: float, colour: str, radius: float = 4.0) -> str:
     return f'<circle cx="{place(x)}" cy="{place(y)}" r="{place(radius)}" style="fill:{colour}"/>'
 
 
-def whisker(start: float, end: float, y: float) -> list[str]:
-    """An interval from left to right: a thin line with ends."""
-    return [
-        line(start, y, end, y, 0.9, 1.3),
-        *(line(side, y - 4, side, y + 4, 0.9, 1.3) for side in (start, end)),
-    ]
+def whisker(ends: Sequence[float], y: float) -> list[str]:
+    """An interval from left to right, if there is one: a thin line with ends."""
+    sides = [line(side, y - 4, side, y + 4, 0.9, 1.3) for side in ends]
+    return [line(ends[0], y, ends[1], y, 0.9, 1.3), *sides] if ends else []
 
 
 def place(value: float) -> str:
