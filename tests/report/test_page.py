@@ -46,7 +46,7 @@ def test_page_is_well_made(pages, kind):
     drawings = re.findall(r"<svg.*?</svg>", pages[kind])
     assert len(drawings) == 2 * len(re.findall("<figure>", pages[kind])) > 0
     assert all(re.search(r'role="img".*?><title>[^<]+</title><desc>[^<]+</desc>', one) for one in drawings)
-    for section in ("choice", "budget", "reading", "provenance"):
+    for section in ("how", "budget", "reading", "provenance"):
         assert section in identities
 
 
@@ -106,12 +106,12 @@ def test_it_says_what_was_chosen_and_why(releases, pages):
     cells = Outline(pages["bars"]).cells
     assert f"{release.algorithm} (chosen)" in cells
     assert set(release.choice.regrets) - {release.algorithm} <= set(cells)
-    assert "was named" in pages["line"]
+    assert "hb, as asked." in pages["line"]
     bought = Bought("scale", "ε times the number of rows", 2507.3, 70.7, Fraction(1, 200))
     page = render(replace(release, choice=replace(release.choice, bought=(bought,), notes=("one & only",))))
     assert "ε times the number of rows" in page
-    assert "2,507 ± 70.7" in page
-    assert "ε = 0.005 out of 0.5" in page
+    assert "2,507.3 ± 70.7, noisy" in page
+    assert "for ε = 0.005" in page
     assert "one &amp; only" in page
 
 

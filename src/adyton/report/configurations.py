@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adyton.configuration.guarantee import FAILURE, WIDTH
 from adyton.configuration.result import shown
 from adyton.report.charts import Panel
 from adyton.report.pictures import Drawing
 from adyton.report.scales import nice_ticks
-from adyton.report.view import Fact, Table, View, Words, amount, factor, spent, view_of
+from adyton.report.view import Fact, View, Words, amount, factor, spent, view_of
 
 if TYPE_CHECKING:
     from adyton.configuration.result import Configuration
 
-_COUNTS = (100, 1000, 10_000, 100_000)
 _STEPS = 120
 """At how many numbers of instances the guarantee is drawn."""
 
@@ -82,7 +80,7 @@ def view(found: Configuration) -> View:
         figures=(Fact("Parameter", shown(found.parameter), (f"of {interval}",)), *default),
         cost=(spent(found),) if found.private else (),
         title="How good it is, at the least",
-        also=_guarantee(found, scale),
+        also=[Words(text) for text in found.own_paragraphs()[1:]],
         long=(),
         facts={
             **dict.fromkeys(("Rows counted", "Task", "Protected", "Options"), ""),
@@ -95,22 +93,3 @@ def view(found: Configuration) -> View:
         protection=(*map(Words, found.paragraphs()), *record),
         paid=found.private,
     )
-
-
-def _guarantee(found: Configuration, scale: str) -> tuple[Words, Table]:
-    """What is promised, in words and for some numbers of instances."""
-    unit, regret = found.receipt.unit, _regret(found)
-    against = (
-        f"any parameter whose whole neighbourhood, {WIDTH:.0%} of the interval, is at least as good on these instances."
-    )
-    if found.points:
-        against = f"the best of the {found.points:,} points of the grid. Nothing is known of what lies between them."
-    clipped = f" A loss is relative to the best value on each instance; one of more than {scale} counts as {scale}."
-    said = (
-        f"With probability {1 - FAILURE:.0%} the average loss is no more than this, compared with {against}"
-        f"{clipped * regret} The promise rests on public figures alone; put in how many {unit}s there were, if you "
-        "know it."
-    )
-    losses = [(count, found.guarantee.average_loss(count)) for count in _COUNTS]
-    lines = [((f"{count:,}",), ((f"{100 * loss:.3g}%" if regret else f"{loss:.4g}", ""),)) for count, loss in losses]
-    return Words(said), Table((f"{unit}s",), (("lost on average, at most", ""),), lines)

@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import AdytonError, BadInput
-from adyton.exact import display
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries, Ranges
 from adyton.report.charts import MOST_BARS, Kind, Panel, blank, is_place, spoken
@@ -28,7 +27,6 @@ from adyton.report.scales import figure, people
 from adyton.report.view import (
     Block,
     Fact,
-    Heading,
     Picture,
     Section,
     Table,
@@ -55,7 +53,6 @@ _LINES, _FEWEST, _MOST_TABLES = 200, 60, 24
 """How many lines are shown, at least how many of each of several tables, and how many tables."""
 _TYPICAL = 256
 """So many squares of a map show how wide its intervals are."""
-_CANDIDATES = 8
 _YEAR = re.compile(r"\b(19|20)\d\d\b")
 _NEGATIVE = (
     "Noise goes both ways, so that a cell with few rows may be below zero; and estimates that must fit together are "
@@ -89,15 +86,12 @@ def view(release: Release) -> View:
         cost=(spent(release), Fact("Algorithm", release.algorithm, (chosen,))),
         short=(Section("estimate", "The estimate", tuple(_shown(release, summary))),),
         panels=summary.panels,
-        long=(
-            Section("errors", "How far off it is", tuple(map(Words, release.own_paragraphs()[1:]))),
-            Section("choice", "The choice, and why", tuple(_choice(release, about))),
-        ),
+        how=_candidates(release, about),
         facts={"Algorithm": f"{release.algorithm}. {source}"} if source else {},
         meaning=interval.meaning if interval else "",
         confidence=interval.confidence if interval else 0.95,
         why_no_bounds=summary.why_no_interval,
-        reading=(Heading("Why counts can be negative or have fractions"), Words(_NEGATIVE)),
+        reading=(Words(_NEGATIVE, "Why counts can be negative or have fractions."),),
     )
 
 
@@ -151,48 +145,16 @@ def _narrow(groups: Sequence[Sequence[str]]) -> bool:
     return bool(groups) and max(map(len, groups)) <= 2
 
 
-def _choice(release: Release, about: str) -> Iterable[Block]:
-    """Why this algorithm ran: what was looked at, and what was expected of each."""
-    choice = release.choice
-    if choice is None:
-        named = f"The algorithm was named: {release.algorithm}. Nothing was spent on choosing one."
-        yield Words(release.together or named)
-    else:
-        looks, candidates, unit = choice.bought, choice.ranked(), release.rows_per_unit
-        misfits = " and to counting misfits" if release.misfits else ""
-        paid = (
-            "Before choosing, Adyton looked at the data through noise and paid for it: ε = "
-            f"{display(choice.spent * unit)} out of {display(release.epsilon)}. The rest went to the "
-            f"algorithm{misfits}."
-        )
-        free = "Nothing about the data was needed for it, and nothing was spent on it: public facts were enough."
-        chosen = (
-            f"was chosen among {len(candidates):,} algorithms, for this task, this budget and a table of this size."
-        )
-        yield Words(f"{chosen} {paid if looks else free}", release.algorithm)
-        if looks:
-            lines = [
-                (
-                    (look.words,),
-                    (
-                        (f"{figure(look.value)} ± {figure(look.deviation)}", ""),
-                        (f"ε = {display(look.spent * unit)}", ""),
-                    ),
-                )
-                for look in looks
-            ]
-            heads = ("noisy value", ""), ("price", "")
-            yield Table(("feature",), heads, lines, "What was looked at. Nothing else was.")
-        label, heads_of = f"{release.algorithm} (chosen)", (("expected error, relative to the best", ""),)
+def _candidates(release: Release, about: str) -> Iterable[Block]:
+    """What was expected of each algorithm, and what the one that ran does."""
+    if release.choice is not None:
+        chosen, heads = f"{release.algorithm} (chosen)", (("expected error, relative to the best", ""),)
         ranked = [
-            ((label if name == release.algorithm else name,), ((str(regret), ""),)) for name, regret in candidates
+            (chosen if name == release.algorithm else name, str(error)) for name, error in release.choice.ranked()
         ]
+        lines = [((name,), ((error, ""),)) for name, error in ranked]
         said = "What was expected of each algorithm before any ran, from public data like these. Less is better."
-        yield Table(("algorithm",), heads_of, ranked[:_CANDIDATES], said, chosen=label)
-        if more := ranked[_CANDIDATES:]:
-            said = "Those that promised less."
-            yield Table(("algorithm",), heads_of, more, said, f"{len(more)} more algorithms", chosen=label)
-        yield from (Words(f"Note: {note}", quiet=True) for note in choice.notes)
+        yield Table(("algorithm",), heads, lines, said, chosen=chosen)
     if about:
         yield Words(about, "What it does.")
 

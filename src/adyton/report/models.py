@@ -19,7 +19,7 @@ from adyton.report.charts import MOST_BARS, MOST_SQUARES, Panel
 from adyton.report.outlines import Branch, outline
 from adyton.report.pictures import Drawing
 from adyton.report.scales import figure, number, people
-from adyton.report.view import Block, Code, Fact, Heading, Table, View, Words, promise, spent, view_of, where
+from adyton.report.view import Block, Code, Fact, Table, View, Words, promise, spent, view_of, where
 
 if TYPE_CHECKING:
     from adyton.learning.fitted_classifier import FittedClassifier
@@ -87,7 +87,7 @@ def view(fitted: FittedClassifier) -> View:
             "Algorithm": fitted.method,
             "Options": options or "none given",
         },
-        reading=(Heading("What a prediction is"), Words(_PREDICTION.format(fitted.receipt.unit))),
+        reading=(Words(_PREDICTION.format(fitted.receipt.unit), "What a prediction is."),),
     )
 
 

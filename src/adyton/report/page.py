@@ -6,8 +6,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
-from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from importlib.util import cache_from_source
@@ -49,7 +47,7 @@ def render(result: Result) -> str:
             sure=odds.chance(result.epsilon),
             rows=rows_of(result),
             protected=protected(result),
-            misses=f"{100 - 100 * view.confidence:.0f}",
+            misses=f"{100 - 100 * view['confidence']:.0f}",
             misfits=[text.removeprefix("Misfits: ") for text in misfits_in_words(result)[1]],
             number=number,
             display=display,
@@ -130,51 +128,22 @@ def link_to(contact: str) -> str | None:
 # ---- templates -------------------------------------------------------------------------------------------------------
 
 
-_NO_CODE = (NotImplementedError, ValueError, EOFError, TypeError)
-"""What reading something else than compiled code ends with."""
-
-
 @cache
 def templates() -> Environment:
-    """What is filled in is escaped, but for drawings, which escape their own words."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    """What is filled in is escaped, but for drawings, which escape their own words.
 
+    Compiling a page takes longer than filling it in: compiled templates are kept beside the compiled modules of this
+    package. Whoever could put something there could do so to the modules.
+    """
+    from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+
+    folder = os.path.dirname(cache_from_source(os.path.abspath(__file__)))
+    kept = not sys.dont_write_bytecode and os.access(folder, os.W_OK)
     return Environment(
         loader=PackageLoader("adyton.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=_beside_modules(),
+        bytecode_cache=FileSystemBytecodeCache(folder, "template_%s.bytecode") if kept else None,
     )
-
-
-def _beside_modules() -> Any:
-    """Keeps compiled templates beside the compiled modules of this package; an older one is recognised by its source.
-
-    Compiling a page takes longer than filling it in. Whoever could put something there could do so to the modules.
-    """
-    from jinja2 import BytecodeCache
-    from jinja2.bccache import Bucket
-
-    class BesideModules(BytecodeCache):
-        def load_bytecode(self, bucket: Bucket) -> None:
-            with suppress(OSError, *_NO_CODE), open(_file(bucket), "rb") as file:
-                bucket.load_bytecode(file)
-
-        def dump_bytecode(self, bucket: Bucket) -> None:
-            if sys.dont_write_bytecode:
-                return
-            with suppress(OSError, NotImplementedError):  # a folder of others: then it is compiled each time
-                target = _file(bucket)
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                with tempfile.NamedTemporaryFile(dir=os.path.dirname(target), delete=False) as file:
-                    bucket.write_bytecode(file)
-                os.replace(file.name, target)
-
-    return BesideModules()
-
-
-def _file(bucket: Any) -> str:
-    """Where Python would keep a module of this name; the key is a digest of the template's name."""
-    return cache_from_source(os.path.join(os.path.dirname(os.path.abspath(__file__)), f"template_{bucket.key}.py"))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.report import svg
-from adyton.report.axes import DisplayAxis, Ground, below, beside, fitted, ground_of
+from adyton.report.axes import DisplayAxis, Ground, beside, fitted, ground_of
 from adyton.report.charts import Panel, caption, describe
 from adyton.report.scales import figure, nice_ticks, number, people, reach, spread, tick_words
 from adyton.report.svg import BLUE, DATA, ORANGE, SECOND, SERIES, SKY, VERMILION
@@ -153,7 +153,7 @@ def _pyramid(panel: Panel, width: float) -> tuple[float, list[str]]:
 
         edges = (0.0, span + 12) if way < 0 else (width - span - 12, width)
         parts += [svg.line(x(mark), _TOP - 4, x(mark), bottom, 0.12) for mark, _ in ticks]
-        parts += [svg.text(at, bottom + 12, words, "middle") for _, at, words in fitted(ticks, x, edges, way).marks]
+        parts += [svg.text(at, bottom + 12, words, "middle") for _, at, words in fitted(ticks, x, edges, way=way).marks]
         total = svg.cut(f"{levels.labels[side]}: {people(float(values[:, side].sum()))}", 0.86 * span)
         parts.append(svg.text(0 if way < 0 else width, 8, total, "start" if way < 0 else "end", bold=True))
         for place, y in enumerate(heights):
@@ -282,7 +282,7 @@ def _map(panel: Panel, width: float) -> tuple[float, list[str]]:
     parts = [] if ground else [svg.text(0, 8, svg.cut(up.name, width), pale=True)]
     parts += _squares(panel, shown, max(-low, high_value), (left, top, wide, high))
     parts += [svg.line(left, top, left, bottom, 0.5), svg.line(left, bottom, left + wide, bottom, 0.5)]
-    row = below(across, lambda at: left + at / columns * wide, (0, width), whole=True)
+    row = fitted(across, lambda at: left + at / columns * wide, (0, width), whole=True)
     parts += row.draw(bottom)
     for at, words in beside(up, high):
         y = bottom - at / rows * high if up.ordered else top + at / rows * high

@@ -14,7 +14,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.marginals.table_answers import table_interval
-from adyton.marginals.table_errors import how_got, total_variation
+from adyton.marginals.table_errors import total_variation
 from adyton.report import svg
 from adyton.report.charts import MOST_BARS, Panel, blank
 from adyton.report.pictures import Drawing
@@ -32,6 +32,7 @@ from adyton.report.view import (
     meaning,
     promise,
     reading_example,
+    table_of,
     view_of,
     where,
 )
@@ -81,9 +82,9 @@ def view(release: TablesRelease) -> View:
     names = list(release.axes)[:_MOST_ATTRIBUTES]
     alone = [_panel_of(release, (name,)) for name in names[:_ALONE]]
     bounded = [panel for panel in alone if panel.lower is not None][:1]
-    errors = {group: total_variation(release.model, group) for group in release.groups}
+    errors = [total_variation(release.model, group) for group in release.groups]
     tables, attributes = f"{len(release.groups):,}", len(release.axes)
-    known = [error for error in errors.values() if error is not None]
+    known = [error for error in errors if error is not None]
     of = f"of all {'counted ' if release.counted else ''}rows, on average"
     wrong = (Fact("In a wrong cell", f"{100 * sum(known) / len(known):.2g}%", (of,)),) if known else ()
     said = f"{tables} tables of {attributes} attributes of {release.receipt.dataset}{where(release)}."
@@ -94,7 +95,7 @@ def view(release: TablesRelease) -> View:
         figures=(Fact("Tables", tables, (f"of {attributes} attributes",)), *wrong),
         short=(
             Section("alone", "Each attribute alone", (*pictures, *reading_example(bounded))),
-            Section("pairs", "The tables, and how far off they are", tuple(_tables(release, names, errors))),
+            Section("pairs", "The tables, and how far off they are", tuple(_tables(release, names))),
         ),
         panels=alone,
         how=_graph(release, names),
@@ -123,7 +124,7 @@ def _panel_of(release: TablesRelease, group: tuple[str, ...]) -> Panel:
 # ---- the grid, and single tables behind its squares -----------------------------------------------------------------
 
 
-def _tables(release: TablesRelease, names: list[str], errors: dict[tuple[str, ...], float | None]) -> Iterable[Block]:
+def _tables(release: TablesRelease, names: list[str]) -> Iterable[Block]:
     """A square for each pair, a part for each table that is hidden until somebody asks for it, and a list of all."""
     places = _places(release, names)
     if len(release.axes) > 1:
@@ -139,17 +140,12 @@ def _tables(release: TablesRelease, names: list[str], errors: dict[tuple[str, ..
         for group, anchor in places.items():
             blocks = tuple(_single(release, group, widths))
             yield Part(anchor, " × ".join(group), blocks, group in first, back="pairs")
-    lines = [
-        ((" × ".join(group), how_got(release.model, group)), (("–" if error is None else f"{error:.4f}", ""),))
-        for group, error in itertools.islice(errors.items(), _LISTED)
-    ]
-    yield Table(
-        ("table", "how"), (("expected error", ""),), lines,
-        "Expected errors are total variations: the part of all rows that are in a wrong cell.", "All tables",
+    (sheet,) = release.more_sheets()[0].sheets
+    yield table_of(
+        sheet, "", most=_LISTED, fold="All tables",
+        caption="Expected errors are total variations: the part of all rows that are in a wrong cell.",
         links={" × ".join(group): anchor for group, anchor in places.items()} if len(release.axes) > 1 else {},
     )  # fmt: skip
-    if len(errors) > _LISTED:
-        yield Words(f"{len(errors) - _LISTED:,} more are in errors.csv.", quiet=True)
 
 
 def _places(release: TablesRelease, names: Sequence[str]) -> dict[tuple[str, ...], str]:

@@ -6,10 +6,10 @@ A kind of result whose page says more changes parts of it: see :meth:`adyton.res
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -50,14 +50,6 @@ class Words:
     text: str
     lead: str = ""
     quiet: bool = False
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A heading within a section."""
-
-    block: ClassVar[str] = "heading"
-    text: str
 
 
 @dataclass(frozen=True)
@@ -110,22 +102,6 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of a section with a place of its own: hidden until somebody follows a link to it, unless *first*."""
-
-    block: ClassVar[str] = "part"
-    anchor: str
-    title: str
-    blocks: tuple[Block, ...]
-    first: bool = True
-    back: str = ""
-    """The place that it was linked from."""
-
-
-Block: TypeAlias = Words | Heading | Picture | Table | Code | Part
-
-
-@dataclass(frozen=True)
 class Section:
     """A heading with blocks below it."""
 
@@ -135,7 +111,19 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Fact:
+class Part(Section):
+    """A section within another: hidden until somebody follows a link to it, unless it is among the *first*."""
+
+    block: ClassVar[str] = "part"
+    first: bool = True
+    back: str = ""
+    """The place that it was linked from."""
+
+
+Block: TypeAlias = Words | Picture | Table | Code | Part
+
+
+class Fact(NamedTuple):
     """One of the few figures at the top of a page, with small lines below it."""
 
     name: str
@@ -143,34 +131,8 @@ class Fact:
     small: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class View:
-    """What a page says that another does not, from top to bottom."""
-
-    heading: str
-    kicker: str
-    lead: str
-    figures: tuple[Fact, ...]
-    short: tuple[Section, ...]
-    """What everybody reads."""
-    long: tuple[Section, ...]
-    """How it came about, for those who check it."""
-    facts: Mapping[str, str]
-    """Where it comes from."""
-    simulated: str
-    """What is said if the noise is not real."""
-    common: str
-    """What the numbers say about people who are not in the data."""
-    meaning: str = ""
-    """What intervals promise; empty where there are none."""
-    confidence: float = 0.95
-    why_no_bounds: str = ""
-    reading: tuple[Block, ...] = ()
-    """What else there is to say about reading it."""
-    protection: tuple[Block, ...] = ()
-    """Whom it protects, where that is not said in the usual words."""
-    paid: bool = True
-    """Whether a budget was charged."""
+View: TypeAlias = dict[str, Any]
+"""What a page says that another does not, by the names that the templates have for it; see :func:`view_of`."""
 
 
 # ---- the view of any result -----------------------------------------------------------------------------------------
@@ -185,7 +147,7 @@ def view_of(
     title: str = "The numbers",
     also: Sequence[Block] = (),
     panels: Sequence[Panel] = (),
-    how: Sequence[Block] = (),
+    how: Iterable[Block] = (),
     facts: Mapping[str, str] | None = None,
     **own: Any,
 ) -> View:
@@ -193,7 +155,7 @@ def view_of(
 
     A kind of result says more by its own first *figures*, by what its *cost* is told with, by what it *also* shows
     between pictures and tables or by sections in their place (then with the *panels* that they draw), by *how* it came
-    about and by *facts*; what else it says takes the place of what is said here.
+    about and by *facts*. What else it says in its *own* words takes the place of what is said here.
     """
     if not short:
         sheets, drawings = result.sheets(), result.drawings(_PICTURES)
@@ -202,26 +164,35 @@ def view_of(
         short = (Section("numbers", title, blocks),)
         figures, own = first_figure(sheets) if figures is None else figures, {"meaning": meaning_of(sheets)} | own
     what, dataset = sentence(str(result.task)), result.receipt.dataset
-    options = ", ".join(f"{name} = {value}" for name, value in result.options.items())
     known = {
         "Data set": dataset,
         "Rows counted": result.counted_rows or "all",
         "Task": f"{result.task}{result.extent}",
         "Protected": f"one {protected(result)}",
         "Algorithm": result.algorithm,
-        "Options": options or "none given",
+        "Options": ", ".join(f"{name} = {value}" for name, value in result.options.items()) or "none given",
+        **(facts or {}),
     }
-    usual = {
+    words = map(Words, (result.asked_in_words(), *result.own_paragraphs()))
+    paid = (spent(result), Fact("Algorithm", result.algorithm)) if cost is None else cost
+    return {
         "heading": what,
         "kicker": f"Private {result.noun} from {dataset}",
         "lead": f"{what}{where(result)}, from {dataset}. {promise(result)}",
         "simulated": f"The noise in this {result.noun} was simulated. It protects nobody: do not publish it.",
-        "common": in_common(result.schema, panels),
-        "facts": {name: said for name, said in (known | dict(facts or {})).items() if said},
-        "long": (Section("how", "How it came about", (*paragraphs(result), *how)),),
+        "figures": (*(figures or ()), *paid),
+        "short": short,  # what everybody reads
+        "long": (Section("how", "How it came about", (*words, *how)),),  # for those who check it
+        "facts": {name: said for name, said in known.items() if said},
+        "common": in_common(result.schema, panels),  # what is learnt about people who are not in the data
+        "meaning": "",  # what intervals promise
+        "confidence": 0.95,
+        "why_no_bounds": "",
+        "reading": (),  # what else there is to say about reading it
+        "protection": (),  # whom it protects, where that is not said in the usual words
+        "paid": True,  # whether a budget was charged
+        **own,
     }
-    paid = (spent(result), Fact("Algorithm", result.algorithm)) if cost is None else cost
-    return View(**{**usual, "figures": (*(figures or ()), *paid), "short": short, **own})
 
 
 def sentence(words: str) -> str:
@@ -261,11 +232,6 @@ def spent(result: Result, before: str = "") -> Fact:
     """What it cost, and what is left."""
     left, total = display(result.receipt.remaining), display(result.receipt.total)
     return Fact("Privacy spent", amount(result), (f"{before}{left} of {total} is left",))
-
-
-def paragraphs(result: Result) -> tuple[Words, ...]:
-    """What was asked for and what ran, in the result's own words."""
-    return tuple(Words(text) for text in (result.asked_in_words(), *result.own_paragraphs()))
 
 
 def protected(result: Result) -> str:
@@ -333,14 +299,16 @@ def rate_of(sheets: Sheets) -> str:
     return "" if sheets.confidence is None else f"{100 * sheets.confidence:g}% interval"
 
 
-def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, of: int | None = None, **looks: Any) -> Table:
+def table_of(
+    sheet: Sheet, rate: str, *, most: int = _LINES, of: int | None = None, caption: str = "", **looks: Any
+) -> Table:
     """The first lines of a sheet, out of so many: of one column its bounds beside it, of several below each number; a
     single line of several numbers from top to bottom."""
     columns, names = [column for column in sheet.columns if column.known], tuple(sheet.labels)
     total, shown = sheet.lines if of is None else of, min(most, sheet.lines)
     if not rate or all(column.lower is None for column in columns):
         rate, columns = "", [replace(column, lower=None, upper=None) for column in columns]
-    caption = f"{shown:,} of {total:,} lines. The files beside this page hold all of them. " if total > shown else ""
+    caption += f" {shown:,} of {total:,} lines. The files beside this page hold all of them." if total > shown else ""
     single = len(columns) == 1
     lines = lines_of(columns, sheet.labels, shown, beside=single)
     guessed = ["approximate" * (column.kind == "approximate") for column in columns]
@@ -351,7 +319,7 @@ def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, of: int | None = No
     heads = [(column.words if single and column.words else column.name) for column in columns]
     said = "" if not rate else f"From and to: the {rate}." if single else f"Below each number its {rate}."
     beside = (("from", ""), ("to", "")) if single and rate else ()
-    return Table(names, (*zip(heads, guessed, strict=True), *beside), lines, caption + said, **looks)
+    return Table(names, (*zip(heads, guessed, strict=True), *beside), lines, f"{caption} {said}".strip(), **looks)
 
 
 def lines_of(
