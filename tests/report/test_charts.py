@@ -108,7 +108,7 @@ def test_cells_are_joined_and_none_is_lost(releases, summaries):
     assert axis.labels[0] == "-100 to -99"
     assert axis.labels[-2:] == ("(other)", "(null)")
     assert "adds up 2 neighbouring cells of value" in caption(panel)
-    (column,) = summary.tables[0].sheet.columns
+    (column,) = summary.sheets.sheets[0].columns
     one = (column.upper - column.lower).mean()
     two = (panel.upper - panel.lower)[:300].mean()
     assert 1.2 * one < two < 1.8 * one  # the band of a sum: about √2 times as wide, not twice

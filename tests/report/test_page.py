@@ -71,7 +71,7 @@ def test_names_are_shown_and_not_obeyed(pages, releases):
 @pytest.mark.parametrize("kind", ["line", "map", "joined"])
 def test_table_holds_the_estimate_and_its_interval(pages, releases, summaries, kind):
     release, answered = releases[kind], summaries[kind].interval
-    table = pages[kind].split("The values as a table")[1].split("</details>")[0]
+    table = pages[kind].split("The numbers as a table")[1].split("</details>")[0]
     cells = Outline(table[table.index("<tbody>") : table.index("</tbody>") + 8]).cells
     width = release.estimate.ndim + 3
     lines = [cells[start : start + width] for start in range(0, len(cells), width)]
@@ -88,7 +88,7 @@ def test_table_holds_the_estimate_and_its_interval(pages, releases, summaries, k
 
 def test_table_holds_what_was_asked_for(pages, releases):
     """Cumulative counts, and the first lines of every marginal."""
-    table = pages["cdf"].split("The values as a table")[1].split("</details>")[0]
+    table = pages["cdf"].split("The numbers as a table")[1].split("</details>")[0]
     assert "rows up to here" in table
     cumulative = [people(value) for value in np.cumsum(releases["cdf"].estimate)]
     assert Outline(table[table.index("<tbody>") : table.index("</tbody>") + 8]).cells[1::4] == cumulative

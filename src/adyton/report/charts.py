@@ -176,7 +176,8 @@ def caption(panel: Panel) -> str:
             words.append(f"Each {one} adds up {axis.joined} neighbouring cells of {axis.name}.")
         if panel.kind == "map" and axis.ordered and axis.apart:
             words.append(f"At the end of {axis.name}: {' and '.join(axis.labels[-axis.apart :])}.")
-    words += _left_out(panel)
+    for name, label, cells in _left_out(panel):
+        words.append(f"Not drawn: {name} {label}, about {people(float(cells.sum()))} rows.")
     if panel.about is not None:
         return " ".join([*words, panel.about])
     if panel.lower is None or panel.upper is None:
@@ -196,17 +197,15 @@ def caption(panel: Panel) -> str:
     return " ".join([*words, panel.more]).strip()
 
 
-def _left_out(panel: Panel) -> list[str]:
+def _left_out(panel: Panel) -> list[tuple[str, str, Reals]]:
     """Other and missing values for which a pyramid has no side, and small multiples no place."""
+    if panel.kind not in ("pyramid", "multiples"):
+        return []
+    along, levels = panel.axes
     if panel.kind == "pyramid":
-        levels = panel.axes[1]
-        sums = [(levels.labels[place], float(panel.values[:, place].sum())) for place in range(2, levels.size)]
-        return [f"Not drawn: {levels.name} {label}, about {people(count)} rows." for label, count in sums]
-    if panel.kind == "multiples" and (along := panel.axes[0]).apart:
-        base = along.size - along.apart
-        sums = [(along.labels[place], float(np.sum(panel.values[place]))) for place in range(base, along.size)]
-        return [f"Not drawn: {along.name} {label}, about {people(count)} rows." for label, count in sums]
-    return []
+        return [(levels.name, levels.labels[place], panel.values[:, place]) for place in range(2, levels.size)]
+    left = range(along.size - along.apart, along.size)
+    return [(along.name, along.labels[place], panel.values[place]) for place in left]
 
 
 def example(panel: Panel) -> str:
@@ -236,7 +235,7 @@ def is_place(panel: Panel) -> bool:
 def in_common(schema: Schema | None, panels: Sequence[Panel]) -> str:
     """What the counts say about people who are not in the data."""
     told = "that says something about everybody to whom it applies, in the data or not."
-    shown = next((panel for panel in panels if panel.people and panel.values.size), None)
+    shown = next((panel for panel in panels if panel.people and panel.values.size > 1), None)
     if shown is not None:
         fact = f"many are around {peak(shown)}" if is_place(shown) else f"{peak(shown)} is common"
         return f"If the counts show that {fact}, {told}"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, product
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,21 +27,17 @@ from adyton.report.scales import figure, people
 from adyton.report.view import (
     Block,
     Fact,
-    Picture,
-    Section,
     Table,
     View,
     Words,
     promise,
-    reading_example,
     spent,
-    table_of,
     view_of,
     where,
 )
 from adyton.result.release import QUICK
-from adyton.result.sheets import Column, Sheet
-from adyton.result.tables import parts_alone, table_places
+from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.tables import TABLES, parts_alone, table_places
 from adyton.tasks import as_queries
 from adyton.tasks.words import question_in_words
 
@@ -75,17 +71,23 @@ def drawings(release: Release, most: int | None) -> list[Drawing]:
 def view(release: Release) -> View:
     """What the page of counts says."""
     summary, by = summarise(release), " × ".join(spoken(release.schema))
-    interval = summary.interval
+    interval, groups = summary.interval, release.task.tables(release.schema)
     about, source = _about_algorithm(release.algorithm)
     said = f"How many {release.counted.noun} of {release.receipt.dataset} there are by {by}{where(release)}."
     chosen = "chosen" if release.choice else "combined" if release.parts else "named"
+    which, left = f"{len(groups):,} tables that were asked for are", len(groups) - len(summary.panels)
+    more = f"The {which} in tables.csv beside this page. Here is each attribute alone."
+    if _narrow(groups):
+        more = f"{left:,} more tables are in tables.csv beside this page." if left > 0 else ""
     return view_of(
         release,
+        drawings=[Drawing.of(panel) for panel in summary.panels],
+        sheets=summary.sheets,
+        title="The estimate",
+        also=(Words(more, quiet=True),) if more and parts_alone(release) else (),
         lead=f"{said} {promise(release)}",
         figures=(_total(release, summary), _typical(release)),
         cost=(spent(release), Fact("Algorithm", release.algorithm, (chosen,))),
-        short=(Section("estimate", "The estimate", tuple(_shown(release, summary))),),
-        panels=summary.panels,
         how=_candidates(release, about),
         facts={"Algorithm": f"{release.algorithm}. {source}"} if source else {},
         meaning=interval.meaning if interval else "",
@@ -98,12 +100,13 @@ def view(release: Release) -> View:
 def _total(release: Release, summary: Summary) -> Fact:
     counted = release.counted
     if summary.total is None:
-        return Fact("Queries answered", f"{summary.tables[0].of:,}")
+        return Fact("Queries answered", f"{len(release.task.questions()):,}")
     what = "Rows counted" if counted and counted.noun == "rows" else f"{counted.noun.capitalize()} in all"
     value, *bounds = (people(float(part[0])) for part in summary.total if part is not None)
     small: tuple[str, ...] = (counted.beside,) if counted else ()
-    if bounds:
-        small += (f"{' to '.join(bounds)}{' (approximate)' * summary.approximate}",)
+    if summary.interval is not None:
+        guessed = summary.interval.kind == "approximate"
+        small += (f"{' to '.join(bounds)}{' (approximate)' * guessed}",)
     return Fact(f"{what}, about", value, small)
 
 
@@ -112,32 +115,6 @@ def _typical(release: Release) -> Fact:
     if error is None:
         return Fact("Typical error", "unknown")
     return Fact("Typical error", f"± {figure(error.per_query)}", (f"{release.counted.noun}, in one answer",))
-
-
-def _shown(release: Release, summary: Summary) -> Iterable[Block]:
-    """Pictures, each with its table where there is one for each; an example; what has to be said; other tables."""
-    groups = release.task.tables(release.schema)
-    several, narrow = len(summary.tables) > 1, _narrow(groups)
-    folds = [f"{lines.sheet.title} as a table" if several else "The values as a table" for lines in summary.tables]
-    tables = [
-        table_of(lines.sheet, summary.rate, of=lines.of, fold=fold)
-        for lines, fold in zip(summary.tables, folds, strict=True)
-    ]
-    for place, panel in enumerate(summary.panels):
-        yield Picture.of(Drawing.of(panel))
-        yield from [tables[place]] if several and narrow else ()
-    yield from reading_example(summary.panels)
-    if summary.why_no_interval:
-        yield Words(f"Without intervals: {summary.why_no_interval}", quiet=True)
-    if summary.interval and summary.interval.note:
-        yield Words(summary.interval.note, quiet=True)
-    if parts_alone(release) and not narrow:
-        which = "table that was asked for is" if len(groups) == 1 else f"{len(groups):,} tables that were asked for are"
-        yield Words(f"The {which} in tables.csv beside this page. Here is each attribute alone.", quiet=True)
-    elif parts_alone(release) and len(groups) > len(summary.panels):
-        left = len(groups) - len(summary.panels)
-        yield Words(f"{left:,} more tables are in tables.csv beside this page.", quiet=True)
-    yield from () if several and narrow else tables
 
 
 def _narrow(groups: Sequence[Sequence[str]]) -> bool:
@@ -173,20 +150,13 @@ def _about_algorithm(name: str) -> tuple[str, str]:
 # ---- what is shown, and the questions whose answers fill it in ------------------------------------------------------
 
 
-class Lines(NamedTuple):
-    """The first lines of a table, out of so many."""
-
-    sheet: Sheet
-    of: int
-
-
 @dataclass(frozen=True, eq=False)
 class Summary:
     """All that is shown."""
 
     panels: tuple[Panel, ...]
-    tables: tuple[Lines, ...]
-    """One, or one for each marginal."""
+    sheets: Sheets
+    """The first lines of one table, or of each marginal."""
     total: Numbers | None
     """The number of rows in all, and its bounds; None where single queries were asked."""
     queries: Queries
@@ -194,38 +164,25 @@ class Summary:
     interval: Interval | None
     why_no_interval: str
 
-    @property
-    def rate(self) -> str:
-        """What the bounds are called."""
-        if self.interval is None:
-            return ""
-        return f"{'approximate ' * self.approximate}{100 * self.interval.confidence:g}% interval"
-
-    @property
-    def approximate(self) -> bool:
-        """Whether there are bounds whose confidence is not a promise."""
-        return self.interval is not None and self.interval.kind == "approximate"
-
 
 def summarise(
     release: Release, *, lines: int = _LINES, pictures: int | None = None, confidence: float | None = 0.95
 ) -> Summary:
     """What to show of a release: so many *lines* of the table, the first *pictures* of all there are, and intervals
     unless *confidence* is None."""
-    shape = release.estimate.shape
     queries: Queries
     if questions := release.task.questions():
         asked = list(questions[: max(lines, MOST_BARS)])
         queries, words = as_queries(release.schema, asked), tuple(map(question_in_words, asked))
         drawn = Panel("bars", "Answers to the queries", (), words, np.empty(len(words)), None, None)
-        table = _lines({"query": words[:lines]}, release.counted.what(), len(questions))
-        shown = [(slice(0, lines), table), *([(slice(0, len(words)), drawn)] if len(questions) <= MOST_BARS else [])]
+        sheet = _sheet({"query": words[:lines]}, release.counted.what(), len(questions))
+        shown = [(slice(0, lines), sheet), *([(slice(0, len(words)), drawn)] if len(questions) <= MOST_BARS else [])]
     else:
         parts = [*_panels(release, pictures), *_tables(release, lines)]
         boxes = [_boxes(release, (), np.empty((1, 0), int), np.empty((1, 0), int)), *(part for _, part in parts)]
         ends = np.cumsum([part.shape[1] for part in boxes]).tolist()
         shown = [(slice(*span), part) for span, (part, _) in zip(pairwise(ends), parts, strict=True)]
-        queries = Ranges(shape, *np.concatenate(boxes, axis=1))
+        queries = Ranges(release.estimate.shape, *np.concatenate(boxes, axis=1))
     interval, problem = _interval(release, queries, confidence)
     answers = np.asarray(queries @ release.estimate.reshape(-1), dtype=np.float64)
 
@@ -234,12 +191,19 @@ def summarise(
             return answers[part], None, None
         return answers[part], np.asarray(interval.lower)[part], np.asarray(interval.upper)[part]
 
-    rate, guessed = (0.95, False) if interval is None else (interval.confidence, interval.kind == "approximate")
-    panels = [_drawn(part, *numbers(span)) for span, part in shown if isinstance(part, Panel)]
-    tables = [_listed(part, *numbers(span)) for span, part in shown if isinstance(part, Lines)]
+    rate, kind, note = (None, None, f"Without intervals: {problem}")
+    if interval is not None:
+        rate, kind, note = interval.confidence, interval.kind, interval.note
+    panels = [_drawn(part, *numbers(span)).of(release.counted) for span, part in shown if isinstance(part, Panel)]
+    sheets = []
+    for span, part in shown:
+        if isinstance(part, Sheet):
+            values, lower, upper = numbers(span)
+            column = replace(part.columns[0], values=values, lower=lower, upper=upper, kind=kind)
+            sheets.append(replace(part, columns=(column,), note=note))
     return Summary(
-        tuple(replace(panel.of(release.counted), confidence=rate, approximate=guessed) for panel in panels),
-        tuple(tables),
+        tuple(replace(panel, confidence=rate or 0.95, approximate=kind == "approximate") for panel in panels),
+        Sheets(TABLES, tuple(sheets), rate),
         None if questions else numbers(slice(0, 1)),
         queries,
         interval,
@@ -249,22 +213,24 @@ def summarise(
 
 def _drawn(panel: Panel, values: Reals, lower: Reals | None, upper: Reals | None) -> Panel:
     """A panel with its numbers; of a map, the bounds of some squares."""
-    if panel.kind != "map":
-        sizes = [axis.size for axis in panel.axes] or [len(values)]
-        values, lower, upper = (part if part is None else part.reshape(sizes) for part in (values, lower, upper))  # type: ignore[assignment]
-    return replace(panel, values=panel.values if panel.kind == "map" else values, lower=lower, upper=upper)
+    if panel.kind == "map":
+        return replace(panel, lower=lower, upper=upper)
+    sizes = [axis.size for axis in panel.axes] or [len(values)]
+    low, high = (None if part is None else part.reshape(sizes) for part in (lower, upper))
+    return replace(panel, values=values.reshape(sizes), lower=low, upper=high)
 
 
-def _listed(lines: Lines, *numbers: Reals | None) -> Lines:
-    """A table with its numbers."""
-    (column,) = lines.sheet.columns
-    filled = replace(column, **dict(zip(("values", "lower", "upper"), numbers, strict=True)))  # type: ignore[arg-type]
-    return lines._replace(sheet=replace(lines.sheet, columns=(filled,)))
+def _filled(
+    sheet: Sheet, note: str, kind: str | None, values: Reals, lower: Reals | None, upper: Reals | None
+) -> Sheet:
+    """A sheet with its numbers."""
+    column = replace(sheet.columns[0], values=values, lower=lower, upper=upper, kind=kind)
+    return replace(sheet, columns=(column,), note=note)
 
 
-def _lines(labels: Mapping[str, Sequence[str]], words: str, of: int) -> Lines:
-    """A table whose numbers are still missing."""
-    return Lines(Sheet(labels, (Column("count", np.empty(0), words=words),)), of)
+def _sheet(labels: Mapping[str, Sequence[str]], words: str, of: int) -> Sheet:
+    """The first lines of a table whose numbers are still missing."""
+    return Sheet(labels, (Column("count", np.empty(0), words=words),), of=of)
 
 
 def _interval(release: Release, queries: Queries, confidence: float | None) -> tuple[Interval | None, str]:
@@ -287,7 +253,7 @@ def _boxes(release: Release, places: Sequence[int], first: Whole, last: Whole) -
     return ends
 
 
-def _tables(release: Release, most: int) -> list[tuple[Lines, Whole]]:
+def _tables(release: Release, most: int) -> list[tuple[Sheet, Whole]]:
     """The first lines of what was asked for: of every table, as far as they are shown, about as many; or of the cells
     of all attributes."""
     if not parts_alone(release):
@@ -297,14 +263,14 @@ def _tables(release: Release, most: int) -> list[tuple[Lines, Whole]]:
     return [_table(release, places, some) for places in islice(table_places(release), every)]
 
 
-def _table(release: Release, places: tuple[int, ...], most: int) -> tuple[Lines, Whole]:
+def _table(release: Release, places: tuple[int, ...], most: int) -> tuple[Sheet, Whole]:
     sides, cumulative = [release.estimate.shape[place] for place in places], release.task.cumulative
     cells = np.stack(np.unravel_index(np.arange(min(most, math.prod(sides))), sides), axis=1)
     names, columns = [release.schema.names[place] for place in places], cells.T.tolist()
     labels = {name: [str(release.axes[name][cell]) for cell in some] for name, some in zip(names, columns, strict=True)}
     words = release.counted.what("rows up to here" if cumulative else "rows")
     boxes = _boxes(release, places, np.zeros_like(cells) if cumulative else cells, cells)
-    return _lines(labels, words, math.prod(sides)), boxes
+    return _sheet(labels, words, math.prod(sides)), boxes
 
 
 def _panels(release: Release, most: int | None) -> list[tuple[Panel, Whole]]:

@@ -16,8 +16,7 @@ from adyton.learning.tree_model import TreeModel
 from adyton.learning.tree_text import shown_nodes
 from adyton.report.axes import display_axis
 from adyton.report.charts import MOST_BARS, MOST_SQUARES, Panel
-from adyton.report.outlines import Branch, outline
-from adyton.report.pictures import Drawing
+from adyton.report.pictures import Branch, Drawing, outline
 from adyton.report.scales import figure, number, people
 from adyton.report.view import Block, Code, Fact, Table, View, Words, promise, spent, view_of, where
 

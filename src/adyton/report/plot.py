@@ -158,12 +158,54 @@ class _Pieces(HTMLParser):
             self.pieces[-1][2].append(data)
 
     def draw(self, axes: Axes) -> None:
-        """The same in the axes of a figure, whose unit is a pixel."""
+        """The same in the axes of a figure, whose unit is a pixel; what comes later lies above."""
         for place, (tag, facts, words) in enumerate(self.pieces):
-            if tag in _DRAW:
-                _DRAW[tag](axes, facts, "".join(words)).set_zorder(2 + place / len(self.pieces))
+            artist = _artist(axes, tag, facts, "".join(words))
+            if artist is not None:
+                artist.set_zorder(2 + place / len(self.pieces))
         axes.set(xlim=(0, self.width), ylim=(self.height, 0))
         axes.axis("off")
+
+
+def _artist(axes: Axes, tag: str, facts: dict[str, str], words: str) -> Artist | None:
+    """One piece; None for what is not seen."""
+    from matplotlib.image import imread
+    from matplotlib.patches import Circle, PathPatch, Rectangle
+    from matplotlib.path import Path as Outline
+
+    def real(*names: str) -> list[float]:
+        return [float(facts[name]) for name in names]
+
+    alpha = float(facts.get("fill-opacity", facts.get("stroke-opacity", 1)))
+    artist: Artist | None = None
+    match tag:
+        case "text":
+            (x, y), turned, middle = real("x", "y"), "transform" in facts, 0.35 * FONT
+            artist = axes.text(
+                x + middle * turned, y + middle * (not turned), words, color=_colour(facts, "fill"), alpha=alpha,
+                ha={"start": "left", "middle": "center", "end": "right"}[facts["text-anchor"]], va="baseline",
+                weight="bold" if "font-weight" in facts else "normal", rotation=90 * turned, rotation_mode="anchor",
+            )  # fmt: skip
+        case "line":
+            width, colour = _POINT * float(facts["stroke-width"]), _colour(facts, "stroke")
+            ends = real("x1", "x2"), real("y1", "y2")
+            artist = axes.plot(*ends, color=colour, linewidth=width, alpha=alpha, solid_capstyle="butt")[0]
+        case "rect":
+            x, y, width, height = real("x", "y", "width", "height")
+            colour = _colour(facts, "fill")
+            artist = axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, alpha=alpha, linewidth=0))
+        case "circle":
+            x, y, radius = real("cx", "cy", "r")
+            artist = axes.add_patch(Circle((x, y), radius, facecolor=_colour(facts, "fill"), linewidth=0))
+        case "path":
+            filled = facts.get("fill") != "none"
+            look = {"color": _colour(facts, "fill" if filled else "stroke"), "linewidth": 0 if filled else 1.6 * _POINT}
+            artist = axes.add_patch(PathPatch(Outline(_corners(facts["d"])), fill=filled, alpha=alpha, **look))
+        case "image":
+            x, y, width, height = real("x", "y", "width", "height")
+            pixels = imread(io.BytesIO(base64.b64decode(facts["href"].split(",")[1])))
+            artist = axes.imshow(pixels, extent=(x, x + width, y + height, y), aspect="auto", interpolation="nearest")
+    return artist
 
 
 def _colour(facts: dict[str, str], of: str) -> str:
@@ -173,60 +215,13 @@ def _colour(facts: dict[str, str], of: str) -> str:
     return INK if found == "currentColor" else found
 
 
-def _text(axes: Axes, facts: dict[str, str], words: str) -> Artist:
-    turned, middle = "transform" in facts, 0.35 * FONT
-    return axes.text(
-        float(facts["x"]) + middle * turned, float(facts["y"]) + middle * (not turned), words, va="baseline",
-        ha={"start": "left", "middle": "center", "end": "right"}[facts["text-anchor"]], color=_colour(facts, "fill"),
-        alpha=float(facts.get("fill-opacity", 1)), weight="bold" if "font-weight" in facts else "normal",
-        rotation=90 * turned, rotation_mode="anchor",
-    )  # fmt: skip
-
-
-def _line(axes: Axes, facts: dict[str, str], _: str) -> Artist:
-    ends = ([float(facts[f"{name}{end}"]) for end in (1, 2)] for name in "xy")
-    width, alpha = _POINT * float(facts["stroke-width"]), float(facts["stroke-opacity"])
-    (line,) = axes.plot(*ends, color=_colour(facts, "stroke"), linewidth=width, alpha=alpha, solid_capstyle="butt")
-    return line
-
-
-def _rectangle(axes: Axes, facts: dict[str, str], _: str) -> Artist:
-    from matplotlib.patches import Rectangle
-
-    x, y, width, height = (float(facts[name]) for name in ("x", "y", "width", "height"))
-    colour, alpha = _colour(facts, "fill"), float(facts["fill-opacity"])
-    return axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, alpha=alpha, linewidth=0))
-
-
-def _circle(axes: Axes, facts: dict[str, str], _: str) -> Artist:
-    from matplotlib.patches import Circle
-
-    centre, radius = (float(facts["cx"]), float(facts["cy"])), float(facts["r"])
-    return axes.add_patch(Circle(centre, radius, facecolor=_colour(facts, "fill"), linewidth=0))
-
-
-def _outline(axes: Axes, facts: dict[str, str], _: str) -> Artist:
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path as Outline
-
+def _corners(path: str) -> list[tuple[float, float]]:
+    """The corners of a path of straight lines."""
     points: list[tuple[float, float]] = []
-    for letter, numbers in _STEP.findall(facts["d"]):
+    for letter, numbers in _STEP.findall(path):
         given = [float(number) for number in numbers.split()]
         if letter in "HV":
             x, y = points[-1]
             given = [given[0], y] if letter == "H" else [x, given[0]]
         points.append((given[0], given[1]) if given else points[0])
-    filled = facts.get("fill") != "none"
-    look = {"alpha": float(facts.get("fill-opacity", 1)), "fill": filled, "linewidth": 0.0 if filled else 1.6 * _POINT}
-    return axes.add_patch(PathPatch(Outline(points), color=_colour(facts, "fill" if filled else "stroke"), **look))
-
-
-def _image(axes: Axes, facts: dict[str, str], _: str) -> Artist:
-    from matplotlib.image import imread
-
-    x, y, width, height = (float(facts[name]) for name in ("x", "y", "width", "height"))
-    pixels = imread(io.BytesIO(base64.b64decode(facts["href"].split(",")[1])))
-    return axes.imshow(pixels, extent=(x, x + width, y + height, y), aspect="auto", interpolation="nearest")
-
-
-_DRAW = {"text": _text, "line": _line, "rect": _rectangle, "circle": _circle, "path": _outline, "image": _image}
+    return points

@@ -11,8 +11,7 @@ from adyton.choice.decision_tree import Leaf, Tree
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.report import svg
-from adyton.report.outlines import Branch, keys, outline
-from adyton.report.pictures import Drawing
+from adyton.report.pictures import Branch, Drawing, keys, outline
 from adyton.report.plot import check_ending, figure_of
 from adyton.report.svg import COLOURS
 from adyton.selection.features import CELLS, feature_named

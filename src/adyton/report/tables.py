@@ -88,16 +88,16 @@ def view(release: TablesRelease) -> View:
     of = f"of all {'counted ' if release.counted else ''}rows, on average"
     wrong = (Fact("In a wrong cell", f"{100 * sum(known) / len(known):.2g}%", (of,)),) if known else ()
     said = f"{tables} tables of {attributes} attributes of {release.receipt.dataset}{where(release)}."
-    pictures: list[Block] = [Picture.of(Drawing.of(panel)) for panel in alone]
+    drawings = [Drawing.of(panel) for panel in alone]
     return view_of(
         release,
         lead=f"{said} {promise(release)}",
         figures=(Fact("Tables", tables, (f"of {attributes} attributes",)), *wrong),
         short=(
-            Section("alone", "Each attribute alone", (*pictures, *reading_example(bounded))),
+            Section("alone", "Each attribute alone", (*map(Picture.of, drawings), *reading_example(bounded))),
             Section("pairs", "The tables, and how far off they are", tuple(_tables(release, names))),
         ),
-        panels=alone,
+        drawings=drawings,
         how=_graph(release, names),
         meaning="".join(meaning(_CONFIDENCE, exact=not one.approximate, guessed=one.approximate) for one in bounded),
     )

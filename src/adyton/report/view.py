@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -146,7 +147,8 @@ def view_of(
     short: tuple[Section, ...] = (),
     title: str = "The numbers",
     also: Sequence[Block] = (),
-    panels: Sequence[Panel] = (),
+    drawings: Sequence[Drawing] | None = None,
+    sheets: Sheets | None = None,
     how: Iterable[Block] = (),
     facts: Mapping[str, str] | None = None,
     **own: Any,
@@ -154,14 +156,20 @@ def view_of(
     """The view of a result: its pictures, its numbers and its words.
 
     A kind of result says more by its own first *figures*, by what its *cost* is told with, by what it *also* shows
-    between pictures and tables or by sections in their place (then with the *panels* that they draw), by *how* it came
-    about and by *facts*. What else it says in its *own* words takes the place of what is said here.
+    between pictures and tables or by *short* sections in their place, by *how* it came about and by *facts*. Where its
+    *drawings* and *sheets* are known already, they are given. What else it says in its *own* words takes the place of
+    what is said here.
     """
+    drawings = result.drawings(_PICTURES) if drawings is None else drawings
+    panels = [drawing.panel for drawing in drawings if drawing.panel is not None]
     if not short:
-        sheets, drawings = result.sheets(), result.drawings(_PICTURES)
-        panels = [drawing.panel for drawing in drawings if drawing.panel is not None]
-        blocks = (*map(Picture.of, drawings), *reading_example(panels), *also, *tables_of(sheets))
-        short = (Section("numbers", title, blocks),)
+        sheets = result.sheets() if sheets is None else sheets
+        pictures, tables = [Picture.of(drawing) for drawing in drawings], tables_of(sheets)
+        blocks: list[Block] = [*pictures, *reading_example(panels), *also, *tables]
+        if len(pictures) == len(sheets.sheets) > 1:  # each with its table
+            pairs = zip(pictures, tables[-len(pictures) :], strict=True)
+            blocks = [*chain.from_iterable(pairs), *reading_example(panels), *also, *tables[: -len(pictures)]]
+        short = (Section("numbers", title, tuple(blocks)),)
         figures, own = first_figure(sheets) if figures is None else figures, {"meaning": meaning_of(sheets)} | own
     what, dataset = sentence(str(result.task)), result.receipt.dataset
     known = {
@@ -299,13 +307,11 @@ def rate_of(sheets: Sheets) -> str:
     return "" if sheets.confidence is None else f"{100 * sheets.confidence:g}% interval"
 
 
-def table_of(
-    sheet: Sheet, rate: str, *, most: int = _LINES, of: int | None = None, caption: str = "", **looks: Any
-) -> Table:
+def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, caption: str = "", **looks: Any) -> Table:
     """The first lines of a sheet, out of so many: of one column its bounds beside it, of several below each number; a
     single line of several numbers from top to bottom."""
     columns, names = [column for column in sheet.columns if column.known], tuple(sheet.labels)
-    total, shown = sheet.lines if of is None else of, min(most, sheet.lines)
+    total, shown = sheet.of or sheet.lines, min(most, sheet.lines)
     if not rate or all(column.lower is None for column in columns):
         rate, columns = "", [replace(column, lower=None, upper=None) for column in columns]
     caption += f" {shown:,} of {total:,} lines. The files beside this page hold all of them." if total > shown else ""
