@@ -75,10 +75,10 @@ def view(release: Release) -> View:
     about, source = _about_algorithm(release.algorithm)
     said = f"How many {release.counted.noun} of {release.receipt.dataset} there are by {by}{where(release)}."
     chosen = "chosen" if release.choice else "combined" if release.parts else "named"
-    which, left = f"{len(groups):,} tables that were asked for are", len(groups) - len(summary.panels)
-    more = f"The {which} in tables.csv beside this page. Here is each attribute alone."
-    if _narrow(groups):
-        more = f"{left:,} more tables are in tables.csv beside this page." if left > 0 else ""
+    left = len(groups) - len(summary.panels)
+    more = f"{left:,} more tables are in tables.csv beside this page." if left > 0 else ""
+    if not _narrow(groups):
+        more = "The tables that were asked for are in tables.csv beside this page. Here is each attribute alone."
     return view_of(
         release,
         drawings=[Drawing.of(panel) for panel in summary.panels],
@@ -125,13 +125,13 @@ def _narrow(groups: Sequence[Sequence[str]]) -> bool:
 def _candidates(release: Release, about: str) -> Iterable[Block]:
     """What was expected of each algorithm, and what the one that ran does."""
     if release.choice is not None:
-        chosen, heads = f"{release.algorithm} (chosen)", (("expected error, relative to the best", ""),)
-        ranked = [
-            (chosen if name == release.algorithm else name, str(error)) for name, error in release.choice.ranked()
-        ]
-        lines = [((name,), ((error, ""),)) for name, error in ranked]
-        said = "What was expected of each algorithm before any ran, from public data like these. Less is better."
-        yield Table(("algorithm",), heads, lines, said, chosen=chosen)
+        names = {release.algorithm: f"{release.algorithm} (chosen)"}
+        yield Table.plain(
+            ("algorithm", "expected error, relative to the best"),
+            [(names.get(name, name), str(error)) for name, error in release.choice.ranked()],
+            "What was expected of each algorithm before any ran, from public data like these. Less is better.",
+            chosen=names[release.algorithm],
+        )
     if about:
         yield Words(about, "What it does.")
 
@@ -218,14 +218,6 @@ def _drawn(panel: Panel, values: Reals, lower: Reals | None, upper: Reals | None
     sizes = [axis.size for axis in panel.axes] or [len(values)]
     low, high = (None if part is None else part.reshape(sizes) for part in (lower, upper))
     return replace(panel, values=values.reshape(sizes), lower=low, upper=high)
-
-
-def _filled(
-    sheet: Sheet, note: str, kind: str | None, values: Reals, lower: Reals | None, upper: Reals | None
-) -> Sheet:
-    """A sheet with its numbers."""
-    column = replace(sheet.columns[0], values=values, lower=lower, upper=upper, kind=kind)
-    return replace(sheet, columns=(column,), note=note)
 
 
 def _sheet(labels: Mapping[str, Sequence[str]], words: str, of: int) -> Sheet:

@@ -94,24 +94,21 @@ def _quality(fitted: FittedClassifier) -> tuple[Block, ...]:
     """How the method did on public tables that are alike."""
     if fitted.look_alikes is None:
         return (Words(_UNKNOWN, "What quality to expect."),)
-    lines = [
+    rows = [
         (
-            (one.table,),
-            tuple(
-                (text, "")
-                for text in (
-                    people(one.rows), figure(one.epsilon), people(one.classes), f"{people(100 * one.accuracy)}%",
-                    f"{people(100 * one.majority)}%",
-                )
-            ),
+            one.table,
+            people(one.rows),
+            figure(one.epsilon),
+            people(one.classes),
+            f"{one.accuracy:.0%}",
+            f"{one.majority:.0%}",
         )
         for one in fitted.look_alikes.results
-    ]  # fmt: skip
-    heads = tuple((name, "") for name in ("rows", "ε", "classes", "right", "most frequent class"))
+    ]
     said = (
         "The public tables most like this one, by rows·ε/(cells·classes), classes and attributes; the most alike first."
     )
-    return (Table(("table",), heads, lines, said),)
+    return (Table.plain(("table", "rows", "ε", "classes", "right", "most frequent class"), rows, said),)
 
 
 # ---- naive Bayes: how frequent each class is, and how the values of each attribute are spread in it -----------------

@@ -33,25 +33,22 @@ def render(result: Result) -> str:
     """The whole page."""
     schema, view = result.schema, result.view()
     words = NO_WORDS if schema is None else schema.report
-    return (
-        templates()
-        .get_template("page.html.j2")
-        .render(
-            **_facts(result),
-            view=view,
-            words=words,
-            contact_link=link_to(words.contact),
-            enforced=schema is not None and schema.unit is not None,
-            schema=None if schema is None else schema.to_toml().strip(),
-            factor=factor(result.epsilon),
-            sure=odds.chance(result.epsilon),
-            rows=rows_of(result),
-            protected=protected(result),
-            misses=f"{100 - 100 * view['confidence']:.0f}",
-            misfits=[text.removeprefix("Misfits: ") for text in misfits_in_words(result)[1]],
-            number=number,
-            display=display,
-        )
+    page = templates().get_template("page.html.j2")
+    return page.render(
+        **_facts(result),
+        view=view,
+        words=words,
+        contact_link=link_to(words.contact),
+        enforced=schema is not None and schema.unit is not None,
+        schema=None if schema is None else schema.to_toml().strip(),
+        factor=factor(result.epsilon),
+        sure=odds.chance(result.epsilon),
+        rows=rows_of(result),
+        protected=protected(result),
+        misses=f"{100 - 100 * view['confidence']:.0f}",
+        misfits=[text.removeprefix("Misfits: ") for text in misfits_in_words(result)[1]],
+        number=number,
+        display=display,
     )
 
 
@@ -61,55 +58,40 @@ def to_html(result: Result) -> str:
 
     sheets = result.glance(bounds=True)
     drawn = result.drawings(1)[:1]
-    pictures = [(Markup(one.svg(_NOTEBOOK_WIDTH)), f"{one.title}. {one.caption}") for one in drawn]
-    table = table_of(sheets.sheets[0], rate_of(sheets), most=_NOTEBOOK_LINES)
-    return (
-        templates()
-        .get_template("notebook.html.j2")
-        .render(
-            **_facts(result),
-            heading=sentence(str(result.task)),
-            table=table,
-            note=sheets.note,
-            more=sheets.lines > min(sheets.sheets[0].lines, _NOTEBOOK_LINES),
-            lines=sheets.lines,
-            pictures=pictures,
-            remarks=result.remarks(),
-            width=f"{_NOTEBOOK_WIDTH:g}",
-        )
+    piece = templates().get_template("notebook.html.j2")
+    return piece.render(
+        **_facts(result),
+        heading=sentence(str(result.task)),
+        table=table_of(sheets.sheets[0], rate_of(sheets), most=_NOTEBOOK_LINES),
+        note=sheets.note,
+        more=sheets.lines > min(sheets.sheets[0].lines, _NOTEBOOK_LINES),
+        lines=sheets.lines,
+        pictures=[(Markup(one.svg(_NOTEBOOK_WIDTH)), f"{one.title}. {one.caption}") for one in drawn],
+        remarks=result.remarks(),
+        width=f"{_NOTEBOOK_WIDTH:g}",
     )
 
 
 def _facts(result: Result) -> dict[str, Any]:
-    """What a page and a notebook say."""
+    """What a page and a notebook say; of the budget exact decimals, and parts of the whole."""
+    receipt = result.receipt
     warnings = [] if result.misfits is None else [" ".join(result.misfits.warnings())]
     if result.unfinished is not None:
         warnings.append(f"{result.unfinished} What was measured until then is here.")
-    if result.receipt.changed:
+    if receipt.changed:
         warnings.append(f"{sentence(CHANGED)}.")
+    this = min(result.epsilon, receipt.total)
+    before = max(Fraction(0), receipt.total - receipt.remaining - this)
+    amounts = {"this": result.epsilon, "before": before, "remaining": receipt.remaining, "total": receipt.total}
+    shares = {"this_share": float(this / receipt.total), "before_share": float(before / receipt.total)}
     return {
         "result": result,
         "what": result.noun,
-        "receipt": result.receipt,
+        "receipt": receipt,
         "counted": result.counted,
         "warnings": [text for text in warnings if text],
-        "budget": _budget(result),
-        "made": result.receipt.created,
-    }
-
-
-def _budget(result: Result) -> dict[str, Any]:
-    """The budget of the data set afterwards: exact decimals, and parts of the whole."""
-    total, remaining = result.receipt.total, result.receipt.remaining
-    this = min(result.epsilon, total)
-    before = max(Fraction(0), total - remaining - this)
-    return {
-        "this": display(result.epsilon),
-        "before": display(before),
-        "remaining": display(remaining),
-        "total": display(total),
-        "this_share": float(this / total),
-        "before_share": float(before / total),
+        "budget": {name: display(value) for name, value in amounts.items()} | shares,
+        "made": receipt.created,
     }
 
 

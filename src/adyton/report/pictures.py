@@ -106,8 +106,8 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
             if bars:
                 begin, end = sorted((x(0), x(value)))
                 parts += [svg.box(begin, y - _BAR / 2, end - begin, _BAR, DATA, 0.85), *whisker]
-                ends = (y - _BAR / 2 - 2, y + _BAR / 2 + 2) if above else (top, top + heights[place])
-                parts.append(svg.line(x(0), ends[0], x(0), ends[1], 0.7))
+                ends = (y - _BAR / 2 - 2, y + _BAR / 2 + 2) if above else (top, bottom)
+                parts += [svg.line(x(0), ends[0], x(0), ends[1], 0.7)] * (above or not place)
             else:
                 parts += [*whisker, svg.dot(x(value), y, SERIES[column % len(SERIES)])]
         parts += [svg.text(width, middle, figures[place], "end")] if figures else []
@@ -206,16 +206,17 @@ def _lines(panel: Panel, width: float) -> tuple[float, list[str]]:
         def y(value: float, bottom: float = bottom) -> float:
             return bottom - (min(max(value, low), high) - low) / (high - low) * deep
 
-        parts.append(svg.text(start, bottom - deep - _HEAD + 8, svg.cut(words, 0.88 * wide), bold=True))
+        parts += [svg.text(start, bottom - deep - _HEAD + 8, svg.cut(words, 0.88 * wide), bold=True)] * several
         for mark, height in ticks:
             parts.append(svg.line(start, y(mark), last, y(mark), 0.12))
             parts += [svg.text(left - 8, y(mark), height, "end")] * (place % columns == 0)
         sides = [start + at / max(1, base) * wide for at in range(base + 1)]
         heights = [[y(value) for value in part[:, place].tolist()] for part in every]
-        parts += _line(sides, [part[:base] for part in heights], axis is not None and axis.dated) if base else []
+        if base:
+            parts += _line(sides, [part[:base] for part in heights], axis is not None and axis.dated)
         for at, label in enumerate(apart):
             begin = end + _APART + at * (_OTHER + _APART)
-            parts += _line([begin, begin + _OTHER], [part[base + at : base + at + 1] for part in heights], False)
+            parts += _line([begin, begin + _OTHER], [part[base + at : base + at + 1] for part in heights])
             parts.append(svg.text(begin + _OTHER / 2, bottom + 15, svg.cut(label, _OTHER), "middle"))
         parts += [svg.line(start, y(0), last, y(0), 0.7)] if low <= 0 <= high else []
         parts += row.draw(bottom, start)
@@ -224,10 +225,10 @@ def _lines(panel: Panel, width: float) -> tuple[float, list[str]]:
     return total + 8, parts
 
 
-def _line(sides: Sequence[float], heights: Sequence[Sequence[float]], dated: bool) -> list[str]:
+def _line(sides: Sequence[float], heights: Sequence[Sequence[float]], points: bool = False) -> list[str]:
     """A line with its band: along steps or, for dates, from the middle of one to the next."""
     values, *bounds = heights
-    points = dated and len(values) > 1
+    points = points and len(values) > 1
 
     def path(sides: Sequence[float], heights: Sequence[float]) -> str:
         if points:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _MOST_ATTRIBUTES, _LISTED, _ALONE, _MOST_PANELS = 40, 500, 12, 800
 """How many attributes the grid has, how many tables the list, how many attributes are drawn alone, and how many tables
 are on the page in all."""
-_CELL, _LABEL, _CIRCLE = 22.0, 130.0, 170.0
+_CELL, _LABEL = 22.0, 130.0
 _WRITTEN = 240
 """Up to how many cells a table is written out."""
 _WIDTHS, _BOTH = (560.0, 358.0), 120
@@ -98,7 +98,6 @@ def view(release: TablesRelease) -> View:
             Section("pairs", "The tables, and how far off they are", tuple(_tables(release, names))),
         ),
         drawings=drawings,
-        how=_graph(release, names),
         meaning="".join(meaning(_CONFIDENCE, exact=not one.approximate, guessed=one.approximate) for one in bounded),
     )
 
@@ -132,7 +131,7 @@ def _tables(release: TablesRelease, names: list[str]) -> Iterable[Block]:
         more = f" {left} more attributes are not drawn." if left else ""
         said = (
             "A square for each pair: blue ones were measured, the darker the larger the expected error; orange ones "
-            f"follow from others. Point at one to read it, click to see its table.{more}"
+            f"follow from others, by way of those with a dot. Point at one to read it, click to see its table.{more}"
         )
         yield _grid(release, names, places, said)
         widths = _WIDTHS if len(places) <= _BOTH else _WIDTHS[1:]
@@ -198,50 +197,23 @@ def _grid(release: TablesRelease, names: list[str], places: dict[tuple[str, ...]
     """A square for each pair: blue where it was measured, the darker the larger its error; pale where it was not."""
     from markupsafe import Markup
 
-    model = release.model
-    pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
-    errors = {pair: total_variation(model, pair) for pair in pairs}
+    model, side = release.model, len(names) * _CELL
+    errors = {pair: total_variation(model, pair) for pair in itertools.combinations(names, 2)}
     largest = max((error for error in errors.values() if error is not None), default=1.0) or 1.0
-    parts = []
-    for row, name in enumerate(names):
-        parts.append(svg.text(_LABEL - 6, (row + 0.5) * _CELL, svg.cut(name, _LABEL - 10), anchor="end"))
-    for one, other in pairs:
-        x, y = _LABEL + names.index(one) * _CELL, names.index(other) * _CELL
-        error = errors[one, other]
-        strength = 0.35 if error is None else 0.25 + 0.75 * error / largest
-        about = model.pair((one, other))[1] + ("" if error is None else f", expected error {error:.4f}")
-        square = svg.box(x, y, _CELL - 2, _CELL - 2, ORANGE if error is None else BLUE, strength)
-        named = f"<title>{escape(f'{one} × {other}: {about}')}</title>{square}"
-        place = places.get((one, other))
-        parts.append(f"<g>{named}</g>" if place is None else f'<a href="#{place}">{named}</a>')
-    side = len(names) * _CELL
-    words = "Every pair of attributes, by its expected error"
-    told = f"{len(pairs)} pairs; the largest expected error is {largest:.4f}"
-    return Picture(Markup(svg.drawing(_LABEL + side, side, words, told, parts)), said)
-
-
-def _graph(release: TablesRelease, names: list[str]) -> tuple[Picture, ...]:
-    """The attributes in a circle, with a line for each measured pair; those of the forest are strong."""
-    from markupsafe import Markup
-
-    model, middle = release.model, _CIRCLE + _LABEL
-    if not model.pairs:
-        return ()
-    places = {
-        name: (middle + _CIRCLE * math.cos(angle), _CIRCLE + 20 + _CIRCLE * math.sin(angle))
-        for number, name in enumerate(names)
-        for angle in [2 * math.pi * number / len(names)]
-    }
-    strong = set(model.forest.pairs)
     parts = [
-        svg.line(*places[pair[0]], *places[pair[1]], *((0.9, 2) if pair in strong else (0.15, 1)))
-        for pair in model.pairs
-        if places.keys() >= set(pair)
+        svg.text(_LABEL - 6, (row + 0.5) * _CELL, svg.cut(name, _LABEL - 10), anchor="end")
+        for row, name in enumerate(names)
     ]
-    for name, (x, y) in places.items():
-        right = x >= middle
-        parts.append(svg.box(x - 3, y - 3, 6, 6, BLUE))
-        parts.append(svg.text(x + (7 if right else -7), y, svg.cut(name, _LABEL - 10), "start" if right else "end"))
-    told = f"{len(model.pairs)} measured pairs"
-    drawn = svg.drawing(2 * middle, 2 * _CIRCLE + 40, "The measured pairs of attributes", told, parts)
-    return (Picture(Markup(drawn), "The measured pairs. Strong lines are those by which other pairs are reached."),)
+    for pair, error in errors.items():
+        x, y = _LABEL + names.index(pair[0]) * _CELL, names.index(pair[1]) * _CELL
+        strength = 0.35 if error is None else 0.25 + 0.75 * error / largest
+        square = svg.box(x, y, _CELL - 2, _CELL - 2, ORANGE if error is None else BLUE, strength)
+        if pair in model.forest.pairs:
+            square += svg.dot(x + _CELL / 2 - 1, y + _CELL / 2 - 1, "#fff", 3)
+        about = model.pair(pair)[1] + ("" if error is None else f", expected error {error:.4f}")
+        words = escape(f"{pair[0]} × {pair[1]}: {about}")
+        named = f"<title>{words}</title>{square}"
+        parts.append(f'<a href="#{places[pair]}">{named}</a>' if pair in places else f"<g>{named}</g>")
+    words = "Every pair of attributes, by its expected error"
+    description = f"{len(errors)} pairs; the largest expected error is {largest:.4f}"
+    return Picture(Markup(svg.drawing(_LABEL + side, side, words, description, parts)), said)

@@ -92,6 +92,12 @@ class Table:
     links: Mapping[str, str] = field(default_factory=dict)
     """Labels that lead somewhere on the page."""
 
+    @classmethod
+    def plain(cls, heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str, **looks: Any) -> Table:
+        """With one column of labels, the first, and nothing in small letters."""
+        lines = [((label,), tuple((text, "") for text in texts)) for label, *texts in rows]
+        return cls(tuple(heads[:1]), tuple((head, "") for head in heads[1:]), lines, caption, **looks)
+
 
 @dataclass(frozen=True)
 class Code:
