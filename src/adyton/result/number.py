@@ -25,6 +25,7 @@ from adyton.whole import SAFE, whole
 
 if TYPE_CHECKING:
     from adyton.report.pictures import Drawing
+    from adyton.report.view import View
 
 FILE = "number.csv"
 _UNCHECKED = (
@@ -136,6 +137,12 @@ class Number(Result):
         value, lower, upper = (np.array([part], dtype=np.float64) for part in (found, found.lower, found.upper))
         label = self.counted.what(of)
         return [Drawing.of(Panel("dots", f"Number of {of}", (), (label,), value, lower, upper, unit=of, zero=False))]
+
+    def view(self) -> View:
+        """With what nobody has checked."""
+        from adyton.report.view import Words, view_of
+
+        return view_of(self, also=[Words(text, quiet=True) for text in self.own_paragraphs()[1:]])
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The number, its noise and its interval."""
