@@ -343,19 +343,19 @@ class Ground:
 
 def ground_of(across: DisplayAxis, up: DisplayAxis) -> Ground | None:
     """What a picture of two axes is a map of, if they are longitude and latitude and nothing else."""
-    one, other = across.attribute, up.attribute
-    if not isinstance(one, Longitude) or not isinstance(other, Latitude) or across.apart or up.apart:
+    east, north = across.attribute, up.attribute
+    if not isinstance(east, Longitude) or not isinstance(north, Latitude) or across.apart or up.apart:
         return None
-    return Ground(one.max - one.min, other.min, other.max) if one.edges is None and other.edges is None else None
+    return Ground(east.max - east.min, north.min, north.max) if east.edges is None and north.edges is None else None
 
 
 def middle_of(axis: DisplayAxis, cell: int) -> str:
     """The middle of a shown cell of longitude or latitude, in degrees."""
-    one = axis.attribute
-    assert isinstance(one, Longitude | Latitude)
-    middle = one.min + one.width * (axis.first[cell] + axis.last[cell] + 1) / 2
-    digits = max(0, 1 - math.floor(math.log10(one.width)))
-    return degrees([round(middle, digits)], _SIGNS[type(one)])[0]
+    attribute = axis.attribute
+    assert isinstance(attribute, Longitude | Latitude)
+    middle = attribute.min + attribute.width * (axis.first[cell] + axis.last[cell] + 1) / 2
+    digits = max(0, 1 - math.floor(math.log10(attribute.width)))
+    return degrees([round(middle, digits)], _SIGNS[type(attribute)])[0]
 
 
 def _cosine(latitude: float) -> float:

@@ -28,7 +28,7 @@ _BARS, _STEPS, _MOST_LEVELS = 24, 64, 12
 """How many bars a pyramid has from top to bottom, small multiples steps from left to right, and how many there are."""
 _FEW = 12
 """So many cells are bars even if they have an order, unless they are dates."""
-_ONE = {"bars": "bar", "map": "square", "pyramid": "bar", "dots": "dot", "trend": "point"}
+_MARKS = {"bars": "bar", "map": "square", "pyramid": "bar", "dots": "dot", "trend": "point"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Panel:
 
     @property
     def people(self) -> bool:
-        """Whether the values are numbers of rows, which are told as whole numbers."""
+        """Whether the values are numbers of rows, which are written as whole numbers."""
         return self.unit.startswith(("rows", "units"))
 
     def of(self, counted: RowsCounted) -> Panel:
@@ -122,11 +122,11 @@ def _base(attribute: Attribute) -> int:
 
 def axes_of_pair(names: Sequence[str], schema: Schema, kind: Kind) -> tuple[DisplayAxis, DisplayAxis]:
     """The two axes of a picture of this kind, what goes along first."""
-    most = {"pyramid": (_BARS, _MOST_LEVELS), "multiples": (_STEPS, _MOST_LEVELS)}.get(
+    along, levels = {"pyramid": (_BARS, _MOST_LEVELS), "multiples": (_STEPS, _MOST_LEVELS)}.get(
         kind, (MOST_SQUARES, MOST_SQUARES)
     )
-    one, other = (display_axis(name, schema.attributes[name], room) for name, room in zip(names, most, strict=True))
-    return one, other
+    one, other = (schema.attributes[name] for name in names)
+    return display_axis(names[0], one, along), display_axis(names[1], other, levels)
 
 
 def blank(schema: Schema, names: Sequence[str], labels: Mapping[str, Sequence[Any]]) -> Panel:
@@ -149,8 +149,8 @@ def blank(schema: Schema, names: Sequence[str], labels: Mapping[str, Sequence[An
 def describe(panel: Panel) -> str:
     """A picture in words."""
     values = panel.values.reshape(-1)
-    told = people if panel.people else figure
-    low, high = told(float(values.min())), told(float(values.max()))
+    write = people if panel.people else figure
+    low, high = write(float(values.min())), write(float(values.max()))
     return f"{values.size} values from {low} to {high} {panel.unit}; the greatest is at {peak(panel)}. {caption(panel)}"
 
 
@@ -170,10 +170,10 @@ def peak(panel: Panel) -> str:
 def caption(panel: Panel) -> str:
     """What has to be said about a picture: which cells were joined, what was left out, and what shows the interval."""
     words = []
-    one = _ONE.get(panel.kind, "step")
+    mark = _MARKS.get(panel.kind, "step")
     for axis in panel.axes:
         if axis.joined > 1:
-            words.append(f"Each {one} adds up {axis.joined} neighbouring cells of {axis.name}.")
+            words.append(f"Each {mark} adds up {axis.joined} neighbouring cells of {axis.name}.")
         if panel.kind == "map" and axis.ordered and axis.apart:
             words.append(f"At the end of {axis.name}: {' and '.join(axis.labels[-axis.apart :])}.")
     for name, label, cells in _left_out(panel):
@@ -188,7 +188,7 @@ def caption(panel: Panel) -> str:
         words.append(f"The {panel.rate} of a square reaches about {rows} to either side.")
     else:
         band = "shaded band is" if panel.kind in ("line", "trend", "multiples") else "thin lines are"
-        words.append(f"The {band} the {panel.rate} of each {one}.")
+        words.append(f"The {band} the {panel.rate} of each {mark}.")
     if panel.within is not None:
         words.append("Where too little is known, intervals are wider than the picture, and end at its edge.")
     if panel.zero and (panel.values < 0).any():
@@ -234,13 +234,13 @@ def is_place(panel: Panel) -> bool:
 
 def in_common(schema: Schema | None, panels: Sequence[Panel]) -> str:
     """What the counts say about people who are not in the data."""
-    told = "that says something about everybody to whom it applies, in the data or not."
+    says = "that says something about everybody to whom it applies, in the data or not."
     shown = next((panel for panel in panels if panel.people and panel.values.size > 1), None)
     if shown is not None:
         fact = f"many are around {peak(shown)}" if is_place(shown) else f"{peak(shown)} is common"
-        return f"If the counts show that {fact}, {told}"
-    names = [] if schema is None else [n for n, one in schema.attributes.items() if not isinstance(one, Identifier)]
-    if schema is None or not names:
-        return f"Whatever is common in the data, {told}"
-    label = schema.attributes[names[0]].labels[0]
-    return f"If the numbers show that {names[0]} {label} is common, {told}"
+        return f"If the counts show that {fact}, {says}"
+    attributes = {} if schema is None else schema.attributes
+    names = [name for name, attribute in attributes.items() if not isinstance(attribute, Identifier)]
+    if not names:
+        return f"Whatever is common in the data, {says}"
+    return f"If the numbers show that {names[0]} {attributes[names[0]].labels[0]} is common, {says}"

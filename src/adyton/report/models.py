@@ -95,15 +95,8 @@ def _quality(fitted: FittedClassifier) -> tuple[Block, ...]:
     if fitted.look_alikes is None:
         return (Words(_UNKNOWN, "What quality to expect."),)
     rows = [
-        (
-            one.table,
-            people(one.rows),
-            figure(one.epsilon),
-            people(one.classes),
-            f"{one.accuracy:.0%}",
-            f"{one.majority:.0%}",
-        )
-        for one in fitted.look_alikes.results
+        (of.table, people(of.rows), figure(of.epsilon), str(of.classes), f"{of.accuracy:.0%}", f"{of.majority:.0%}")
+        for of in fitted.look_alikes.results
     ]
     said = (
         "The public tables most like this one, by rows·ε/(cells·classes), classes and attributes; the most alike first."

@@ -30,23 +30,23 @@ _AMOUNTS = ("sum", "count", "variance", "deviation")
 
 def drawings(release: NumbersRelease) -> list[Drawing]:
     """At most six pictures. Quantiles of the same kind share one, and so does all that is known of a single group."""
-    known = [figures for figures in release.figures() if figures.known]
-    drawn = [figures for figures in known if figures.name not in _QUIET] or known
+    known = [part for part in release.figures() if part.known]
+    drawn = [part for part in known if part.name not in _QUIET] or known
     if not release.task.by:
-        drawn = [figures for figures in drawn if figures.name not in ("sum", "deviation")] or drawn
+        drawn = [part for part in drawn if part.name not in ("sum", "deviation")] or drawn
     panels: list[Panel] = []
-    for (together, _), some in groupby(drawn, lambda one: (not release.task.by or one.name.endswith("%"), one.kind)):
+    for (share, _), some in groupby(drawn, lambda part: (not release.task.by or part.name.endswith("%"), part.kind)):
         figures = list(some)
-        panels += [_panel(release, part) for part in ([figures] if together else [[one] for one in figures])]
+        panels += [_panel(release, figures)] if share else [_panel(release, [part]) for part in figures]
     return [Drawing.of(panel) for panel in panels[:_MOST_PICTURES]]
 
 
 def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel:
     """Statistics of one kind: a line for each group, with a column for each of them; a line for each of them where
     there are no groups; along an axis where a single one goes by dates or numbers."""
-    by, name, names = release.task.by, release.task.attribute, tuple(one.name for one in figures)
+    by, name, names = release.task.by, release.task.attribute, tuple(part.name for part in figures)
     attribute, parts = release.schema.attributes[name], ("estimate", "lower", "upper")
-    values, lower, upper = (np.stack([_possible(release, one, part) for one in figures], axis=1) for part in parts)
+    values, lower, upper = (np.stack([_possible(release, of, part) for of in figures], axis=1) for part in parts)
     labels = tuple(" × ".join(map(str, group)) for group in release.groups[:_MOST_GROUPS]) if by else names
     axis = display_axis(by[0], release.schema.attributes[by[0]], MOST_STEPS) if len(by) == len(figures) == 1 else None
     if axis is not None and (axis.joined > 1 or not axis.ordered or kind_of(axis) == "bars"):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from importlib.util import cache_from_source
@@ -66,7 +67,7 @@ def to_html(result: Result) -> str:
         note=sheets.note,
         more=sheets.lines > min(sheets.sheets[0].lines, _NOTEBOOK_LINES),
         lines=sheets.lines,
-        pictures=[(Markup(one.svg(_NOTEBOOK_WIDTH)), f"{one.title}. {one.caption}") for one in drawn],
+        pictures=[(Markup(drawing.svg(_NOTEBOOK_WIDTH)), f"{drawing.title}. {drawing.caption}") for drawing in drawn],
         remarks=result.remarks(),
         width=f"{_NOTEBOOK_WIDTH:g}",
     )
@@ -115,17 +116,26 @@ def templates() -> Environment:
     """What is filled in is escaped, but for drawings, which escape their own words.
 
     Compiling a page takes longer than filling it in: compiled templates are kept beside the compiled modules of this
-    package. Whoever could put something there could do so to the modules.
+    package, if that can be done. Whoever could put something there could do so to the modules.
     """
     from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+    from jinja2.bccache import Bucket
+
+    class BesideModules(FileSystemBytecodeCache):
+        def load_bytecode(self, bucket: Bucket) -> None:
+            with suppress(Exception):  # something else than compiled code is there
+                super().load_bytecode(bucket)
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            with suppress(OSError):  # a folder of others: then it is compiled each time
+                super().dump_bytecode(bucket)
 
     folder = os.path.dirname(cache_from_source(os.path.abspath(__file__)))
-    kept = not sys.dont_write_bytecode and os.access(folder, os.W_OK)
     return Environment(
         loader=PackageLoader("adyton.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=FileSystemBytecodeCache(folder, "template_%s.bytecode") if kept else None,
+        bytecode_cache=None if sys.dont_write_bytecode else BesideModules(folder, "template_%s.bytecode"),
     )

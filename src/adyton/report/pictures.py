@@ -18,7 +18,7 @@ from adyton.arrays import Reals
 from adyton.report import svg
 from adyton.report.axes import DisplayAxis, Ground, beside, fitted, ground_of
 from adyton.report.charts import Panel, caption, describe
-from adyton.report.scales import figure, nice_ticks, number, people, reach, spread, tick_words
+from adyton.report.scales import figure, nice_ticks, number, people, reach, tick_words
 from adyton.report.svg import BLUE, COLOURS, DATA, ORANGE, SECOND, SERIES, SKY, VERMILION
 from adyton.schema import Longitude
 
@@ -78,7 +78,7 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
     names, left, above = _names(panel.labels, width)
     right = svg.width_of(figures) + 14 if figures else 10.0
     every = [float(value) for part in (values, *bounds) for value in part.flat]
-    low, high = panel.within or (spread(every) if bars else reach(every, zero=False))
+    low, high = panel.within or reach(every, zero=bars)
     first = left + 6 * (not bars)
 
     def x(value: float) -> float:
@@ -279,7 +279,7 @@ def _map(panel: Panel, width: float) -> tuple[float, list[str]]:
     columns, rows = values.shape
     ground = ground_of(across, up)
     left, top, wide, high = _place(up, rows, width, ground)
-    low, high_value = spread([float(values.min()), float(values.max())])
+    low, high_value = reach([float(values.min()), float(values.max())])
     shown, bottom = (values[:, ::-1].T if up.ordered else values.T), top + high
     parts = [] if ground else [svg.text(0, 8, svg.cut(up.name, width), pale=True)]
     parts += _squares(panel, shown, max(-low, high_value), (left, top, wide, high))

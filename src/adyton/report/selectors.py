@@ -34,8 +34,8 @@ def draw(selector: Selector, path: str | os.PathLike[str]) -> None:
             drawn = {name: partial(_tree, name, tree, names) for name, tree in selector.trees.items()}
         case SimilarInputs():
             title, maps = "Which algorithm has the least error, by what is known about the input", winners(selector)
-            names = _names(name for one in maps for name, _ in one.best.values())
-            drawn = {one.workload: partial(_map, one, selector.training.dimensions, names) for one in maps}
+            names = _names(name for area in maps for name, _ in area.best.values())
+            drawn = {area.workload: partial(_map, area, selector.training.dimensions, names) for area in maps}
         case _:
             raise BadInput(f"there is no picture for a selector of kind {shorten(selector.kind)}.")
     about = selector.training
@@ -76,24 +76,24 @@ def _branches(tree: Tree, names: Sequence[str], depth: int = 0, words: str = "al
         yield from _branches(side, names, depth + 1, f"{how} {threshold.replace('-', '−')}: {feature}")
 
 
-def _map(one: Winners, dimensions: int, names: Sequence[str], width: float) -> str:
+def _map(area: Winners, dimensions: int, names: Sequence[str], width: float) -> str:
     """A square for each group of training inputs, in the colour of the winner; with its number, if colours repeat."""
     many, colours = len(names) > len(COLOURS), [COLOURS[place % len(COLOURS)] for place in range(len(names))]
     parts, top = keys([f"{place + 1} {name}" for place, name in enumerate(names)] if many else names, width, colours)
-    sizes = [domain_in_words(size, dimensions) for size in one.sizes]
+    sizes = [domain_in_words(size, dimensions) for size in area.sizes]
     left, bottom = svg.width_of(sizes) + 14, top + 16 + _ROW * len(sizes)
-    wide = min(_SQUARE, (width - left) / max(1, len(one.signals)))
+    wide = min(_SQUARE, (width - left) / max(1, len(area.signals)))
     parts.append(svg.text(0, top, "cells of the domain", pale=True))
-    for (size, signal), (name, _) in one.best.items():
-        x, y = left + wide * one.signals.index(signal), bottom - _ROW * (one.sizes.index(size) + 1)
+    for (size, signal), (name, _) in area.best.items():
+        x, y = left + wide * area.signals.index(signal), bottom - _ROW * (area.sizes.index(size) + 1)
         place = names.index(name)
         parts.append(svg.box(x + 0.5, y + 0.5, wide - 1, _ROW - 1, colours[place]))
         parts += [svg.text(x + wide / 2, y + _ROW / 2, str(place + 1), "middle")] if many else []
     for row, words in enumerate(sizes):
         parts.append(svg.text(left - 8, bottom - _ROW * (row + 0.5), words, "end"))
-    step = max(1, round(len(one.signals) / 9))
-    for column in range(0, len(one.signals), step):
-        power = f"2{str(one.signals[column]).translate(_RAISED)}"
+    step = max(1, round(len(area.signals) / 9))
+    for column in range(0, len(area.signals), step):
+        power = f"2{str(area.signals[column]).translate(_RAISED)}"
         parts.append(svg.text(left + wide * (column + 0.5), bottom + 13, power, "middle"))
     parts.append(svg.text(left, bottom + 32, "ε times the number of rows", pale=True))
-    return svg.drawing(width, bottom + 44, f"Workload: {one.workload}", f"{len(names)} algorithms", parts)
+    return svg.drawing(width, bottom + 44, f"Workload: {area.workload}", f"{len(names)} algorithms", parts)

@@ -82,6 +82,7 @@ def view(release: TablesRelease) -> View:
     names = list(release.axes)[:_MOST_ATTRIBUTES]
     alone = [_panel_of(release, (name,)) for name in names[:_ALONE]]
     bounded = [panel for panel in alone if panel.lower is not None][:1]
+    guessed = any(panel.approximate for panel in bounded)
     errors = [total_variation(release.model, group) for group in release.groups]
     tables, attributes = f"{len(release.groups):,}", len(release.axes)
     known = [error for error in errors if error is not None]
@@ -98,7 +99,7 @@ def view(release: TablesRelease) -> View:
             Section("pairs", "The tables, and how far off they are", tuple(_tables(release, names))),
         ),
         drawings=drawings,
-        meaning="".join(meaning(_CONFIDENCE, exact=not one.approximate, guessed=one.approximate) for one in bounded),
+        meaning=meaning(_CONFIDENCE, exact=not guessed, guessed=guessed) if bounded else "",
     )
 
 
@@ -140,8 +141,9 @@ def _tables(release: TablesRelease, names: list[str]) -> Iterable[Block]:
             blocks = tuple(_single(release, group, widths))
             yield Part(anchor, " × ".join(group), blocks, group in first, back="pairs")
     (sheet,) = release.more_sheets()[0].sheets
+    errors = replace(sheet.columns[0], values=np.round(sheet.columns[0].values, 4), words="expected error")
     yield table_of(
-        sheet, "", most=_LISTED, fold="All tables",
+        replace(sheet, columns=(errors,)), "", most=_LISTED, fold="All tables",
         caption="Expected errors are total variations: the part of all rows that are in a wrong cell.",
         links={" × ".join(group): anchor for group, anchor in places.items()} if len(release.axes) > 1 else {},
     )  # fmt: skip

@@ -161,7 +161,7 @@ def view_of(
 ) -> View:
     """The view of a result: its pictures, its numbers and its words.
 
-    A kind of result says more by its own first *figures*, by what its *cost* is told with, by what it *also* shows
+    A kind of result says more by its own first *figures*, by what it says of its *cost*, by what it *also* shows
     between pictures and tables or by *short* sections in their place, by *how* it came about and by *facts*. Where its
     *drawings* and *sheets* are known already, they are given. What else it says in its *own* words takes the place of
     what is said here.
@@ -326,7 +326,7 @@ def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, caption: str = "", 
     guessed = ["approximate" * (column.kind == "approximate") for column in columns]
     if sheet.lines == 1 and not single:
         cells = zip(columns, lines[0][1], guessed, strict=True)
-        turned = [((one.name,), ((text, ""), *([(low, small)] if rate else []))) for one, (text, low), small in cells]
+        turned = [((head.name,), ((text, ""), *([(low, small)] if rate else []))) for head, (text, low), small in cells]
         return Table(("statistic",), (("value", ""), *([(rate, "")] if rate else [])), turned, **looks)
     heads = [(column.words if single and column.words else column.name) for column in columns]
     said = "" if not rate else f"From and to: the {rate}." if single else f"Below each number its {rate}."
@@ -341,8 +341,9 @@ def lines_of(
     cells: list[list[Cell]] = []
     for column in columns:
         write = people if column.whole else _all_digits if column.lower is None else figure
-        parts = [None if one is None else np.asarray(one)[:most] for one in (column.values, column.lower, column.upper)]
-        values, low, high = ([] if one is None else [_written(value, write) for value in one.tolist()] for one in parts)
+        three = (column.values, column.lower, column.upper)
+        lists = [[] if part is None else np.asarray(part)[:most].tolist() for part in three]
+        values, low, high = ([_written(value, write) for value in some] for some in lists)
         if beside:
             cells += [[(text, "") for text in texts] for texts in (values, low, high) if texts]
         else:
