@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.messages import path_of, shorten
+from adyton.report.scales import figure as figure_in_words
 from adyton.report.svg import COLOURS, FONT, wrapped
 
 if TYPE_CHECKING:
@@ -130,6 +131,9 @@ def plot_errors(
                 colour = COLOURS[place % len(COLOURS)]
                 axes.plot(*line, dashes, marker="o", markersize=3, color=colour, label=f"{name}{words}")
         axes.set(xscale="log", yscale="log", xlabel="ε", ylabel="typical error of an answer")
+        for axis in (axes.xaxis, axes.yaxis):  # 1, 2 and 5 times a power of ten
+            for put in (axis.set_major_formatter, axis.set_minor_formatter):
+                put(lambda value, _: figure_in_words(value) if f"{value:e}"[0] in "125" else "")
         axes.set_title(title, loc="left")
         axes.grid(True, which="major", color="#DDDDDD", linewidth=0.6)
         axes.legend(frameon=False)
