@@ -41,9 +41,9 @@ def test_from_files_to_a_parameter(bids, tmp_path):
     assert found.default == 0.5
     html = page.read_text()
     assert "<svg" in html
-    assert "What the instances say" not in html
+    assert "The mean utility of the instances" not in html
     assert "<script" not in html
-    assert "The instances in bids" in html
+    assert "What is in bids" in html
     assert "stays hidden" in html
     assert ad.Ledger.read(ledger).spent == ad.Ledger.read(ledger).total / 2
 
@@ -71,7 +71,7 @@ def test_public_instances_show_their_curve(bids, tmp_path):
     assert done.exit_code == 0, done.output
     assert "NOT PRIVATE" in done.stdout
     html = page.read_text()
-    assert "What the instances say" in html
+    assert "The mean utility of the instances" in html
     assert "stays hidden" not in html
     assert "The budget" not in html
     again = run(*arguments, "--json")

@@ -11,15 +11,10 @@ from hypothesis import strategies as st
 
 import adyton as ad
 from adyton.report.axes import display_axis
-from adyton.report.bars import bars
-from adyton.report.charts import caption, describe, draw
+from adyton.report.charts import Panel, caption, describe
 from adyton.report.counts import summarise
-from adyton.report.lines import step_line
-from adyton.report.maps import heat_map, png
-from adyton.report.palette import heat
+from adyton.report.pictures import draw, heat, png
 from adyton.report.scales import nice_ticks, tick_words
-
-WORDS = {"title": "a < b", "description": "what it shows", "unit": "rows"}
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.integers(2, 9))
@@ -33,7 +28,8 @@ def test_ticks_are_round_few_and_inside(low, width, count):
 
 
 def test_bars_start_at_zero_and_go_both_ways():
-    drawing = bars(["up", "down"], [30.0, -10.0], [25.0, -15.0], [35.0, -5.0], width=500, **WORDS)
+    three = (np.array(part) for part in ([30.0, -10.0], [25.0, -15.0], [35.0, -5.0]))
+    drawing = draw(Panel("bars", "a < b", (), ("up", "down"), *three), 500)
     (up, up_width), (down, down_width) = (
         (float(x), float(width)) for x, width in re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawing)
     )
@@ -45,7 +41,8 @@ def test_bars_start_at_zero_and_go_both_ways():
 
 def test_steps_and_band_have_the_heights_of_the_values():
     values, lower, upper = [4.0, -2.0, 7.0, 1.0], [3.0, -4.0, 5.0, 0.0], [5.0, 0.0, 9.0, 2.0]
-    drawing = step_line(values, lower, upper, ticks=[(0.5, "0")], apart=["(null)"], name="n", **WORDS)
+    axis = display_axis("n", ad.Integer(0, 2, nulls="level"), 64)
+    drawing = draw(Panel("line", "", (axis,), axis.labels, *map(np.array, (values, lower, upper))), 720)
     line = [_heights(path) for path in re.findall(r'<path d="([^"]+)" fill="none"', drawing)]
     bands = [_heights(path) for path in re.findall(r'<path d="([^"]+)Z"', drawing)]
     pixels, known = [*line[0], *line[1]], values
@@ -90,9 +87,10 @@ def test_colours_tell_above_from_below_zero_and_darken():
 
 
 def test_map_is_laid_out_as_it_is_read():
-    across = display_axis("x", ad.Categorical(["left", "right"]), 64)
+    across = display_axis("x", ad.Integer(1, 2), 64)
     for up, upwards in ((ad.Integer(7, 9), True), (ad.Categorical(["7", "8", "9"]), False)):
-        drawing = heat_map(np.full((2, 3), 100.0), across, display_axis("y", up, 64), **WORDS)
+        axes = (across, display_axis("y", up, 64))
+        drawing = draw(Panel("map", "", axes, (), np.full((2, 3), 100.0), None, None), 720)
         first, last = (float(re.search(rf'y="([\d.]+)"[^>]*>{word}<', drawing)[1]) for word in ("7", "9"))
         assert (first > last) == upwards
         assert drawing.count(">100<") == 6 + 1  # in every square, and in the legend
@@ -110,7 +108,7 @@ def test_cells_are_joined_and_none_is_lost(releases, summaries):
     assert axis.labels[0] == "-100 to -99"
     assert axis.labels[-2:] == ("(other)", "(null)")
     assert "adds up 2 neighbouring cells of value" in caption(panel)
-    (column,) = summary.tables[0].sheet.columns
+    (column,) = summary.sheets.sheets[0].columns
     one = (column.upper - column.lower).mean()
     two = (panel.upper - panel.lower)[:300].mean()
     assert 1.2 * one < two < 1.8 * one  # the band of a sum: about √2 times as wide, not twice

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import adyton as ad
-from adyton.report.drawing import Drawing
 from adyton.report.page import render, to_html
+from adyton.report.pictures import Drawing
 from adyton.report.view import view_of
 from adyton.result.sheets import Column, Sheet, Sheets
 from browser import Browser, Outline, find_chromium
@@ -178,7 +178,7 @@ def test_a_kind_that_says_nothing_of_its_own_has_a_page(results):
             return view_of(self)
 
         def drawings(self, most=None):
-            return [Drawing("Rows by <weekday>", "Seven.", lambda width: "<svg><title>7</title></svg>", None, 2.0)]
+            return [Drawing("Rows by <weekday>", "Seven.", lambda width: "<svg><title>7</title></svg>")]
 
     days = object.__new__(Days)
     days.__dict__.update(results["count"].__dict__)

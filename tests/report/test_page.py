@@ -46,7 +46,7 @@ def test_page_is_well_made(pages, kind):
     drawings = re.findall(r"<svg.*?</svg>", pages[kind])
     assert len(drawings) == 2 * len(re.findall("<figure>", pages[kind])) > 0
     assert all(re.search(r'role="img".*?><title>[^<]+</title><desc>[^<]+</desc>', one) for one in drawings)
-    for section in ("choice", "budget", "reading", "provenance"):
+    for section in ("how", "budget", "reading", "provenance"):
         assert section in identities
 
 
@@ -71,7 +71,7 @@ def test_names_are_shown_and_not_obeyed(pages, releases):
 @pytest.mark.parametrize("kind", ["line", "map", "joined"])
 def test_table_holds_the_estimate_and_its_interval(pages, releases, summaries, kind):
     release, answered = releases[kind], summaries[kind].interval
-    table = pages[kind].split("The values as a table")[1].split("</details>")[0]
+    table = pages[kind].split("The numbers as a table")[1].split("</details>")[0]
     cells = Outline(table[table.index("<tbody>") : table.index("</tbody>") + 8]).cells
     width = release.estimate.ndim + 3
     lines = [cells[start : start + width] for start in range(0, len(cells), width)]
@@ -88,7 +88,7 @@ def test_table_holds_the_estimate_and_its_interval(pages, releases, summaries, k
 
 def test_table_holds_what_was_asked_for(pages, releases):
     """Cumulative counts, and the first lines of every marginal."""
-    table = pages["cdf"].split("The values as a table")[1].split("</details>")[0]
+    table = pages["cdf"].split("The numbers as a table")[1].split("</details>")[0]
     assert "rows up to here" in table
     cumulative = [people(value) for value in np.cumsum(releases["cdf"].estimate)]
     assert Outline(table[table.index("<tbody>") : table.index("</tbody>") + 8]).cells[1::4] == cumulative
@@ -106,12 +106,12 @@ def test_it_says_what_was_chosen_and_why(releases, pages):
     cells = Outline(pages["bars"]).cells
     assert f"{release.algorithm} (chosen)" in cells
     assert set(release.choice.regrets) - {release.algorithm} <= set(cells)
-    assert "was named" in pages["line"]
+    assert "hb, as asked." in pages["line"]
     bought = Bought("scale", "ε times the number of rows", 2507.3, 70.7, Fraction(1, 200))
     page = render(replace(release, choice=replace(release.choice, bought=(bought,), notes=("one & only",))))
     assert "ε times the number of rows" in page
-    assert "2,507 ± 70.7" in page
-    assert "ε = 0.005 out of 0.5" in page
+    assert "2,507.3 ± 70.7, noisy" in page
+    assert "for ε = 0.005" in page
     assert "one &amp; only" in page
 
 
@@ -143,7 +143,7 @@ def test_tables_that_are_not_drawn_are_in_a_file():
     schema = ad.Schema({name: ad.Boolean() for name in names})
     session = ad.Session(pd.DataFrame({name: [True] for name in names}), schema=schema, epsilon=1)
     release = session.release(ad.Marginals(way=3), 1, algorithm="identity")
-    assert "The 10 tables that were asked for are in tables.csv beside this page." in render(release)
+    assert "The tables that were asked for are in tables.csv beside this page." in render(release)
     assert release.sheets().file == "tables.csv"
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.report.axes import display_axis
-from adyton.report.charts import Panel, axes_of_pair, caption, describe, draw, kind_of, kind_of_pair
-from adyton.report.maps import KILOMETRES, ground_of
+from adyton.report.axes import KILOMETRES, display_axis, ground_of
+from adyton.report.charts import Panel, axes_of_pair, caption, describe, kind_of, kind_of_pair
+from adyton.report.pictures import draw
 from adyton.report.svg import FONT, cut, length, wrapped
 
 WIDTHS = (358, 560, 640, 720)

@@ -14,7 +14,7 @@ from adyton.plans.base import ExpectedError
 from adyton.programs import Answer, Outlook, Program
 from adyton.queries import Identity, Partition
 from adyton.report.charts import Panel
-from adyton.report.drawing import Drawing
+from adyton.report.pictures import Drawing
 from adyton.result.misfits import NO_SHARE
 from adyton.result.result import AS_IT_IS, CONFIDENCE, Result
 from adyton.result.sheets import Column, Sheet, Sheets

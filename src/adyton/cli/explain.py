@@ -46,7 +46,7 @@ def command(
     Reads public things only: a selector was learnt from public data, and a release is public.
     """
     if picture is not None:
-        from adyton.report.pictures import check_ending
+        from adyton.report.plot import check_ending
 
         check_ending(picture)
     if file is not None and not file.exists():

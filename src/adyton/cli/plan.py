@@ -64,9 +64,9 @@ def command(
         found = {budget: outlook.to_plain(budget) for budget in budgets}
         least = None if error is None else outlook.epsilon_for(error)
     if picture is not None:
-        from adyton.report.outlook import draw
+        from adyton.report.plot import plot_errors
 
-        draw(str(task), {budget: outlook.errors(budget) for budget in budgets}, picture)
+        plot_errors(str(task), {budget: outlook.errors(budget) for budget in budgets}, picture)
     if as_json:
         print_json(
             {

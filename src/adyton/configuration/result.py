@@ -19,7 +19,7 @@ from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.plain_values import as_real, of_kind, part_of
 
 if TYPE_CHECKING:
-    from adyton.report.drawing import Drawing
+    from adyton.report.pictures import Drawing
     from adyton.report.view import View
 
 FILE = "parameters.csv"

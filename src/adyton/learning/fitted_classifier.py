@@ -24,7 +24,7 @@ from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets
 
 if TYPE_CHECKING:
-    from adyton.report.drawing import Drawing
+    from adyton.report.pictures import Drawing
     from adyton.report.view import View
 
 FILE = "classes.csv"

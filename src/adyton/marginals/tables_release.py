@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from adyton.report.drawing import Drawing
+    from adyton.report.pictures import Drawing
     from adyton.report.view import View
 
 ERRORS = "errors.csv"

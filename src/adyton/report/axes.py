@@ -1,23 +1,25 @@
-"""How an attribute lies along an axis of a picture: which cells are joined, and ticks whose words fit."""
+"""How an attribute lies along an axis of a picture: which cells are joined, ticks whose words fit, and places on the
+globe."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
 from adyton.report import svg
-from adyton.report.scales import nice_step, nice_ticks, number, tick_words
-from adyton.report.svg import width_of
+from adyton.report.scales import figure, nice_step, nice_ticks, number, tick_words
 from adyton.schema import Integer, Latitude, Longitude, Numeric
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.calendar import DAY, MONTHS, date_at, number_of, start_of
 from adyton.schema.times import Times
 
+Ticks: TypeAlias = Sequence[tuple[float, str]]
+"""Places with words."""
 _JOINS = {
     "hour": (1, 2, 3, 6, 12, 24, 168),
     "day": (1, 7, 14, 28),
@@ -25,7 +27,6 @@ _JOINS = {
     "month": (1, 3, 6, 12),
 }
 """How many cells of a period are joined, so that what they make is a period, too."""
-_ROUND = (1, 2, 5)
 _NAMED = ("weekday", "month of year")
 """What comes round again and has names, not numbers."""
 
@@ -40,11 +41,14 @@ class DisplayAxis:
     last: tuple[int, ...]
     """The last cell of each run, included."""
     labels: tuple[str, ...]
-    ordered: bool
-    """Whether neighbours are close to each other: numbers, not categories."""
     apart: int
     """How many at the end stand for other and missing values, which are never joined with their neighbours."""
     attribute: Attribute
+
+    @property
+    def ordered(self) -> bool:
+        """Whether neighbours are close to each other: numbers, not categories."""
+        return self.attribute.ordered
 
     @property
     def size(self) -> int:
@@ -61,12 +65,6 @@ class DisplayAxis:
         """Whether a few ticks tell what lies between them; the levels of others have a name each."""
         return self.ordered and not (isinstance(self.attribute, Times) and self.attribute.by in _NAMED)
 
-    def short_names(self, room: float) -> tuple[str, ...]:
-        """The labels; those of weekdays and months with three letters where there is no room for more."""
-        if isinstance(self.attribute, Times) and self.attribute.by in _NAMED and width_of(self.labels) > room:
-            return tuple(words if words.startswith("(") else words[:3] for words in self.labels)
-        return self.labels
-
     @property
     def joined(self) -> int:
         """How many cells of the domain one shown cell stands for, at most."""
@@ -78,17 +76,13 @@ class DisplayAxis:
         The *whole* axis of categories includes other and missing values.
         """
         base = self.size if whole and not self.ordered else self.size - self.apart
-        found = cell_ticks(self.attribute, count) if base else []
-        if found:
+        if found := _cell_ticks(self.attribute, count) if base else []:
             last = {str(self.attribute.labels[base - 1]): self.labels[base - 1]} if self.joined == 1 else {}
-            return [(self._place(place), last.get(words, words)) for place, words in found]
+            edges = [*self.first[:base], self.last[base - 1] + 1]
+            places = np.interp([place for place, _ in found], edges, range(base + 1)).tolist()
+            return [(place, last.get(words, words)) for place, (_, words) in zip(places, found, strict=True)]
         every = max(1, math.ceil(base / max(1, count)))
         return [(place + 0.5, self.labels[place]) for place in range(0, base, every)]
-
-    def _place(self, cell: float) -> float:
-        """Where a place among the cells of the domain is among the shown ones."""
-        base = self.size - self.apart
-        return float(np.interp(cell, [*self.first[:base], self.last[base - 1] + 1], range(base + 1)))
 
 
 def display_axis(name: str, attribute: Attribute, most: int) -> DisplayAxis:
@@ -96,18 +90,10 @@ def display_axis(name: str, attribute: Attribute, most: int) -> DisplayAxis:
     cells = attribute.size
     base = attribute.base_size if isinstance(attribute, CelledAttribute) else cells
     together = _together(attribute, math.ceil(base / max(1, most - (cells - base))))
-    first = [*range(0, base, together), *range(base, cells)]
-    last = [*(min(start + together, base) - 1 for start in range(0, base, together)), *range(base, cells)]
-    words = _words(attribute)
-    return DisplayAxis(
-        name=name,
-        first=tuple(first),
-        last=tuple(last),
-        labels=tuple(words(start, end) for start, end in zip(first, last, strict=True)),
-        ordered=attribute.ordered,
-        apart=cells - base,
-        attribute=attribute,
-    )
+    first = (*range(0, base, together), *range(base, cells))
+    last = (*(min(start + together, base) - 1 for start in range(0, base, together)), *range(base, cells))
+    labels = tuple(_run_words(attribute, start, end) for start, end in zip(first, last, strict=True))
+    return DisplayAxis(name, first, last, labels, cells - base, attribute)
 
 
 def _together(attribute: Attribute, least: int) -> int:
@@ -115,66 +101,57 @@ def _together(attribute: Attribute, least: int) -> int:
     if least <= 1:
         return 1
     joins = _JOINS.get(attribute.by, ()) if isinstance(attribute, Times) else ()
-    power = 10 ** math.floor(math.log10(least))
-    return next((one for one in (*joins, *(step * power for step in _ROUND), 10 * power) if one >= least), least)
+    power = int(10 ** math.floor(math.log10(least)))
+    return next(count for count in (*joins, power, 2 * power, 5 * power, 10 * power) if count >= least)
 
 
-def _words(attribute: Attribute) -> Callable[[int, int], str]:
-    """What a run of cells is called, from its first and its last cell."""
-    labels = attribute.labels
-
-    def words(first: int, last: int) -> str:
-        if first == last:
-            return str(labels[first])
-        match attribute:
-            case Integer(min=least, max=most, step=step):
-                return f"{least + first * step} to {min(least + (last + 1) * step - 1, most)}"
-            case Times():
-                begin, end = str(labels[first]).split(" to ")[0], str(labels[last]).split(" to ")[-1]
-                return f"{begin} to {end}"
-            case Numeric():
-                return f"{str(labels[first]).split(',')[0]},{str(labels[last]).split(',')[1]}"
-        return f"{labels[first]} … {labels[last]}"
-
-    return words
+def _run_words(attribute: Attribute, first: int, last: int) -> str:
+    """What a run of cells is called."""
+    begin, end = str(attribute.labels[first]), str(attribute.labels[last])
+    if first == last:
+        return begin
+    match attribute:
+        case Integer(min=least, max=most, step=step):
+            return f"{least + first * step} to {min(least + (last + 1) * step - 1, most)}"
+        case Times():
+            return f"{begin.split(' to ', maxsplit=1)[0]} to {end.rsplit(' to ', maxsplit=1)[-1]}"
+        case Numeric():
+            return f"{begin.split(',', maxsplit=1)[0]},{end.split(',')[1]}"
+    return f"{begin} … {end}"
 
 
 # ---- round values ----------------------------------------------------------------------------------------------------
 
 
 _HOURS = (1, 2, 3, 4, 6, 12)
+_SIGNS: dict[type[Attribute], tuple[str, str]] = {Longitude: ("E", "W"), Latitude: ("N", "S")}
+"""The letters of the two directions."""
 
 
-def cell_ticks(attribute: Attribute, count: int) -> list[tuple[float, str]]:
+def _cell_ticks(attribute: Attribute, count: int) -> Ticks:
     """About *count* places with words, the left end of the first cell being 0; none for what has names only."""
-    found: list[tuple[float, str]] = []
     match attribute:
         case Times(is_part=False):
-            found = time_ticks(attribute, count)
+            return _time_ticks(attribute, count)
         case Times(by="hour of day"):
-            step = next((one for one in _HOURS if 24 / one <= count), _HOURS[-1])
-            found = [(float(hour), f"{hour}:00") for hour in range(0, 24, step)]
-        case Integer():
-            found = _whole(attribute, count)
+            step = next((hours for hours in _HOURS if 24 / hours <= count), _HOURS[-1])
+            return [(float(hour), f"{hour}:00") for hour in range(0, 24, step)]
+        case Integer(min=least, max=most):
+            room = nice_step(most - least, count) if most > least else 1.0
+            values = [value for value in nice_ticks(least, most, count) if room > 1 or value == int(value)]
+            middle = 0.5 if attribute.step == 1 else 0.0
+            places = [(value - least) / attribute.step + middle for value in values]
+            return list(zip(places, tick_words(values), strict=True))
         case Numeric(edges=None):
-            values = nice_ticks(attribute.min, attribute.max, count)
-            signs = {"longitude": ("E", "W"), "latitude": ("N", "S")}.get(attribute.kind)
+            values, signs = nice_ticks(attribute.min, attribute.max, count), _SIGNS.get(type(attribute))
             words = tick_words(values) if signs is None else degrees(values, signs)
-            places = [(value - attribute.min) / attribute.width for value in values]
-            found = list(zip(places, words, strict=True))
+            return [
+                ((value - attribute.min) / attribute.width, word) for value, word in zip(values, words, strict=True)
+            ]
         case Numeric(edges=edges) if edges is not None:
             every = max(1, math.ceil(len(edges) / max(2, count)))
-            found = [(float(place), number(edges[place], 6)) for place in range(0, len(edges), every)]
-    return found
-
-
-def _whole(attribute: Integer, count: int) -> list[tuple[float, str]]:
-    least, most = attribute.min, attribute.max
-    room = max(1.0, nice_step(most - least, count)) if most > least else 1.0
-    values = [value for value in nice_ticks(least, most, count) if room > 1 or value == int(value)]
-    middle = 0.5 if attribute.step == 1 else 0.0
-    places = [(value - least) / attribute.step + middle for value in values]
-    return list(zip(places, tick_words(values), strict=True))
+            return [(float(place), number(edges[place], 6)) for place in range(0, len(edges), every)]
+    return []
 
 
 def degrees(values: Sequence[float], signs: tuple[str, str]) -> list[str]:
@@ -187,15 +164,6 @@ def degrees(values: Sequence[float], signs: tuple[str, str]) -> list[str]:
     return [f"{abs(value):.{digits}f}°{'' if value == 0 else f' {signs[value < 0]}'}" for value in values]
 
 
-def coordinate_signs(attribute: Attribute) -> tuple[str, str]:
-    """The letters of a longitude's or a latitude's two directions."""
-    assert isinstance(attribute, Longitude | Latitude)
-    return ("E", "W") if isinstance(attribute, Longitude) else ("N", "S")
-
-
-# ---- the beginnings of hours, days, weeks, months and years ----------------------------------------------------------
-
-
 _STEPS = (
     *(("hour", every) for every in (1, 2, 3, 6, 12)),
     *(("day", every) for every in (1, 2)),
@@ -204,73 +172,44 @@ _STEPS = (
     *(("year", every) for every in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000)),
 )
 _SECONDS = {"hour": 3600, "day": DAY, "week": 7 * DAY, "month": 30.44 * DAY, "year": 365.25 * DAY}
+_ROUND = {"month": 12, "hour": 24}
+"""From which on months and hours are counted anew: from January, and from midnight."""
 
 
-def time_ticks(times: Times, count: int) -> list[tuple[float, str]]:
+def _time_ticks(times: Times, count: int) -> Ticks:
     """About *count* places among the cells, with words; a second line names the day or the year where it begins.
 
     A tick is where its period begins; of cells that are periods themselves, in the middle of the cell.
     """
     first, last = times.span
-    period, every = next(
-        (one for one in _STEPS[_finest(times) :] if (last - first) / (_SECONDS[one[0]] * one[1]) <= count), _STEPS[-1]
-    )
-    numbers = [
-        one for one in range(number_of(period, first), number_of(period, last) + 1) if _falls(one, period, every)
-    ]
-    moments = [max(first, start_of(period, one)) for one in numbers if start_of(period, one) >= first or every == 1]
-    if not moments:
-        moments = [first]
+    finest = _STEPS.index({"quarter": ("month", 3)}.get(times.by, (times.by, 1)))  # ticks are no closer than cells
+    fitting = (step for step in _STEPS[finest:] if (last - first) / (_SECONDS[step[0]] * step[1]) <= count)
+    period, every = next(fitting, _STEPS[-1])
+    numbers = range(number_of(period, first), number_of(period, last) + 1)
+    falls = [place for place in numbers if place % _ROUND.get(period, every) % every == 0]
+    starts = [start_of(period, place) for place in falls]
+    moments = [max(first, start) for start in starts if start >= first or every == 1] or [first]
     edges = np.append(times.starts, last + 1)
-    middle = 0.5 if times.by == "quarter" or (times.every == 1 and times.by in (period, "week")) else 0.0
     places = np.interp(moments, edges, np.arange(edges.size)).tolist()
-    cells = [min(int(place), len(edges) - 2) + middle if middle else place for place in places]
-    words = _time_words(period, [date_at(one) for one in moments])
-    kept = dict(zip(cells, words, strict=True))
-    return list(kept.items())
-
-
-def _finest(times: Times) -> int:
-    """From which step on ticks are no closer than cells."""
-    by = {"quarter": ("month", 3), "week": ("week", 1)}.get(times.by, (times.by, 1))
-    return _STEPS.index(by)
-
-
-def _falls(number: int, period: str, every: int) -> bool:
-    """Whether one of every so many periods begins here: counted from midnight, January or the year 0."""
-    if period == "month":
-        return number % 12 % every == 0
-    if period == "hour":
-        return number % 24 % every == 0
-    return number % every == 0
-
-
-def _time_words(period: str, moments: list[datetime]) -> list[str]:
-    """What is short goes first; what it belongs to, below it where it changes."""
-    found, before = [], ""
-    for when in moments:
-        month = MONTHS[when.month - 1][:3]
+    if times.by == "quarter" or (times.every == 1 and times.by in (period, "week")):
+        places = [min(int(place), len(edges) - 2) + 0.5 for place in places]
+    words, before = [], ""
+    for when in map(date_at, moments):
+        month, year = MONTHS[when.month - 1][:3], f"{when.year:04}"
         day = f"{when.day} {month}"
-        above, below = {
-            "hour": (f"{when.hour}:00", f"{day} {when.year:04}"),
-            "day": (day, f"{when.year:04}"),
-            "week": (day, f"{when.year:04}"),
-            "month": (month, f"{when.year:04}"),
-            "year": (f"{when.year:04}", ""),
-        }[period]
-        found.append(f"{above}\n{below}" if below != before and below else above)
-        before = below
-    return found
+        above = {"hour": f"{when.hour}:00", "month": month, "year": year}.get(period, day)
+        under = {"hour": f"{day} {year}", "year": ""}.get(period, year)
+        words.append(f"{above}\n{under}" if under not in (before, "") else above)
+        before = under
+    return list(dict(zip(places, words, strict=True)).items())
 
 
 # ---- ticks that fit --------------------------------------------------------------------------------------------------
 
 
-Ticks = Sequence[tuple[float, str]]
-GAP = 9.0
-"""So many pixels lie between the words of neighbours, at least."""
+_GAP, _HIGH = 9.0, 15.0
+"""So many pixels lie between the words of neighbours, at least, and from one line of words to the next."""
 _COUNTS = (14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
-_MOST_BESIDE = _COUNTS.index(7)
 _LEAST, _UPRIGHT_MOST = 46.0, 96.0
 """Names are not cut shorter than this to stand side by side, and not longer where they are read upwards."""
 
@@ -279,7 +218,7 @@ _LEAST, _UPRIGHT_MOST = 46.0, 96.0
 class Row:
     """Ticks below an axis: where each is, its words, and where they stand so that they stay between two edges."""
 
-    marks: tuple[tuple[float, float, str], ...]
+    marks: tuple[tuple[float, float, str], ...] = ()
     """The place of the tick, the middle of its words, the words."""
     turned: bool = False
     """Whether the words are read upwards."""
@@ -299,62 +238,125 @@ class Row:
         return parts + [svg.text(middle + right, bottom + 15, words, "middle") for _, middle, words in self.marks]
 
 
-def below(axis: DisplayAxis, x: Callable[[float], float], edges: tuple[float, float], *, whole: bool = False) -> Row:
-    """The most ticks of an axis whose words fit side by side between two edges.
+def fitted(
+    ticks: Ticks | DisplayAxis,
+    x: Callable[[float], float],
+    edges: tuple[float, float],
+    *,
+    way: int = 1,
+    whole: bool = False,
+) -> Row:
+    """As many ticks as fit side by side between two edges; they go to the left where the *way* is −1.
 
     Names of categories are all told: side by side, if need be in short or in two lines, or else upwards.
     """
-    if not axis.numbered:
-        return _names(axis, x, edges, whole)
-    for count in _COUNTS:
-        row = side_by_side(axis.ticks(count, whole=whole), x, edges)
-        if row is not None:
-            return row
-    return Row(())
+    if not isinstance(ticks, DisplayAxis):
+        rows = (_side_by_side(ticks[::every][::way], x, edges) for every in range(1, len(ticks) + 1))
+    elif ticks.numbered:
+        rows = (_side_by_side(ticks.ticks(count, whole=whole), x, edges) for count in _COUNTS)
+    else:
+        return _names(ticks, x, ticks.size if whole else ticks.size - ticks.apart)
+    return next((row for row in rows if row is not None), Row())
 
 
-def fitted(ticks: Ticks | DisplayAxis, x: Callable[[float], float], edges: tuple[float, float]) -> Row:
-    """The ticks of an axis, or as many of these as fit."""
-    if isinstance(ticks, DisplayAxis):
-        return below(ticks, x, edges)
-    rows = (side_by_side(ticks[::every], x, edges) for every in range(1, len(ticks) + 1))
-    return next((row for row in rows if row is not None), Row(()))
-
-
-def side_by_side(ticks: Ticks, x: Callable[[float], float], edges: tuple[float, float]) -> Row | None:
+def _side_by_side(ticks: Ticks, x: Callable[[float], float], edges: tuple[float, float]) -> Row | None:
     """Ticks with their words, moved inwards at the edges; None if words collide."""
-    marks = []
+    marks, end = [], -math.inf
     for place, words in ticks:
         half = svg.length(words) / 2
         middle = min(max(x(place), edges[0] + half), edges[1] - half)
+        if middle - half < max(end + _GAP, edges[0] - 0.1):
+            return None
         marks.append((x(place), middle, words))
-    spans = [(middle - svg.length(words) / 2, middle + svg.length(words) / 2) for _, middle, words in marks]
-    close = any(left[1] + GAP > right[0] for left, right in pairwise(spans))
-    if close or any(low < edges[0] - 0.1 for low, _ in spans):
-        return None
+        end = middle + half
     return Row(tuple(marks))
 
 
-def _names(axis: DisplayAxis, x: Callable[[float], float], edges: tuple[float, float], whole: bool) -> Row:
-    size = axis.size if whole else axis.size - axis.apart
-    room = x(1) - x(0) - GAP
-    names = axis.short_names(room)[:size]
+def _names(axis: DisplayAxis, x: Callable[[float], float], size: int) -> Row:
+    room, names = x(1) - x(0) - _GAP, axis.labels[:size]
+    if axis.ordered and svg.width_of(names) > room:  # weekdays and months have short names
+        names = tuple(words if words.startswith("(") else words[:3] for words in names)
     if room >= _LEAST or svg.width_of(names) <= room:
         lines = ["\n".join(svg.wrapped(name, room, 2)) for name in names]
         return Row(tuple((x(place + 0.5), x(place + 0.5), words) for place, words in enumerate(lines)))
-    every = max(1, -int(-15.0 // (x(1) - x(0))))
+    every = math.ceil(_HIGH / (x(1) - x(0)))
     found = ((x(place + 0.5), svg.cut(names[place], _UPRIGHT_MOST)) for place in range(0, size, every))
     return Row(tuple((at, at, words) for at, words in found), turned=True)
 
 
-def beside(axis: DisplayAxis, height: float, *, whole: bool = True) -> Ticks:
+def beside(axis: DisplayAxis, height: float) -> Ticks:
     """The most ticks of an axis from top to bottom that do not collide."""
     if not axis.numbered:
-        every = max(1, -int(-15.0 * axis.size // height))
+        every = math.ceil(_HIGH * axis.size / height)
         return [(place + 0.5, axis.labels[place]) for place in range(0, axis.size, every)]
-    for count in _COUNTS[_MOST_BESIDE:]:
-        ticks = [(place, words.replace("\n", " ")) for place, words in axis.ticks(count, whole=whole)]
+    for count in range(7, 0, -1):
+        ticks = [(place, words.replace("\n", " ")) for place, words in axis.ticks(count, whole=True)]
         places = sorted(place / axis.size * height for place, _ in ticks)
-        if all(after - before >= 15.0 for before, after in pairwise(places)):
-            return ticks
+        if all(after - before >= _HIGH for before, after in pairwise(places)):
+            break
     return ticks
+
+
+# ---- places on the globe ---------------------------------------------------------------------------------------------
+
+
+KILOMETRES = 6371.0088 * math.pi / 180
+"""Those of one degree along a meridian, on a ball as large as the earth."""
+_ALIKE = 0.05
+"""If kilometres differ more than this between the map's edges, a scale says where it holds."""
+_PART = 0.3
+"""A scale is about so large a part of the map's width."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What lies below a map: how wide it is in degrees, and between which latitudes."""
+
+    wide: float
+    south: float
+    north: float
+
+    @property
+    def _true(self) -> float:
+        """The width in degrees of latitude at the middle latitude, where widths and heights are true to each other."""
+        return self.wide * _cosine((self.south + self.north) / 2)
+
+    @property
+    def aspect(self) -> float:
+        """Its height for a width of 1."""
+        return (self.north - self.south) / self._true
+
+    def scale(self) -> tuple[float, str]:
+        """A round length as a part of the width, and its words.
+
+        >>> Ground(0.6, 40.5, 40.9).scale()[1], Ground(9.3, 47.2, 55.1).scale()[1]
+        ('20 km', '200 km at 51° N')
+        """
+        whole = self._true * KILOMETRES
+        length = nice_step(_PART * whole, 1)
+        words = f"{figure(length)} km" if length >= 1 else f"{figure(1000 * length)} m"
+        least, most = sorted(_cosine(edge) for edge in (self.south, self.north))
+        if most / least > 1 + _ALIKE or (self.south < 0 < self.north and 1 / least > 1 + _ALIKE):
+            words += f" at {degrees([float(round((self.south + self.north) / 2))], ('N', 'S'))[0]}"
+        return length / whole, words
+
+
+def ground_of(across: DisplayAxis, up: DisplayAxis) -> Ground | None:
+    """What a picture of two axes is a map of, if they are longitude and latitude and nothing else."""
+    east, north = across.attribute, up.attribute
+    if not isinstance(east, Longitude) or not isinstance(north, Latitude) or across.apart or up.apart:
+        return None
+    return Ground(east.max - east.min, north.min, north.max) if east.edges is None and north.edges is None else None
+
+
+def middle_of(axis: DisplayAxis, cell: int) -> str:
+    """The middle of a shown cell of longitude or latitude, in degrees."""
+    attribute = axis.attribute
+    assert isinstance(attribute, Longitude | Latitude)
+    middle = attribute.min + attribute.width * (axis.first[cell] + axis.last[cell] + 1) / 2
+    digits = max(0, 1 - math.floor(math.log10(attribute.width)))
+    return degrees([round(middle, digits)], _SIGNS[type(attribute)])[0]
+
+
+def _cosine(latitude: float) -> float:
+    return max(0.05, math.cos(math.radians(latitude)))

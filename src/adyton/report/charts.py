@@ -1,8 +1,8 @@
-"""Which picture suits which attributes, what it says in words, and how it is drawn."""
+"""Which picture suits which attributes, and what it says in words; ``pictures.py`` draws it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.report.axes import DisplayAxis, display_axis
-from adyton.report.bars import MOST as MOST_BARS
-from adyton.report.bars import bars, dots, pyramid
-from adyton.report.lines import Shape, multiples, step_line
-from adyton.report.maps import ground_of, heat_map, middle_of
+from adyton.report.axes import DisplayAxis, Ticks, display_axis, ground_of, middle_of
 from adyton.report.scales import figure, people
 from adyton.schema import Identifier, Latitude, Longitude, Schema
 from adyton.schema.attributes import Attribute, CelledAttribute
@@ -26,12 +22,13 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["bars", "line", "trend", "map", "pyramid", "multiples", "dots"]
 """What a picture looks like. A trend is a line of dates."""
-MOST_SQUARES = 64
+MOST_BARS, MOST_SQUARES, MOST_STEPS = 60, 64, 512
+"""More bars than this are better drawn as a line; and how many squares and steps a picture has from side to side."""
 _BARS, _STEPS, _MOST_LEVELS = 24, 64, 12
 """How many bars a pyramid has from top to bottom, small multiples steps from left to right, and how many there are."""
 _FEW = 12
 """So many cells are bars even if they have an order, unless they are dates."""
-_ONE = {"bars": "bar", "map": "square", "pyramid": "bar", "dots": "dot", "trend": "point"}
+_MARKS = {"bars": "bar", "map": "square", "pyramid": "bar", "dots": "dot", "trend": "point"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +57,14 @@ class Panel:
     """Whether the values are drawn from zero on."""
     within: tuple[float, float] | None = None
     """The ends of the axis of values, where some are drawn at its edge because too little is known of them."""
+    along: tuple[str, Ticks] | None = None
+    """The name and the ticks of what goes to the right, where that is no attribute."""
+    more: str = ""
+    """What is left out of the picture."""
 
     @property
     def people(self) -> bool:
-        """Whether the values are numbers of rows, which are told as whole numbers."""
+        """Whether the values are numbers of rows, which are written as whole numbers."""
         return self.unit.startswith(("rows", "units"))
 
     def of(self, counted: RowsCounted) -> Panel:
@@ -88,11 +89,6 @@ def kind_of(axis: DisplayAxis) -> Kind:
         return "trend"
     few = axis.size <= _FEW or (not axis.ordered and axis.size <= MOST_BARS)
     return "bars" if few else "line"
-
-
-def is_map(schema: Schema) -> bool:
-    """Whether the attributes are longitude and latitude."""
-    return {type(one) for one in schema.attributes.values()} == {Longitude, Latitude}
 
 
 def spoken(schema: Schema) -> list[str]:
@@ -124,80 +120,27 @@ def _base(attribute: Attribute) -> int:
     return attribute.base_size if isinstance(attribute, CelledAttribute) else attribute.size
 
 
-def axes_of_pair(names: tuple[str, str], schema: Schema, kind: Kind) -> tuple[DisplayAxis, DisplayAxis]:
+def axes_of_pair(names: Sequence[str], schema: Schema, kind: Kind) -> tuple[DisplayAxis, DisplayAxis]:
     """The two axes of a picture of this kind, what goes along first."""
-    most = {"pyramid": (_BARS, _MOST_LEVELS), "multiples": (_STEPS, _MOST_LEVELS)}.get(
+    along, levels = {"pyramid": (_BARS, _MOST_LEVELS), "multiples": (_STEPS, _MOST_LEVELS)}.get(
         kind, (MOST_SQUARES, MOST_SQUARES)
     )
-    one, other = (display_axis(name, schema.attributes[name], room) for name, room in zip(names, most, strict=True))
-    return one, other
+    one, other = (schema.attributes[name] for name in names)
+    return display_axis(names[0], one, along), display_axis(names[1], other, levels)
 
 
-# ---- drawing --------------------------------------------------------------------------------------------------------
-
-
-def draw(panel: Panel, width: float) -> str:
-    """The picture of a panel, so many pixels wide, as SVG."""
-    common: dict[str, Any] = {"title": panel.title, "description": describe(panel), "unit": panel.unit, "width": width}
-    match panel.kind:
-        case "map":
-            values, across, up = oriented(panel)
-            return heat_map(values, across, up, digits=0 if panel.people else 1, **common)
-        case "bars":
-            three = panel.values.tolist(), _listed(panel.lower), _listed(panel.upper)
-            return bars(panel.labels, *three, digits=0 if panel.people else 1, **common)
-        case "dots":
-            return dots(
-                panel.labels, panel.values, panel.lower, panel.upper, series=panel.series, within=panel.within, **common
-            )
-        case "pyramid":
-            return _draw_pyramid(panel, common)
-        case "multiples":
-            names, shape = panel.axes[1].labels, _shape(panel.axes[0])
-            bounds = panel.values, panel.lower, panel.upper
-            return multiples(*bounds, axis=panel.axes[0], names=names, shape=shape, **common)
-    axis = panel.axes[0]
-    return step_line(
-        panel.values.tolist(),
-        _listed(panel.lower),
-        _listed(panel.upper),
-        ticks=axis,
-        apart=axis.labels[axis.size - axis.apart :],
-        name=axis.name,
-        height=300 if width > 500 else 260,
-        shape=_shape(axis),
-        zero=panel.zero,
-        within=panel.within,
-        **common,
-    )
-
-
-def _shape(axis: DisplayAxis) -> Shape:
-    return "points" if axis.dated else "steps"
-
-
-def _draw_pyramid(panel: Panel, common: dict[str, Any]) -> str:
-    along, levels = panel.axes
-    return pyramid(
-        *(None if one is None else one[:, :2] for one in (panel.values, panel.lower, panel.upper)),  # type: ignore[arg-type]
-        labels=along.labels,
-        sides=(levels.labels[0], levels.labels[1]),
-        apart=along.apart,
-        name=along.name,
-        **common,
-    )
-
-
-def oriented(panel: Panel) -> tuple[Reals, DisplayAxis, DisplayAxis]:
-    """The values of a map, what goes to the right and what upwards: names are better read on the left, and longitude
-    from left to right."""
-    across, up = panel.axes
-    turned = up.ordered and not across.ordered
-    if not up.ordered and not across.ordered:
-        turned = max(map(len, across.labels)) > max(map(len, up.labels))
-    if turned or isinstance(up.attribute, Longitude):
-        return panel.values.T, up, across
-    return panel.values, across, up
+def blank(schema: Schema, names: Sequence[str], labels: Mapping[str, Sequence[Any]]) -> Panel:
+    """The picture of the rows by one or two attributes, whose numbers are still missing."""
+    if len(names) == 1:
+        axes: tuple[DisplayAxis, ...] = (display_axis(names[0], schema.attributes[names[0]], MOST_STEPS),)
+        kind = kind_of(axes[0])
+    else:
+        kind, turned = kind_of_pair(*(schema.attributes[name] for name in names))
+        axes = axes_of_pair(names[::-1] if turned else names, schema, kind)
+    own = {axis.name: tuple(map(str, labels[axis.name])) for axis in axes if axis.joined == 1}
+    axes = tuple(replace(axis, labels=own.get(axis.name, axis.labels)) for axis in axes)
+    title = f"Rows by {' and '.join(spoken(schema.select(names)))}"
+    return Panel(kind, title, axes, axes[0].labels if len(axes) == 1 else (), np.empty(0), None, None)
 
 
 # ---- in words -------------------------------------------------------------------------------------------------------
@@ -206,8 +149,8 @@ def oriented(panel: Panel) -> tuple[Reals, DisplayAxis, DisplayAxis]:
 def describe(panel: Panel) -> str:
     """A picture in words."""
     values = panel.values.reshape(-1)
-    told = people if panel.people else figure
-    low, high = told(float(values.min())), told(float(values.max()))
+    write = people if panel.people else figure
+    low, high = write(float(values.min())), write(float(values.max()))
     return f"{values.size} values from {low} to {high} {panel.unit}; the greatest is at {peak(panel)}. {caption(panel)}"
 
 
@@ -227,13 +170,14 @@ def peak(panel: Panel) -> str:
 def caption(panel: Panel) -> str:
     """What has to be said about a picture: which cells were joined, what was left out, and what shows the interval."""
     words = []
-    one = _ONE.get(panel.kind, "step")
+    mark = _MARKS.get(panel.kind, "step")
     for axis in panel.axes:
         if axis.joined > 1:
-            words.append(f"Each {one} adds up {axis.joined} neighbouring cells of {axis.name}.")
+            words.append(f"Each {mark} adds up {axis.joined} neighbouring cells of {axis.name}.")
         if panel.kind == "map" and axis.ordered and axis.apart:
             words.append(f"At the end of {axis.name}: {' and '.join(axis.labels[-axis.apart :])}.")
-    words += _left_out(panel)
+    for name, label, cells in _left_out(panel):
+        words.append(f"Not drawn: {name} {label}, about {people(float(cells.sum()))} rows.")
     if panel.about is not None:
         return " ".join([*words, panel.about])
     if panel.lower is None or panel.upper is None:
@@ -244,40 +188,43 @@ def caption(panel: Panel) -> str:
         words.append(f"The {panel.rate} of a square reaches about {rows} to either side.")
     else:
         band = "shaded band is" if panel.kind in ("line", "trend", "multiples") else "thin lines are"
-        words.append(f"The {band} the {panel.rate} of each {one}.")
+        words.append(f"The {band} the {panel.rate} of each {mark}.")
     if panel.within is not None:
         words.append("Where too little is known, intervals are wider than the picture, and end at its edge.")
     if panel.zero and (panel.values < 0).any():
         shown = "shown as 0" if panel.kind == "pyramid" else "shown as they are"
         words.append(f"Values below zero are noise, {shown}.")
-    return " ".join(words)
+    return " ".join([*words, panel.more]).strip()
 
 
-def _left_out(panel: Panel) -> list[str]:
+def _left_out(panel: Panel) -> list[tuple[str, str, Reals]]:
     """Other and missing values for which a pyramid has no side, and small multiples no place."""
+    if panel.kind not in ("pyramid", "multiples"):
+        return []
+    along, levels = panel.axes
     if panel.kind == "pyramid":
-        levels = panel.axes[1]
-        sums = [(levels.labels[place], float(panel.values[:, place].sum())) for place in range(2, levels.size)]
-        return [f"Not drawn: {levels.name} {label}, about {people(count)} rows." for label, count in sums]
-    if panel.kind == "multiples" and (along := panel.axes[0]).apart:
-        base = along.size - along.apart
-        sums = [(along.labels[place], float(np.sum(panel.values[place]))) for place in range(base, along.size)]
-        return [f"Not drawn: {along.name} {label}, about {people(count)} rows." for label, count in sums]
-    return []
+        return [(levels.name, levels.labels[place], panel.values[:, place]) for place in range(2, levels.size)]
+    left = range(along.size - along.apart, along.size)
+    return [(along.name, along.labels[place], panel.values[place]) for place in left]
 
 
 def example(panel: Panel) -> str:
     """What one number of a picture says, in a sentence: the greatest, and its bounds."""
+    place, write = int(panel.values.reshape(-1).argmax()), people if panel.people else figure
+    value = write(float(panel.values.reshape(-1)[place]))
     if not panel.people:
-        return ""
-    place = int(panel.values.reshape(-1).argmax())
-    count = people(float(panel.values.reshape(-1)[place]))
-    of = "Up to" if " up to each " in panel.title else "Around" if is_place(panel) else "Of"
-    said = f"{of} {peak(panel)} there are about {count} {panel.unit}"
+        if panel.lower is None:
+            return ""
+        said = f"{panel.title}, {peak(panel)}: about {value}"
+    elif panel.values.size == 1:
+        said = f"There are about {value} {panel.unit}"
+    else:
+        of = "Up to" if " up to each " in panel.title else "Around" if is_place(panel) else "Of"
+        said = f"{of} {peak(panel)} there are about {value} {panel.unit}"
     if panel.lower is None or panel.upper is None or panel.kind == "map":
         return f"{said}."
-    low, high = (people(float(bound.reshape(-1)[place])) for bound in (panel.lower, panel.upper))
-    return f"{said}: the {panel.rate} reaches from {low} to {high}, and the true number is most likely between the two."
+    low, high = (write(float(bound.reshape(-1)[place])) for bound in (panel.lower, panel.upper))
+    return f"{said}; the {panel.rate} reaches from {low} to {high}, and the true number is most likely between the two."
 
 
 def is_place(panel: Panel) -> bool:
@@ -287,17 +234,13 @@ def is_place(panel: Panel) -> bool:
 
 def in_common(schema: Schema | None, panels: Sequence[Panel]) -> str:
     """What the counts say about people who are not in the data."""
-    told = "that says something about everybody to whom it applies, in the data or not."
-    shown = next((panel for panel in panels if panel.people and panel.values.size), None)
+    says = "that says something about everybody to whom it applies, in the data or not."
+    shown = next((panel for panel in panels if panel.people and panel.values.size > 1), None)
     if shown is not None:
         fact = f"many are around {peak(shown)}" if is_place(shown) else f"{peak(shown)} is common"
-        return f"If the counts show that {fact}, {told}"
-    names = [] if schema is None else [n for n, one in schema.attributes.items() if not isinstance(one, Identifier)]
-    if schema is None or not names:
-        return f"Whatever is common in the data, {told}"
-    label = schema.attributes[names[0]].labels[0]
-    return f"If the numbers show that {names[0]} {label} is common, {told}"
-
-
-def _listed(bounds: Reals | None) -> list[float] | None:
-    return None if bounds is None else bounds.tolist()
+        return f"If the counts show that {fact}, {says}"
+    attributes = {} if schema is None else schema.attributes
+    names = [name for name, attribute in attributes.items() if not isinstance(attribute, Identifier)]
+    if not names:
+        return f"Whatever is common in the data, {says}"
+    return f"If the numbers show that {names[0]} {attributes[names[0]].labels[0]} is common, {says}"

@@ -9,52 +9,35 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from itertools import islice, pairwise, product
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import AdytonError, BadInput
-from adyton.exact import display
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries, Ranges
-from adyton.report.axes import DisplayAxis, display_axis
-from adyton.report.bars import MOST as MOST_BARS
-from adyton.report.charts import (
-    Panel,
-    axes_of_pair,
-    in_common,
-    is_map,
-    kind_of,
-    kind_of_pair,
-    spoken,
-)  # fmt: skip
-from adyton.report.drawing import Drawing
+from adyton.report.charts import MOST_BARS, Kind, Panel, blank, is_place, spoken
+from adyton.report.pictures import Drawing
 from adyton.report.scales import figure, people
 from adyton.report.view import (
     Block,
     Fact,
-    Heading,
-    Picture,
-    Section,
     Table,
     View,
     Words,
-    algorithm,
-    facts_of,
     promise,
-    reading_example,
     spent,
-    table_of,
     view_of,
-)  # fmt: skip
+    where,
+)
 from adyton.result.release import QUICK
-from adyton.result.sheets import Column, Sheet
-from adyton.result.tables import parts_alone, table_places
+from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.tables import TABLES, parts_alone, table_places
 from adyton.tasks import as_queries
 from adyton.tasks.questions import question_in_words
 
@@ -62,12 +45,10 @@ if TYPE_CHECKING:
     from adyton.result import Release
     from adyton.result.intervals import Interval
 
-_ROWS, _MOST_STEPS = 200, 512
-_MOST_TABLES, _FEWEST = 24, 60
-"""So many tables are shown, and so many lines of each at the least."""
+_LINES, _FEWEST, _MOST_TABLES = 200, 60, 24
+"""How many lines are shown, at least how many of each of several tables, and how many tables."""
 _TYPICAL = 256
 """So many squares of a map show how wide its intervals are."""
-_CANDIDATES = 8
 _YEAR = re.compile(r"\b(19|20)\d\d\b")
 _NEGATIVE = (
     "Noise goes both ways, so that a cell with few rows may be below zero; and estimates that must fit together are "
@@ -75,105 +56,58 @@ _NEGATIVE = (
     "are shown as they are. Counts on this page are rounded to whole numbers; the files beside it have every digit."
 )
 
-Boxes: TypeAlias = tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]
-"""The first and the last cell, along every axis, of some boxes of cells."""
 Numbers: TypeAlias = tuple[Reals, Reals | None, Reals | None]
 """Answers and, where there are any, their lower and upper bounds."""
-NumbersOf: TypeAlias = Callable[[slice], Numbers]
-"""The answers at some places, once all questions are answered."""
-LaterPanel: TypeAlias = Callable[[NumbersOf], Panel]
-
-
-class Lines(NamedTuple):
-    """The first lines of a table, out of so many."""
-
-    sheet: Sheet
-    of: int
-
-
-LaterLines: TypeAlias = Callable[[NumbersOf], Lines]
-
-
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """All that is shown."""
-
-    panels: tuple[Panel, ...]
-    tables: tuple[Lines, ...]
-    """One, or one for each marginal."""
-    total: tuple[float, float | None, float | None] | None
-    """The number of rows in all, and its bounds; None where single queries were asked."""
-    queries: Queries
-    """What was asked to show this."""
-    interval: Interval | None
-    why_no_interval: str
-
-    @property
-    def rate(self) -> str:
-        """What the bounds are called."""
-        if self.interval is None:
-            return ""
-        return f"{'approximate ' * self.approximate}{100 * self.interval.confidence:g}% interval"
-
-    @property
-    def approximate(self) -> bool:
-        """Whether there are bounds whose confidence is not a promise."""
-        return self.interval is not None and self.interval.kind == "approximate"
+Whole: TypeAlias = npt.NDArray[np.int64]
 
 
 def drawings(release: Release, most: int | None) -> list[Drawing]:
     """The pictures; of few, bounds are drawn only where they take little time."""
     quick = most is None or release.estimate.size <= QUICK
-    summary = summarise(release, rows=1, pictures=most, confidence=0.95 if quick else None)
+    summary = summarise(release, lines=1, pictures=most, confidence=0.95 if quick else None)
     return [Drawing.of(panel) for panel in summary.panels]
 
 
 def view(release: Release) -> View:
     """What the page of counts says."""
-    summary, receipt, counted = summarise(release), release.receipt, release.counted
+    summary, by = summarise(release), " × ".join(spoken(release.schema))
+    interval, groups = summary.interval, release.task.tables(release.schema)
     about, source = _about_algorithm(release.algorithm)
-    facts = facts_of(release)
-    only = f", counting only rows where {release.where}" if release.where else ""
-    by = _in_a_row(spoken(release.schema))
-    said = f"How many {counted.noun} of {receipt.dataset} there are by {by}{counted.aside}{only}."
-    meaning = summary.interval.meaning if summary.interval else ""
+    said = f"How many {release.counted.noun} of {release.receipt.dataset} there are by {by}{where(release)}."
+    chosen = "chosen" if release.choice else "combined" if release.parts else "named"
+    left = len(groups) - len(summary.panels)
+    more = f"{left:,} more tables are in tables.csv beside this page." if left > 0 else ""
+    if not _narrow(groups):
+        more = "The tables that were asked for are in tables.csv beside this page. Here is each attribute alone."
     return view_of(
         release,
+        drawings=[Drawing.of(panel) for panel in summary.panels],
+        sheets=summary.sheets,
+        title="The estimate",
+        also=(Words(more, quiet=True),) if more and parts_alone(release) else (),
         lead=f"{said} {promise(release)}",
-        figures=(
-            _total(release, summary),
-            _typical(release),
-            spent(release),
-            algorithm(release, "chosen" if release.choice else "combined" if release.parts else "named"),
-        ),
-        short=(Section("estimate", "The estimate", tuple(_shown(release, summary))),),
-        long=(
-            Section("errors", "How far off it is", tuple(map(Words, release.own_paragraphs()[1:]))),
-            Section("choice", "The choice, and why", tuple(_choice(release, about))),
-        ),
-        facts=facts | {"Algorithm": f"{release.algorithm}. {source}" if source else release.algorithm},
-        meaning=meaning,
-        confidence=summary.interval.confidence if summary.interval else 0.95,
+        figures=(_total(release, summary), _typical(release)),
+        cost=(spent(release), Fact("Algorithm", release.algorithm, (chosen,))),
+        how=_candidates(release, about),
+        facts={"Algorithm": f"{release.algorithm}. {source}"} if source else {},
+        meaning=interval.meaning if interval else "",
+        confidence=interval.confidence if interval else 0.95,
         why_no_bounds=summary.why_no_interval,
-        reading=(Heading("Why counts can be negative or have fractions"), Words(_NEGATIVE)),
-        common=in_common(release.schema, summary.panels),
+        reading=(Words(_NEGATIVE, "Why counts can be negative or have fractions."),),
     )
-
-
-def _in_a_row(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def _total(release: Release, summary: Summary) -> Fact:
     counted = release.counted
     if summary.total is None:
-        return Fact("Queries answered", f"{summary.tables[0].of:,}")
+        return Fact("Queries answered", f"{len(release.task.questions()):,}")
     what = "Rows counted" if counted and counted.noun == "rows" else f"{counted.noun.capitalize()} in all"
-    value, low, high = summary.total
+    value, *bounds = (people(float(part[0])) for part in summary.total if part is not None)
     small: tuple[str, ...] = (counted.beside,) if counted else ()
-    if low is not None and high is not None:
-        small += (f"{people(low)} to {people(high)}{' (approximate)' * summary.approximate}",)
-    return Fact(f"{what}, about", people(value), small)
+    if summary.interval is not None:
+        guessed = summary.interval.kind == "approximate"
+        small += (f"{' to '.join(bounds)}{' (approximate)' * guessed}",)
+    return Fact(f"{what}, about", value, small)
 
 
 def _typical(release: Release) -> Fact:
@@ -183,90 +117,23 @@ def _typical(release: Release) -> Fact:
     return Fact("Typical error", f"± {figure(error.per_query)}", (f"{release.counted.noun}, in one answer",))
 
 
-def _shown(release: Release, summary: Summary) -> Iterable[Block]:
-    """Pictures, each with its table where there is one for each; an example; what has to be said; other tables."""
-    groups = release.task.tables(release.schema)
-    tables = [_folded(lines, summary) for lines in summary.tables]
-    beside = len(tables) > 1 and _narrow(groups)
-    if len(tables) == 1:
-        tables = [replace(tables[0], fold="The values as a table")]
-    for place, panel in enumerate(summary.panels):
-        yield Picture.of(Drawing.of(panel))
-        if beside:
-            yield tables[place]
-    yield from reading_example(summary.panels[0]) if summary.panels else ()
-    if summary.why_no_interval:
-        yield Words(f"Without intervals: {summary.why_no_interval}", quiet=True)
-    if summary.interval and summary.interval.note:
-        yield Words(summary.interval.note, quiet=True)
-    if said := _more_tables(release, len(summary.panels)):
-        yield Words(said, quiet=True)
-    yield from () if beside else tables
-
-
-def _folded(lines: Lines, summary: Summary) -> Table:
-    return table_of(lines.sheet, summary.rate, of=lines.of, fold=f"{lines.sheet.title} as a table")
-
-
 def _narrow(groups: Sequence[Sequence[str]]) -> bool:
     """Whether tables are asked for that can all be drawn."""
     return bool(groups) and max(map(len, groups)) <= 2
 
 
-def _more_tables(release: Release, drawn: int) -> str:
-    """What is said of tables that were asked for and are not drawn."""
-    groups = release.task.tables(release.schema)
-    if not parts_alone(release):
-        return ""
-    if not _narrow(groups):
-        which = "table that was asked for is" if len(groups) == 1 else f"{len(groups):,} tables that were asked for are"
-        return f"The {which} in tables.csv beside this page. Here is each attribute alone."
-    left = len(groups) - drawn
-    return f"{left:,} more tables are in tables.csv beside this page." if left > 0 else ""
-
-
-def _choice(release: Release, about: str) -> Iterable[Block]:
-    """Why this algorithm ran: what was looked at, and what was expected of each."""
-    choice = release.choice
-    if choice is None:
-        named = f"The algorithm was named: {release.algorithm}. Nothing was spent on choosing one."
-        yield Words(release.together or named)
-    else:
-        looks, candidates = choice.bought, choice.ranked()
-        price = display(choice.spent * release.rows_per_unit)
-        misfits = " and to counting misfits" if release.misfits else ""
-        paid = (
-            f"Before choosing, Adyton looked at the data through noise and paid for it: ε = {price} out of "
-            f"{display(release.epsilon)}. The rest went to the algorithm{misfits}."
+def _candidates(release: Release, about: str) -> Iterable[Block]:
+    """What was expected of each algorithm, and what the one that ran does."""
+    if release.choice is not None:
+        names = {release.algorithm: f"{release.algorithm} (chosen)"}
+        yield Table.plain(
+            ("algorithm", "expected error, relative to the best"),
+            [(names.get(name, name), str(error)) for name, error in release.choice.ranked()],
+            "What was expected of each algorithm before any ran, from public data like these. Less is better.",
+            chosen=names[release.algorithm],
         )
-        free = "Nothing about the data was needed for it, and nothing was spent on it: public facts were enough."
-        chosen = (
-            f"was chosen among {len(candidates):,} algorithms, for this task, this budget and a table of this size."
-        )
-        yield Words(f"{chosen} {paid if looks else free}", release.algorithm)
-        if looks:
-            prices = [f"ε = {display(one.spent * release.rows_per_unit)}" for one in looks]
-            lines = [
-                ((one.words,), ((f"{figure(one.value)} ± {figure(one.deviation)}", ""), (cost, "")))
-                for one, cost in zip(looks, prices, strict=True)
-            ]
-            heads = ("noisy value", ""), ("price", "")
-            yield Table(("feature",), heads, lines, "What was looked at. Nothing else was.")
-        said = "What was expected of each algorithm before any ran, from public data like these. Less is better."
-        yield _ranked(candidates[:_CANDIDATES], release.algorithm, caption=said)
-        if more := candidates[_CANDIDATES:]:
-            fold = f"{len(more)} more algorithms"
-            yield _ranked(more, release.algorithm, caption="Those that promised less.", fold=fold)
-        yield from (Words(f"Note: {note}", quiet=True) for note in choice.notes)
     if about:
         yield Words(about, "What it does.")
-
-
-def _ranked(candidates: Sequence[tuple[str, object]], chosen: str, *, caption: str, fold: str = "") -> Table:
-    label = f"{chosen} (chosen)"
-    lines = [((label if name == chosen else name,), ((str(regret), ""),)) for name, regret in candidates]
-    heads = (("expected error, relative to the best", ""),)
-    return Table(("algorithm",), heads, lines, caption, fold, chosen=label)
 
 
 def _about_algorithm(name: str) -> tuple[str, str]:
@@ -283,19 +150,39 @@ def _about_algorithm(name: str) -> tuple[str, str]:
 # ---- what is shown, and the questions whose answers fill it in ------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """All that is shown."""
+
+    panels: tuple[Panel, ...]
+    sheets: Sheets
+    """The first lines of one table, or of each marginal."""
+    total: Numbers | None
+    """The number of rows in all, and its bounds; None where single queries were asked."""
+    queries: Queries
+    """What was asked to show this."""
+    interval: Interval | None
+    why_no_interval: str
+
+
 def summarise(
-    release: Release, *, rows: int = _ROWS, pictures: int | None = None, confidence: float | None = 0.95
+    release: Release, *, lines: int = _LINES, pictures: int | None = None, confidence: float | None = 0.95
 ) -> Summary:
-    """What to show of a release: *rows* lines of the table, the first *pictures* of all there are, and intervals unless
-    *confidence* is None."""
-    asked = Asked(release)
-    whole = None
-    if release.task.questions():
-        panels, tables = _answers(release, asked, rows)
+    """What to show of a release: so many *lines* of the table, the first *pictures* of all there are, and intervals
+    unless *confidence* is None."""
+    queries: Queries
+    if questions := release.task.questions():
+        asked = list(questions[: max(lines, MOST_BARS)])
+        queries, words = as_queries(release.schema, asked), tuple(map(question_in_words, asked))
+        drawn = Panel("bars", "Answers to the queries", (), words, np.empty(len(words)), None, None)
+        sheet = _sheet({"query": words[:lines]}, release.counted.what(), len(questions))
+        shown = [(slice(0, lines), sheet), *([(slice(0, len(words)), drawn)] if len(questions) <= MOST_BARS else [])]
     else:
-        whole = asked.boxes(([[0] * release.estimate.ndim], [[side - 1 for side in release.estimate.shape]]))
-        panels, tables = _panels(release, asked, pictures), _tables(release, asked, rows)
-    queries = asked.queries()
+        parts = [*_panels(release, pictures), *_tables(release, lines)]
+        boxes = [_boxes(release, (), np.empty((1, 0), int), np.empty((1, 0), int)), *(part for _, part in parts)]
+        ends = np.cumsum([part.shape[1] for part in boxes]).tolist()
+        shown = [(slice(*span), part) for span, (part, _) in zip(pairwise(ends), parts, strict=True)]
+        queries = Ranges(release.estimate.shape, *np.concatenate(boxes, axis=1))
     interval, problem = _interval(release, queries, confidence)
     answers = np.asarray(queries @ release.estimate.reshape(-1), dtype=np.float64)
 
@@ -304,17 +191,38 @@ def summarise(
             return answers[part], None, None
         return answers[part], np.asarray(interval.lower)[part], np.asarray(interval.upper)[part]
 
-    total = None if whole is None else _first(*numbers(whole))
-    drawn = tuple(panel(numbers).of(release.counted) for panel in panels)
+    rate, kind, note = (None, None, f"Without intervals: {problem}")
     if interval is not None:
-        rate, guessed = interval.confidence, interval.kind == "approximate"
-        drawn = tuple(replace(panel, confidence=rate, approximate=guessed) for panel in drawn)
-    return Summary(drawn, tuple(lines(numbers) for lines in tables), total, queries, interval, problem)
+        rate, kind, note = interval.confidence, interval.kind, interval.note
+    panels = [_drawn(part, *numbers(span)).of(release.counted) for span, part in shown if isinstance(part, Panel)]
+    sheets = []
+    for span, part in shown:
+        if isinstance(part, Sheet):
+            values, lower, upper = numbers(span)
+            column = replace(part.columns[0], values=values, lower=lower, upper=upper, kind=kind)
+            sheets.append(replace(part, columns=(column,), note=note))
+    return Summary(
+        tuple(replace(panel, confidence=rate or 0.95, approximate=kind == "approximate") for panel in panels),
+        Sheets(TABLES, tuple(sheets), rate),
+        None if questions else numbers(slice(0, 1)),
+        queries,
+        interval,
+        problem,
+    )
 
 
-def _first(values: Reals, lower: Reals | None, upper: Reals | None) -> tuple[float, float | None, float | None]:
-    low, high = (None if bound is None else float(bound[0]) for bound in (lower, upper))
-    return float(values[0]), low, high
+def _drawn(panel: Panel, values: Reals, lower: Reals | None, upper: Reals | None) -> Panel:
+    """A panel with its numbers; of a map, the bounds of some squares."""
+    if panel.kind == "map":
+        return replace(panel, lower=lower, upper=upper)
+    sizes = [axis.size for axis in panel.axes] or [len(values)]
+    low, high = (None if part is None else part.reshape(sizes) for part in (lower, upper))
+    return replace(panel, values=values.reshape(sizes), lower=low, upper=high)
+
+
+def _sheet(labels: Mapping[str, Sequence[str]], words: str, of: int) -> Sheet:
+    """The first lines of a table whose numbers are still missing."""
+    return Sheet(labels, (Column("count", np.empty(0), words=words),), of=of)
 
 
 def _interval(release: Release, queries: Queries, confidence: float | None) -> tuple[Interval | None, str]:
@@ -329,148 +237,58 @@ def _interval(release: Release, queries: Queries, confidence: float | None) -> t
     return (None, found.missing.removeprefix("No bounds: ")) if found.missing else (found, "")
 
 
-class Asked:
-    """The queries so far, in the order in which they were asked."""
-
-    def __init__(self, release: Release) -> None:
-        self._release = release
-        self._lower: list[Sequence[int]] = []
-        self._upper: list[Sequence[int]] = []
-        self._other: Queries | None = None
-
-    def boxes(self, boxes: Boxes) -> slice:
-        """Ask for boxes; says where their answers will be."""
-        start = len(self._lower)
-        self._lower += boxes[0]
-        self._upper += boxes[1]
-        return slice(start, len(self._lower))
-
-    def other(self, queries: Queries) -> slice:
-        """Ask these queries and no boxes: whether bounds are exact depends on all that is asked with them."""
-        self._other = queries
-        return slice(0, queries.count)
-
-    def queries(self) -> Queries:
-        """All that was asked."""
-        return self._other or Ranges(self._release.estimate.shape, self._lower, self._upper)
+def _boxes(release: Release, places: Sequence[int], first: Whole, last: Whole) -> Whole:
+    """Boxes of the domain: their first and their last cells, these along some axes and all along the others."""
+    shape = release.estimate.shape
+    ends = np.stack([np.zeros((len(first), len(shape)), int), np.tile(np.array(shape) - 1, (len(first), 1))])
+    ends[0][:, places], ends[1][:, places] = first, last
+    return ends
 
 
-def _boxes(shape: tuple[int, ...], spans: dict[int, tuple[Sequence[int], Sequence[int]]]) -> Boxes:
-    """Boxes with these spans along some axes, and all cells along the others."""
-    count = len(next(iter(spans.values()))[0])
-    ends = [spans.get(axis, ([0] * count, [side - 1] * count)) for axis, side in enumerate(shape)]
-    return tuple([list(box) for box in zip(*(end[which] for end in ends), strict=True)] for which in (0, 1))  # type: ignore[return-value]
-
-
-def _tables(release: Release, asked: Asked, rows: int) -> list[LaterLines]:
+def _tables(release: Release, most: int) -> list[tuple[Sheet, Whole]]:
     """The first lines of what was asked for: of every table, as far as they are shown, about as many; or of the cells
     of all attributes."""
     if not parts_alone(release):
-        return [_table(release, asked, tuple(range(release.estimate.ndim)), rows)]
+        return [_table(release, tuple(range(release.estimate.ndim)), most)]
     every = min(len(release.task.tables(release.schema)), _MOST_TABLES)
-    some = max(_FEWEST, rows // every) if rows >= _FEWEST else rows
-    return [_table(release, asked, places, some) for places in islice(table_places(release), every)]
+    some = max(_FEWEST, most // every) if most >= _FEWEST else most
+    return [_table(release, places, some) for places in islice(table_places(release), every)]
 
 
-def _table(release: Release, asked: Asked, axes: tuple[int, ...], most: int) -> LaterLines:
-    shape, cumulative = release.estimate.shape, release.task.cumulative
-    sides = [shape[axis] for axis in axes]
-    size = math.prod(sides)
-    cells = np.stack(np.unravel_index(np.arange(min(most, size)), sides), axis=1)
-    first = np.zeros_like(cells) if cumulative else cells
-    spans = {axis: (first[:, place].tolist(), cells[:, place].tolist()) for place, axis in enumerate(axes)}
-    where, names = asked.boxes(_boxes(shape, spans)), tuple(release.axes)
-    labels = {
-        names[axis]: [str(release.axes[names[axis]][cell]) for cell in cells[:, place].tolist()]
-        for place, axis in enumerate(axes)
-    }
+def _table(release: Release, places: tuple[int, ...], most: int) -> tuple[Sheet, Whole]:
+    sides, cumulative = [release.estimate.shape[place] for place in places], release.task.cumulative
+    cells = np.stack(np.unravel_index(np.arange(min(most, math.prod(sides))), sides), axis=1)
+    names, columns = [release.schema.names[place] for place in places], cells.T.tolist()
+    labels = {name: [str(release.axes[name][cell]) for cell in some] for name, some in zip(names, columns, strict=True)}
     words = release.counted.what("rows up to here" if cumulative else "rows")
-    return lambda numbers: Lines(Sheet(labels, (_column(numbers(where), words),)), size)
+    boxes = _boxes(release, places, np.zeros_like(cells) if cumulative else cells, cells)
+    return _sheet(labels, words, math.prod(sides)), boxes
 
 
-def _column(numbers: Numbers, words: str) -> Column:
-    values, lower, upper = numbers
-    return Column("count", values, lower, upper, words=words)
-
-
-def _answers(release: Release, asked: Asked, rows: int) -> tuple[list[LaterPanel], list[LaterLines]]:
-    """The answers to the queries that were asked, and no others: cells by themselves may mean little."""
-    questions = release.task.questions()
-    first = list(questions[: max(rows, MOST_BARS)])
-    where = asked.other(as_queries(release.schema, first))
-    top = slice(where.start, where.start + min(rows, len(first)))
-    words = tuple(question_in_words(query) for query in first)
-    panels: list[LaterPanel] = []
-    if len(questions) <= MOST_BARS:
-        panels.append(lambda numbers: Panel("bars", "Answers to the queries", (), words, *numbers(where)))
-    rows_of = release.counted.what()
-    labels = {"query": words[:rows]}
-    return panels, [lambda numbers: Lines(Sheet(labels, (_column(numbers(top), rows_of),)), len(questions))]
-
-
-def _panels(release: Release, asked: Asked, most: int | None) -> list[LaterPanel]:
+def _panels(release: Release, most: int | None) -> list[tuple[Panel, Whole]]:
     """The tables that were asked for, as far as they can be drawn; else the joint picture of two attributes, and of
     more than one also each by itself, unless together they are places on a map."""
-    names, ndim = tuple(release.axes), release.estimate.ndim
-    if _narrow(release.task.tables(release.schema)):
-        every = islice(table_places(release), _MOST_TABLES if most is None else most)
-        return [_pair(release, asked, places) if places[1:] else _along(release, asked, *places) for places in every]
-    panels: list[Callable[[], LaterPanel]] = []
-    if release.task.cumulative:
-        panels.append(lambda: _along(release, asked, 0, cumulative=True))
-    if ndim == 2:
-        panels.append(lambda: _pair(release, asked, (0, 1)))
-    if not is_map(release.schema):
-        panels += [partial(_along, release, asked, place) for place in range(len(names))]
-    return [panel() for panel in panels[:most]]
+    names, groups = release.schema.names, release.task.tables(release.schema)
+    panels = [blank(release.schema, tuple(group), release.axes) for group in groups[:_MOST_TABLES] if len(group) <= 2]
+    if not _narrow(groups):
+        panels = [blank(release.schema, names, release.axes)] if len(names) == 2 else []
+        if not panels or not is_place(panels[0]):
+            panels += [blank(release.schema, (name,), release.axes) for name in names]
+        if release.task.cumulative:
+            kind: Kind = "line" if panels[0].kind == "bars" else panels[0].kind
+            panels.insert(0, replace(panels[0], kind=kind, title=f"Rows up to each {names[0]}"))
+    return [_panel(release, panel) for panel in panels[:most]]
 
 
-def _along(release: Release, asked: Asked, place: int, *, cumulative: bool = False) -> LaterPanel:
-    """The counts along one attribute, summed over all others."""
-    name = tuple(release.axes)[place]
-    axis = display_axis(name, release.schema.attributes[name], _MOST_STEPS)
-    if axis.joined == 1:
-        axis = replace(axis, labels=tuple(map(str, release.axes[name])))
-    first = [0] * axis.size if cumulative else axis.first
-    where = asked.boxes(_boxes(release.estimate.shape, {place: (first, axis.last)}))
-    title = f"Rows up to each {name}" if cumulative else f"Rows by {name}"
-    kind = kind_of(axis)
-    kind = "line" if cumulative and kind == "bars" else kind
-    return lambda numbers: Panel(kind, title, (axis,), axis.labels, *numbers(where))
-
-
-def _pair(release: Release, asked: Asked, places: tuple[int, ...]) -> LaterPanel:
-    """The counts of two attributes together, summed over all others."""
-    names = [tuple(release.axes)[place] for place in places]
-    kind, turned = kind_of_pair(*(release.schema.attributes[name] for name in names))
-    order = (1, 0) if turned else (0, 1)
-    axes = axes_of_pair((names[order[0]], names[order[1]]), release.schema, kind)
-    first, last = _squares(release.estimate.shape, (places[order[0]], places[order[1]]), axes)
-    title = f"Rows by {' and '.join(spoken(release.schema.select(names)))}"
-    sides = axes[0].size, axes[1].size
-    if kind != "map":
-        where = asked.boxes((first, last))
-
-        def whole(numbers: NumbersOf) -> Panel:
-            three = (None if one is None else one.reshape(sides) for one in numbers(where))
-            return Panel(kind, title, axes, (), *three)  # type: ignore[arg-type]
-
-        return whole
-    values = np.asarray(Ranges(release.estimate.shape, first, last) @ release.estimate.reshape(-1), dtype=np.float64)
-    some = np.unique(np.linspace(0, len(first) - 1, min(_TYPICAL, len(first))).astype(int)).tolist()
-    part = asked.boxes(([first[one] for one in some], [last[one] for one in some]))
-
-    def panel(numbers: NumbersOf) -> Panel:
-        _, lower, upper = numbers(part)
-        return Panel("map", title, axes, (), values.reshape(sides), lower, upper)
-
-    return panel
-
-
-def _squares(shape: tuple[int, ...], places: tuple[int, int], axes: tuple[DisplayAxis, DisplayAxis]) -> Boxes:
-    """Every shown cell of two axes, as a box of the domain."""
-    spans = [
-        tuple(zip(*((a, b) for a in one for b in other), strict=True))
-        for one, other in ((axes[0].first, axes[1].first), (axes[0].last, axes[1].last))
-    ]
-    return _boxes(shape, {place: (spans[0][at], spans[1][at]) for at, place in enumerate(places)})
+def _panel(release: Release, panel: Panel) -> tuple[Panel, Whole]:
+    """The counts along one or two attributes, summed over all others; of a map, the values are known already."""
+    places = [release.schema.names.index(axis.name) for axis in panel.axes]
+    first, last = (
+        np.array(list(product(*(axis.last if end else axis.first for axis in panel.axes)))) for end in (0, 1)
+    )
+    boxes = _boxes(release, places, 0 * first if panel.title.startswith("Rows up to each ") else first, last)
+    if panel.kind != "map":
+        return panel, boxes
+    values = np.asarray(Ranges(release.estimate.shape, *boxes) @ release.estimate.reshape(-1), dtype=np.float64)
+    some = np.unique(np.linspace(0, len(first) - 1, min(_TYPICAL, len(first))).astype(int))
+    return replace(panel, values=values.reshape([axis.size for axis in panel.axes])), boxes[:, some]

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache
@@ -35,25 +34,22 @@ def render(result: Result) -> str:
     """The whole page."""
     schema, view = result.schema, result.view()
     words = NO_WORDS if schema is None else schema.report
-    return (
-        templates()
-        .get_template("page.html.j2")
-        .render(
-            **_facts(result),
-            view=view,
-            words=words,
-            contact_link=link_to(words.contact),
-            enforced=schema is not None and schema.unit is not None,
-            schema=None if schema is None else schema.to_toml().strip(),
-            factor=factor(result.epsilon),
-            sure=odds.chance(result.epsilon),
-            rows=rows_of(result),
-            protected=protected(result),
-            misses=f"{100 - 100 * view.confidence:.0f}",
-            misfits=[text.removeprefix("Misfits: ") for text in misfits_in_words(result)[1]],
-            number=number,
-            display=display,
-        )
+    page = templates().get_template("page.html.j2")
+    return page.render(
+        **_facts(result),
+        view=view,
+        words=words,
+        contact_link=link_to(words.contact),
+        enforced=schema is not None and schema.unit is not None,
+        schema=None if schema is None else schema.to_toml().strip(),
+        factor=factor(result.epsilon),
+        sure=odds.chance(result.epsilon),
+        rows=rows_of(result),
+        protected=protected(result),
+        misses=f"{100 - 100 * view['confidence']:.0f}",
+        misfits=[text.removeprefix("Misfits: ") for text in misfits_in_words(result)[1]],
+        number=number,
+        display=display,
     )
 
 
@@ -63,55 +59,40 @@ def to_html(result: Result) -> str:
 
     sheets = result.glance(bounds=True)
     drawn = result.drawings(1)[:1]
-    pictures = [(Markup(one.svg(_NOTEBOOK_WIDTH)), f"{one.title}. {one.caption}") for one in drawn]
-    table = table_of(sheets.sheets[0], rate_of(sheets), most=_NOTEBOOK_LINES)
-    return (
-        templates()
-        .get_template("notebook.html.j2")
-        .render(
-            **_facts(result),
-            heading=sentence(str(result.task)),
-            table=table,
-            note=sheets.note,
-            more=sheets.lines > min(sheets.sheets[0].lines, _NOTEBOOK_LINES),
-            lines=sheets.lines,
-            pictures=pictures,
-            remarks=result.remarks(),
-            width=f"{_NOTEBOOK_WIDTH:g}",
-        )
+    piece = templates().get_template("notebook.html.j2")
+    return piece.render(
+        **_facts(result),
+        heading=sentence(str(result.task)),
+        table=table_of(sheets.sheets[0], rate_of(sheets), most=_NOTEBOOK_LINES),
+        note=sheets.note,
+        more=sheets.lines > min(sheets.sheets[0].lines, _NOTEBOOK_LINES),
+        lines=sheets.lines,
+        pictures=[(Markup(drawing.svg(_NOTEBOOK_WIDTH)), f"{drawing.title}. {drawing.caption}") for drawing in drawn],
+        remarks=result.remarks(),
+        width=f"{_NOTEBOOK_WIDTH:g}",
     )
 
 
 def _facts(result: Result) -> dict[str, Any]:
-    """What a page and a notebook say."""
+    """What a page and a notebook say; of the budget exact decimals, and parts of the whole."""
+    receipt = result.receipt
     warnings = [] if result.misfits is None else [" ".join(result.misfits.warnings())]
     if result.unfinished is not None:
         warnings.append(f"{result.unfinished} What was measured until then is here.")
-    if result.receipt.changed:
+    if receipt.changed:
         warnings.append(f"{sentence(CHANGED)}.")
+    this = min(result.epsilon, receipt.total)
+    before = max(Fraction(0), receipt.total - receipt.remaining - this)
+    amounts = {"this": result.epsilon, "before": before, "remaining": receipt.remaining, "total": receipt.total}
+    shares = {"this_share": float(this / receipt.total), "before_share": float(before / receipt.total)}
     return {
         "result": result,
         "what": result.noun,
-        "receipt": result.receipt,
+        "receipt": receipt,
         "counted": result.counted,
         "warnings": [text for text in warnings if text],
-        "budget": _budget(result),
-        "made": result.receipt.created,
-    }
-
-
-def _budget(result: Result) -> dict[str, Any]:
-    """The budget of the data set afterwards: exact decimals, and parts of the whole."""
-    total, remaining = result.receipt.total, result.receipt.remaining
-    this = min(result.epsilon, total)
-    before = max(Fraction(0), total - remaining - this)
-    return {
-        "this": display(result.epsilon),
-        "before": display(before),
-        "remaining": display(remaining),
-        "total": display(total),
-        "this_share": float(this / total),
-        "before_share": float(before / total),
+        "budget": {name: display(value) for name, value in amounts.items()} | shares,
+        "made": receipt.created,
     }
 
 
@@ -130,51 +111,31 @@ def link_to(contact: str) -> str | None:
 # ---- templates -------------------------------------------------------------------------------------------------------
 
 
-_NO_CODE = (NotImplementedError, ValueError, EOFError, TypeError)
-"""What reading something else than compiled code ends with."""
-
-
 @cache
 def templates() -> Environment:
-    """What is filled in is escaped, but for drawings, which escape their own words."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    """What is filled in is escaped, but for drawings, which escape their own words.
 
+    Compiling a page takes longer than filling it in: compiled templates are kept beside the compiled modules of this
+    package, if that can be done. Whoever could put something there could do so to the modules.
+    """
+    from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+    from jinja2.bccache import Bucket
+
+    class BesideModules(FileSystemBytecodeCache):
+        def load_bytecode(self, bucket: Bucket) -> None:
+            with suppress(Exception):  # something else than compiled code is there
+                super().load_bytecode(bucket)
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            with suppress(OSError):  # a folder of others: then it is compiled each time
+                super().dump_bytecode(bucket)
+
+    folder = os.path.dirname(cache_from_source(os.path.abspath(__file__)))
     return Environment(
         loader=PackageLoader("adyton.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=_beside_modules(),
+        bytecode_cache=None if sys.dont_write_bytecode else BesideModules(folder, "template_%s.bytecode"),
     )
-
-
-def _beside_modules() -> Any:
-    """Keeps compiled templates beside the compiled modules of this package; an older one is recognised by its source.
-
-    Compiling a page takes longer than filling it in. Whoever could put something there could do so to the modules.
-    """
-    from jinja2 import BytecodeCache
-    from jinja2.bccache import Bucket
-
-    class BesideModules(BytecodeCache):
-        def load_bytecode(self, bucket: Bucket) -> None:
-            with suppress(OSError, *_NO_CODE), open(_file(bucket), "rb") as file:
-                bucket.load_bytecode(file)
-
-        def dump_bytecode(self, bucket: Bucket) -> None:
-            if sys.dont_write_bytecode:
-                return
-            with suppress(OSError, NotImplementedError):  # a folder of others: then it is compiled each time
-                target = _file(bucket)
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                with tempfile.NamedTemporaryFile(dir=os.path.dirname(target), delete=False) as file:
-                    bucket.write_bytecode(file)
-                os.replace(file.name, target)
-
-    return BesideModules()
-
-
-def _file(bucket: Any) -> str:
-    """Where Python would keep a module of this name; the key is a digest of the template's name."""
-    return cache_from_source(os.path.join(os.path.dirname(os.path.abspath(__file__)), f"template_{bucket.key}.py"))

@@ -1,41 +1,53 @@
-"""Pictures with matplotlib, for papers and slides: the same as in the report."""
+"""Pictures in files, drawn with matplotlib, which is an extra: the drawings of a page, piece by piece, on a figure."""
 
 from __future__ import annotations
 
+import base64
+import io
 import os
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.report.axes import DisplayAxis
-from adyton.report.charts import Kind, Panel, oriented
-from adyton.report.maps import ground_of
-from adyton.report.palette import BLUE, VERMILION, heat, is_deep
-from adyton.report.pictures import check_ending, drawing, write
-from adyton.report.scales import number, people, spread
-from adyton.report.svg import wrapped
+from adyton.messages import path_of, shorten
+from adyton.report.scales import figure as figure_in_words
+from adyton.report.svg import COLOURS, FONT, wrapped
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from adyton.report.drawing import Drawing
+    from adyton.plans.base import ExpectedError
+    from adyton.report.pictures import Drawing
     from adyton.result.result import Result
 
-INK, QUIET = "#1D2329", "#55606B"
-_ROOM = 540.0
-"""How wide a line of the title is, in the pixels of a report."""
+ENDINGS = (".svg", ".png", ".pdf")
+INK = "#1D2329"
+WIDTH, _INCH, _EDGE = 720.0, 100.0, 20.0
+"""How wide drawings are, how many of their pixels are an inch of a figure, and those at the edges of a figure."""
+_TITLE, _POINT = 26.0, 72 / _INCH
+_UNDATED: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 _SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.edgecolor": QUIET,
-    "axes.labelcolor": QUIET,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    "font.size": FONT * _POINT,
+    "svg.hashsalt": "adyton",
+    "text.parse_math": False,
 }
+_ERRORS = {
+    "exact": ("-", ""),
+    "estimate": ("-", ""),
+    "upper mark": ("--", " (at most about)"),
+    "noise only": (":", " (noise alone)"),
+}
+"""How lines of errors look, and what is said behind their names."""
+_STEP = re.compile(r"([MLHVZ])([^MLHVZ]*)")
 
 
 def plot(
@@ -50,250 +62,170 @@ def plot(
             f"there is no picture of this {result.noun}. to_frame() has the numbers, and explain() tells it in words."
         )
     where = f" where {result.where}" if result.where else ""
-    told = f"{result.task}{where}{result.counted.aside}: ε = {display(result.epsilon)}, by {result.algorithm}"
+    about = f"{result.task}{where}{result.counted.aside}: ε = {display(result.epsilon)}, by {result.algorithm}"
     title = "" if result.schema is None else result.schema.report.title
-    with drawing(_SETTINGS) as new_figure:
-        heights = [one.height for one in drawn]
-        lines = wrapped(title, _ROOM, 2) * bool(title) + wrapped(told, _ROOM, 3)
-        figure = new_figure(figsize=(WIDTH, sum(heights) + 0.2 + 0.2 * len(lines)), facecolor="white")
-        figure.set_layout_engine("constrained")
-        figure.suptitle("\n".join(lines), fontsize=11, color=INK)
-        rows = figure.subplots(len(drawn), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for axes, one in zip(rows, drawn, strict=True):
-            one.plot(axes)
+    return figure_of(drawn, wrapped(title, 540, 2) * bool(title) + wrapped(about, 540, 3), path)
+
+
+def check_ending(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose name does not say what kind of picture it is."""
+    if path_of(path).suffix.lower() not in ENDINGS:
+        raise BadInput(f"a picture's name ends with {', '.join(ENDINGS)}, given {shorten(str(path))}.")
+
+
+@contextmanager
+def new_figure(path: str | os.PathLike[str] | None, width: float, height: float) -> Iterator[Figure]:
+    """A figure of so many inches, written at the end if a path is given: its ending says in which format.
+
+    A file is undated, so that the same figure gives the same file.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise BadInput("pictures need matplotlib. Install it: pip install 'adyton[plots]'") from None
+    with matplotlib.rc_context(_SETTINGS):
+        figure = Figure(figsize=(width, height), facecolor="white")
+        yield figure
         if path is not None:
-            write(figure, path)
+            try:
+                figure.savefig(path, dpi=150, metadata=_UNDATED.get(Path(path).suffix.lower(), {}))
+            except OSError as error:
+                raise BadInput(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+def figure_of(drawings: Sequence[Drawing], title: Sequence[str], path: str | os.PathLike[str] | None) -> Figure:
+    """Drawings below one another under the lines of a title."""
+    pictures = [_Pieces(drawing.svg(WIDTH)) for drawing in drawings]
+    width = max(picture.width for picture in pictures) + 2 * _EDGE
+    top = 2 * _EDGE + 19 * len(title)
+    height = top + sum(picture.height + _TITLE + _EDGE for picture in pictures)
+    with new_figure(path, width / _INCH, height / _INCH) as figure:
+        figure.suptitle("\n".join(title), fontsize=11, color=INK, y=1 - _EDGE / height, va="top")
+        for drawing, picture in zip(drawings, pictures, strict=True):
+            top += _TITLE + picture.height
+            axes = figure.add_axes((_EDGE / width, 1 - top / height, picture.width / width, picture.height / height))
+            axes.set_title(drawing.title, loc="left", fontsize=9.5, color=INK)
+            picture.draw(axes)
+            top += _EDGE
     return figure
 
 
-# ---- one function for each kind of picture ---------------------------------------------------------------------------
+def plot_errors(
+    title: str, errors: Mapping[Fraction, Mapping[str, ExpectedError | None]], path: str | os.PathLike[str]
+) -> None:
+    """Write a picture of the error to expect against ε, one line for each algorithm that has a closed form."""
+    check_ending(path)
+    names = dict.fromkeys(name for known in errors.values() for name, error in known.items() if error is not None)
+    if not names:
+        raise BadInput("no algorithm here has an error in closed form: there is nothing to draw.")
+    with new_figure(path, 7, 4.2) as figure:
+        figure.set_layout_engine("constrained")
+        axes = figure.subplots()
+        for place, name in enumerate(names):
+            points = [(float(budget), known[name]) for budget, known in errors.items()]
+            drawn = [(budget, error) for budget, error in points if error is not None and error.per_query > 0]
+            if drawn:
+                dashes, words = _ERRORS[drawn[0][1].kind]
+                line = [budget for budget, _ in drawn], [error.per_query for _, error in drawn]
+                colour = COLOURS[place % len(COLOURS)]
+                axes.plot(*line, dashes, marker="o", markersize=3, color=colour, label=f"{name}{words}")
+        axes.set(xscale="log", yscale="log", xlabel="ε", ylabel="typical error of an answer")
+        for axis in (axes.xaxis, axes.yaxis):  # 1, 2 and 5 times a power of ten
+            for put in (axis.set_major_formatter, axis.set_minor_formatter):
+                put(lambda value, _: figure_in_words(value) if f"{value:e}"[0] in "125" else "")
+        axes.set_title(title, loc="left")
+        axes.grid(True, which="major", color="#DDDDDD", linewidth=0.6)
+        axes.legend(frameon=False)
 
 
-WIDTH = 7.2
-_BAR, _NAMES = 0.27, 230.0
-"""The height of a bar in inches, and the room for names in the pixels of a report."""
-_WRITTEN = 160
-_SERIES = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A949E")
+# ---- a drawing, piece by piece --------------------------------------------------------------------------------------
 
 
-def height_of(panel: Panel) -> float:
-    """How many inches a picture takes from top to bottom."""
-    if panel.kind in ("bars", "dots"):
-        return _BAR * sum(len(lines) for lines in _lines(panel.labels)) + 0.9
-    if panel.kind == "pyramid":
-        return 0.19 * panel.axes[0].size + 1.1
-    if panel.kind == "map":
-        values, across, up = oriented(panel)
-        ground = ground_of(across, up)
-        if ground is not None:
-            return min(8.0, 0.78 * WIDTH * ground.aspect + 0.6)
-        return max(3.0, 0.26 * values.shape[1] + 1.0) if not up.numbered else 3.2
-    if panel.kind == "multiples":
-        return 1.25 * -(-panel.axes[1].size // _columns(panel)) + 0.6
-    return 3.0
+class _Pieces(HTMLParser):
+    """What a drawing is made of: tags with their attributes and words, all in its own pixels."""
+
+    def __init__(self, drawing: str) -> None:
+        super().__init__()
+        self.pieces: list[tuple[str, dict[str, Any], list[str]]] = []
+        self.feed(drawing)
+        self.close()
+        self.width, self.height = map(float, self.pieces[0][1]["viewbox"].split()[2:])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """A piece."""
+        self.pieces.append((tag, dict(attrs), []))
+
+    def handle_data(self, data: str) -> None:
+        """The words of a piece."""
+        if self.pieces:
+            self.pieces[-1][2].append(data)
+
+    def draw(self, axes: Axes) -> None:
+        """The same in the axes of a figure, whose unit is a pixel; what comes later lies above."""
+        for place, (tag, facts, words) in enumerate(self.pieces):
+            artist = _artist(axes, tag, facts, "".join(words))
+            if artist is not None:
+                artist.set_zorder(2 + place / len(self.pieces))
+        axes.set(xlim=(0, self.width), ylim=(self.height, 0))
+        axes.axis("off")
 
 
-def draw_panel(axes: Axes, panel: Panel) -> None:
-    """One picture, with its title."""
-    _DRAW[panel.kind](axes, panel)
-    axes.set_title(panel.title, loc="left", fontsize=9.5, color=INK, pad=20 if panel.kind == "pyramid" else None)
+def _artist(axes: Axes, tag: str, facts: dict[str, str], words: str) -> Artist | None:
+    """One piece; None for what is not seen."""
+    from matplotlib.image import imread
+    from matplotlib.patches import Circle, PathPatch, Rectangle
+    from matplotlib.path import Path as Outline
+
+    def real(*names: str) -> list[float]:
+        return [float(facts[name]) for name in names]
+
+    alpha = float(facts.get("fill-opacity", facts.get("stroke-opacity", 1)))
+    artist: Artist | None = None
+    match tag:
+        case "text":
+            (x, y), turned, middle = real("x", "y"), "transform" in facts, 0.35 * FONT
+            artist = axes.text(
+                x + middle * turned, y + middle * (not turned), words, color=_colour(facts, "fill"), alpha=alpha,
+                ha={"start": "left", "middle": "center", "end": "right"}[facts["text-anchor"]], va="baseline",
+                weight="bold" if "font-weight" in facts else "normal", rotation=90 * turned, rotation_mode="anchor",
+            )  # fmt: skip
+        case "line":
+            width, colour = _POINT * float(facts["stroke-width"]), _colour(facts, "stroke")
+            ends = real("x1", "x2"), real("y1", "y2")
+            artist = axes.plot(*ends, color=colour, linewidth=width, alpha=alpha, solid_capstyle="butt")[0]
+        case "rect":
+            x, y, width, height = real("x", "y", "width", "height")
+            colour = _colour(facts, "fill")
+            artist = axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, alpha=alpha, linewidth=0))
+        case "circle":
+            x, y, radius = real("cx", "cy", "r")
+            artist = axes.add_patch(Circle((x, y), radius, facecolor=_colour(facts, "fill"), linewidth=0))
+        case "path":
+            filled = facts.get("fill") != "none"
+            look = {"color": _colour(facts, "fill" if filled else "stroke"), "linewidth": 0 if filled else 1.6 * _POINT}
+            artist = axes.add_patch(PathPatch(Outline(_corners(facts["d"])), fill=filled, alpha=alpha, **look))
+        case "image":
+            x, y, width, height = real("x", "y", "width", "height")
+            pixels = imread(io.BytesIO(base64.b64decode(facts["href"].split(",")[1])))
+            artist = axes.imshow(pixels, extent=(x, x + width, y + height, y), aspect="auto", interpolation="nearest")
+    return artist
 
 
-def _lines(labels: tuple[str, ...]) -> list[list[str]]:
-    return [wrapped(label, _NAMES, 2) for label in labels]
+def _colour(facts: dict[str, str], of: str) -> str:
+    """The colour of letters, of what is filled, or of lines: that of paper, where a page may set another one."""
+    given = dict(part.split(":", 1) for part in facts.get("style", "").split(";") if ":" in part).get(of, facts.get(of))
+    found = (given or "currentColor").removeprefix("var(").removesuffix(")").split(",")[-1]
+    return INK if found == "currentColor" else found
 
 
-def _written(value: float, _: object) -> str:
-    """A number beside an axis."""
-    return number(value, 6)
-
-
-def _quiet(axes: Axes, *hidden: str) -> None:
-    axes.spines[list(hidden)].set_visible(False)
-    axes.set_axisbelow(True)
-
-
-def _draw_bars(axes: Axes, panel: Panel) -> None:
-    places = np.arange(panel.values.size)
-    errors = None if panel.lower is None or panel.upper is None else np.abs([panel.lower, panel.upper] - panel.values)
-    style = {"ecolor": INK, "elinewidth": 1.0, "capsize": 2.5}
-    axes.barh(places, panel.values, height=0.6, color=BLUE, alpha=0.85, xerr=errors, error_kw=style)
-    axes.axvline(0, color=INK, linewidth=0.8)
-    _named(axes, panel)
-
-
-def _draw_dots(axes: Axes, panel: Panel) -> None:
-    rows, columns = len(panel.labels), len(panel.series) or 1
-    values, lower, upper = (
-        None if one is None else one.reshape(rows, columns) for one in (panel.values, panel.lower, panel.upper)
-    )
-    assert values is not None
-    for column in range(columns):
-        places = np.arange(rows) + (0.0 if columns == 1 else 0.18 * (column % 2) - 0.09)
-        errors = None
-        if lower is not None and upper is not None:
-            errors = np.abs([lower[:, column], upper[:, column]] - values[:, column])
-        axes.errorbar(
-            values[:, column], places, xerr=errors, fmt="o", markersize=5, color=_SERIES[column % len(_SERIES)],
-            ecolor=INK, elinewidth=1.0, capsize=2.5, label=panel.series[column] if panel.series else None,
-        )  # fmt: skip
-    if panel.series:
-        axes.legend(ncols=columns, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))
-    if panel.within is not None:
-        axes.set_xlim(panel.within)
-    _named(axes, panel)
-
-
-def _named(axes: Axes, panel: Panel) -> None:
-    """Names from top to bottom."""
-    lines = _lines(panel.labels)
-    axes.set_yticks(range(len(lines)), ["\n".join(one) for one in lines])
-    axes.set_ylim(len(lines) - 0.5, -0.5)
-    axes.set_xlabel(panel.unit)
-    axes.xaxis.set_major_formatter(_written)
-    axes.grid(axis="x", alpha=0.25)
-    _quiet(axes, "top", "right", "left", "bottom")
-    axes.tick_params(length=0)
-
-
-def _draw_line(axes: Axes, panel: Panel) -> None:
-    axis = panel.axes[0]
-    _curve(axes, panel.values, panel.lower, panel.upper, axis.dated)
-    if panel.zero:
-        axes.axhline(0, color=INK, linewidth=0.8)
-    if panel.within is not None:
-        axes.set_ylim(panel.within)
-    last = [(axis.size - axis.apart + place + 0.5, words) for place, words in enumerate(axis.labels[-axis.apart :])]
-    ticks = axis.ticks(8) + (last if axis.apart else [])
-    axes.set_xticks([place for place, _ in ticks], [words for _, words in ticks])
-    axes.set(xlim=(0, axis.size), xlabel=axis.name, ylabel=panel.unit)
-    axes.yaxis.set_major_formatter(_written)
-    axes.grid(axis="y", alpha=0.25)
-    _quiet(axes, "top", "right")
-
-
-def _curve(axes: Axes, values: Any, lower: Any, upper: Any, dated: bool) -> None:
-    """Steps with their band; for dates, a line from point to point."""
-    edges = np.arange(len(values) + 1, dtype=np.float64)
-    bounded = lower is not None and upper is not None
-    if dated:
-        middles = edges[:-1] + 0.5
-        if bounded:
-            axes.fill_between(middles, lower, upper, color=BLUE, alpha=0.22, linewidth=0)
-        axes.plot(middles, values, color=BLUE, linewidth=1.3, marker="o" if len(values) <= 40 else None, markersize=3)
-        return
-    if bounded:
-        axes.stairs(upper, edges, baseline=lower, fill=True, color=BLUE, alpha=0.22, linewidth=0)
-    axes.stairs(values, edges, baseline=None, color=BLUE, linewidth=1.3)
-
-
-def _draw_map(axes: Axes, panel: Panel) -> None:
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import ListedColormap, Normalize
-
-    values, across, up = oriented(panel)
-    low, high = spread([float(values.min()), float(values.max())])
-    strongest = max(-low, high)
-    origin: Literal["upper", "lower"] = "lower" if up.ordered else "upper"
-    extent = (
-        (0.0, float(across.size), 0.0, float(up.size)) if up.ordered else (0.0, float(across.size), float(up.size), 0.0)
-    )
-    ground = ground_of(across, up)
-    aspect: Any = "auto" if ground is None else ground.aspect * across.size / up.size
-    axes.imshow(heat(values.T / strongest), origin=origin, extent=extent, aspect=aspect, interpolation="nearest")
-    if values.size <= _WRITTEN and across.size <= 12:
-        _write(axes, panel, values / strongest, values)
-    for axis, put in ((across, axes.set_xticks), (up, axes.set_yticks)):
-        ticks = _map_ticks(axis)
-        room = _NAMES if axis is up else 620 / max(1, across.size)
-        names = [words if axis.numbered else "\n".join(wrapped(words, room, 2)) for _, words in ticks]
-        put([place for place, _ in ticks], names)
-    if ground is None:
-        axes.set(xlabel=across.name, ylabel=up.name)
-    else:
-        part, words = ground.scale()
-        end = part * across.size
-        axes.annotate(
-            "", (end, -0.09), (0, -0.09), xycoords=("data", "axes fraction"), arrowprops={"arrowstyle": "|-|"}
-        )
-        axes.annotate(f"  {words}", (end, -0.09), xycoords=("data", "axes fraction"), va="center", color=INK)
-    colours = ListedColormap(heat(np.linspace(low, high, 256) / strongest) / 255.0)
-    legend = axes.figure.colorbar(ScalarMappable(Normalize(low, high), colours), ax=axes, label=panel.unit)
-    legend.outline.set_visible(False)
-
-
-def _map_ticks(axis: DisplayAxis) -> list[tuple[float, str]]:
-    if axis.numbered:
-        return axis.ticks(7, whole=True)
-    return [(place + 0.5, words) for place, words in enumerate(axis.labels)]
-
-
-def _write(axes: Axes, panel: Panel, shares: Any, values: Any) -> None:
-    """The numbers of few squares."""
-    for (column, row), value in np.ndenumerate(values):
-        red, green, blue = heat(np.array([shares[column, row]]))[0].tolist()
-        words = people(float(value)) if panel.people else f"{value:.1f}"
-        ink = "white" if is_deep(red, green, blue) else INK
-        axes.text(column + 0.5, row + 0.5, words, ha="center", va="center", color=ink, fontsize=8)
-
-
-def _draw_pyramid(axes: Axes, panel: Panel) -> None:
-    along, levels = panel.axes
-    places = np.arange(along.size, dtype=np.float64)
-    places[along.size - along.apart :] = -1.6 - np.arange(along.apart)
-    for side, way, colour in ((0, -1, BLUE), (1, 1, VERMILION)):
-        values = np.maximum(0, panel.values[:, side])
-        errors = None
-        if panel.lower is not None and panel.upper is not None:
-            errors = np.abs(np.maximum(0, [panel.lower[:, side], panel.upper[:, side]]) - values)[::way]
-        style = {"ecolor": INK, "elinewidth": 1.0, "capsize": 2.0}
-        axes.barh(places, way * values, height=0.8, color=colour, alpha=0.85, xerr=errors, error_kw=style)
-        told = f"{levels.labels[side]}: {people(float(panel.values[:, side].sum()))}"
-        axes.text(0.25 + 0.5 * side, 1.0, told, transform=axes.transAxes, ha="center", va="bottom", color=INK)
-    most = max(abs(end) for end in axes.get_xlim())
-    axes.set_xlim(-most, most)
-    axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_yticks(places, along.labels)
-    axes.xaxis.set_major_formatter(lambda value, _: people(abs(value)))
-    axes.set(xlabel=panel.unit, ylabel=along.name)
-    axes.grid(axis="x", alpha=0.25)
-    _quiet(axes, "top", "right", "left", "bottom")
-    axes.tick_params(length=0)
-
-
-def _columns(panel: Panel) -> int:
-    return min(panel.axes[1].size, 4 if panel.axes[1].size > 6 else 3)
-
-
-def _draw_multiples(axes: Axes, panel: Panel) -> None:
-    """A picture for each level inside the axes of one, to the same scale."""
-    along, levels = panel.axes
-    base, columns = along.size - along.apart, _columns(panel)
-    rows = -(-levels.size // columns)
-    axes.axis("off")
-    every = [one[:base] for one in (panel.values, panel.lower, panel.upper) if one is not None]
-    low, high = min(0.0, *(float(one.min()) for one in every)), max(float(one.max()) for one in every)
-    for place in range(levels.size):
-        row, column = divmod(place, columns)
-        box = (column / columns + 0.02, 1 - (row + 0.82) / rows, 0.9 / columns, 0.56 / rows)
-        one = axes.inset_axes(box)
-        lower, upper = (None if part is None else part[:base, place] for part in (panel.lower, panel.upper))
-        _curve(one, panel.values[:base, place], lower, upper, along.dated)
-        one.set(xlim=(0, base), ylim=(low, high * 1.04))
-        ticks = along.ticks(3)
-        one.set_xticks([at for at, _ in ticks], [words for _, words in ticks])
-        one.tick_params(labelsize=7, labelleft=column == 0)
-        one.set_title("\n".join(wrapped(levels.labels[place], 400 / columns, 1)), fontsize=8, color=INK, pad=3)
-        one.grid(axis="y", alpha=0.25)
-        _quiet(one, "top", "right")
-
-
-_DRAW: dict[Kind, Callable[[Axes, Panel], None]] = {
-    "bars": _draw_bars,
-    "dots": _draw_dots,
-    "line": _draw_line,
-    "trend": _draw_line,
-    "map": _draw_map,
-    "pyramid": _draw_pyramid,
-    "multiples": _draw_multiples,
-}
+def _corners(path: str) -> list[tuple[float, float]]:
+    """The corners of a path of straight lines."""
+    points: list[tuple[float, float]] = []
+    for letter, numbers in _STEP.findall(path):
+        given = [float(number) for number in numbers.split()]
+        if letter in "HV":
+            x, y = points[-1]
+            given = [given[0], y] if letter == "H" else [x, given[0]]
+        points.append((given[0], given[1]) if given else points[0])
+    return points

@@ -33,25 +33,17 @@ def nice_step(width: float, count: int = 5) -> float:
     return float(f"{power * min(_STEPS, key=lambda step: abs(math.log(step * power / rough))):.12g}")
 
 
-def spread(values: list[float]) -> tuple[float, float]:
-    """From the least to the greatest of *values* and zero, never empty: what an axis has to show.
-
-    >>> spread([3.0, -1.0]), spread([0.0]), spread([5.0])
-    ((-1.0, 3.0), (0.0, 1.0), (0.0, 5.0))
-    """
-    low, high = min([0.0, *values]), max([0.0, *values])
-    return (low, high) if high > low else (0.0, 1.0)
-
-
 def reach(values: Sequence[float], zero: bool = True) -> tuple[float, float]:
-    """What an axis has to show of some values: with *zero* from there on, else with a little room around them.
+    """What an axis has to show of some values, never empty: with *zero* from there on, else with a little room around
+    them.
 
-    >>> reach([5.0, 10.0]), reach([5.0, 10.0], zero=False), reach([7.0], zero=False)
-    ((0.0, 10.0), (4.8, 10.2), (6.5, 7.5))
+    >>> reach([5.0, 10.0]), reach([3.0, -1.0]), reach([0.0]), reach([5.0, 10.0], zero=False), reach([7.0], zero=False)
+    ((0.0, 10.0), (-1.0, 3.0), (0.0, 1.0), (4.8, 10.2), (6.5, 7.5))
     """
     finite = [value for value in values if math.isfinite(value)]
     if zero or not finite:
-        return spread(finite)
+        low, high = min([0.0, *finite]), max([0.0, *finite])
+        return (low, high) if high > low else (0.0, 1.0)
     low, high = min(finite), max(finite)
     room = 0.04 * (high - low) or 0.5 * max(abs(low), 1e-9) / max(abs(low), 1.0)
     return low - room, high + room

@@ -1,15 +1,23 @@
-"""The few pieces that charts are made of. Letters and lines take the colour of the text around them."""
+"""The few pieces that drawings are made of, their colours, and how wide words are. Letters and lines take the colour of
+the text around them."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
+from itertools import accumulate
 
-__all__ = ["LINE", "box", "cut", "dot", "drawing", "length", "line", "place", "text", "upright", "whisker"]
-__all__ += ["width_of", "wrapped"]
-
+COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D55E00", "#BBBBBB")
+"""Eight that people of every kind of colour vision tell apart (Okabe and Ito, 2008), grey in the place of black."""
+SKY, ORANGE, BLUE, VERMILION = (COLOURS[place] for place in (0, 1, 5, 6))
+DATA = f"var(--adyton-data,{BLUE})"
+"""The colour of what was estimated; a page may set another one for a dark background."""
+SECOND = f"var(--adyton-second,{VERMILION})"
+"""The colour of what stands beside it."""
+SERIES = (DATA, SECOND, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A949E")
+"""The colours of several things in one picture."""
 LINE = 14.0
 """From one line of words to the next."""
 
@@ -38,10 +46,8 @@ def text(
 
 def upright(x: float, y: float, words: str) -> str:
     """Words that end at a point and are read from below upwards."""
-    return (
-        f'<text x="{place(x)}" y="{place(y)}" dy=".35em" text-anchor="end" fill="currentColor" '
-        f'transform="rotate(-90 {place(x)} {place(y)})">{escape(words)}</text>'
-    )
+    turned = f'text-anchor="end" transform="rotate(-90 {place(x)} {place(y)})"'
+    return text(x, y, words.replace("\n", " "), "end").replace('text-anchor="end"', turned)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, opacity: float = 1.0, width: float = 1.0) -> str:
@@ -65,12 +71,10 @@ def dot(x: float, y: float, colour: str, radius: float = 4.0) -> str:
     return f'<circle cx="{place(x)}" cy="{place(y)}" r="{place(radius)}" style="fill:{colour}"/>'
 
 
-def whisker(start: float, end: float, y: float) -> list[str]:
-    """An interval from left to right: a thin line with ends."""
-    return [
-        line(start, y, end, y, 0.9, 1.3),
-        *(line(side, y - 4, side, y + 4, 0.9, 1.3) for side in (start, end)),
-    ]
+def whisker(ends: Sequence[float], y: float) -> list[str]:
+    """An interval from left to right, if there is one: a thin line with ends."""
+    sides = [line(side, y - 4, side, y + 4, 0.9, 1.3) for side in ends]
+    return [line(ends[0], y, ends[1], y, 0.9, 1.3), *sides] if ends else []
 
 
 def place(value: float) -> str:
@@ -116,32 +120,30 @@ def _width(letter: str) -> float:
     return _LETTERS.get(plain, _OTHER)
 
 
-def length(words: str, size: float = FONT) -> float:
-    """How many pixels words take, in letters of this height; of several lines, the longest."""
-    return size * max(sum(_width(letter) for letter in line) for line in words.split("\n"))
+def length(words: str) -> float:
+    """How many pixels words take; of several lines, the longest."""
+    return FONT * max(sum(_width(letter) for letter in line) for line in words.split("\n"))
 
 
-def width_of(words: Iterable[str], size: float = FONT) -> float:
+def width_of(words: Iterable[str]) -> float:
     """How wide the longest of these is."""
-    return max((length(one, size) for one in words), default=0.0)
+    return max(map(length, words), default=0.0)
 
 
-def cut(words: str, room: float, size: float = FONT) -> str:
+def cut(words: str, room: float) -> str:
     """Words that fit into so many pixels, with an ellipsis if some had to go.
 
     >>> cut("cardiology", 100), cut("cardiology", 40)
     ('cardiology', 'card…')
     """
-    if length(words, size) <= room:
+    if length(words) <= room:
         return words
-    left = room - length("…", size)
-    kept = 0
-    while kept < len(words) and (left := left - size * _width(words[kept])) >= 0:
-        kept += 1
+    widths = accumulate((FONT * _width(letter) for letter in words), initial=length("…"))
+    kept = sum(width <= room for width in widths) - 1
     return words[: max(1, kept)].rstrip() + "…"
 
 
-def wrapped(words: str, room: float, lines: int, size: float = FONT) -> list[str]:
+def wrapped(words: str, room: float, lines: int) -> list[str]:
     """Words in at most so many lines, broken at blanks where there are any; the last is cut if there are too many.
 
     >>> wrapped("Diseases of the circulatory system", 120, 2)
@@ -149,18 +151,18 @@ def wrapped(words: str, room: float, lines: int, size: float = FONT) -> list[str
     """
     found: list[str] = []
     left = words
-    while len(found) < lines - 1 and length(left, size) > room:
-        first = _fitting(left, room, size)
+    while len(found) < lines - 1 and length(left) > room:
+        first = _fitting(left, room)
         found.append(left[:first].rstrip())
         left = left[first:].lstrip()
-    return [*found, cut(left, room, size)]
+    return [*found, cut(left, room)]
 
 
-def _fitting(words: str, room: float, size: float) -> int:
+def _fitting(words: str, room: float) -> int:
     """How many letters go on a line: up to a blank or a hyphen, unless the first word alone is too long."""
     best, taken = 0, 0.0
     for place, letter in enumerate(words):
-        taken += size * _width(letter)
+        taken += FONT * _width(letter)
         if letter == " ":
             best = place
         if taken > room:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -13,17 +14,14 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.marginals.table_answers import table_interval
-from adyton.marginals.table_errors import how_got, total_variation
+from adyton.marginals.table_errors import total_variation
 from adyton.report import svg
-from adyton.report.axes import DisplayAxis, display_axis
-from adyton.report.bars import MOST as MOST_BARS
-from adyton.report.charts import Panel, axes_of_pair, caption, draw, in_common, kind_of, kind_of_pair
-from adyton.report.drawing import Drawing
-from adyton.report.palette import BLUE, ORANGE
+from adyton.report.charts import MOST_BARS, Panel, blank
+from adyton.report.pictures import Drawing
 from adyton.report.scales import people
+from adyton.report.svg import BLUE, ORANGE
 from adyton.report.view import (
     Block,
-    Cell,
     Fact,
     Part,
     Picture,
@@ -31,14 +29,13 @@ from adyton.report.view import (
     Table,
     View,
     Words,
-    algorithm,
-    paragraphs,
+    meaning,
     promise,
     reading_example,
-    spent,
+    table_of,
     view_of,
     where,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
@@ -46,9 +43,9 @@ if TYPE_CHECKING:
 _MOST_ATTRIBUTES, _LISTED, _ALONE, _MOST_PANELS = 40, 500, 12, 800
 """How many attributes the grid has, how many tables the list, how many attributes are drawn alone, and how many tables
 are on the page in all."""
-_CELL, _LABEL, _CIRCLE = 22.0, 130.0, 170.0
-_WRITTEN, _MOST_STEPS = 240, 256
-"""Up to how many cells a table is written out, and how many steps the picture of one attribute has at most."""
+_CELL, _LABEL = 22.0, 130.0
+_WRITTEN = 240
+"""Up to how many cells a table is written out."""
 _WIDTHS, _BOTH = (560.0, 358.0), 120
 """How wide pictures are, on a screen and on a telephone; beyond so many tables there is only the narrow one."""
 _COLUMNS = 8
@@ -67,7 +64,7 @@ _HOW = {
 def drawings(release: TablesRelease, most: int | None) -> list[Drawing]:
     """The first tables of one or two attributes that were asked for."""
     asked = [group for group in release.groups if len(group) <= 2]
-    return [Drawing.of(_panel_of(release, group)) for group in asked[: _FIRST if most is None else min(most, _FIRST)]]
+    return [drawing_of(release, group) for group in asked[: _FIRST if most is None else min(most, _FIRST)]]
 
 
 def drawing_of(release: TablesRelease, attributes: Sequence[str]) -> Drawing:
@@ -84,83 +81,50 @@ def view(release: TablesRelease) -> View:
     """What the page of many tables says."""
     names = list(release.axes)[:_MOST_ATTRIBUTES]
     alone = [_panel_of(release, (name,)) for name in names[:_ALONE]]
-    bounded = next((panel for panel in alone if panel.lower is not None), None)
-    errors = {group: total_variation(release.model, group) for group in release.groups}
+    bounded = [panel for panel in alone if panel.lower is not None][:1]
+    guessed = any(panel.approximate for panel in bounded)
+    errors = [total_variation(release.model, group) for group in release.groups]
     tables, attributes = f"{len(release.groups):,}", len(release.axes)
-    lead = (
-        f"{tables} tables of {attributes} attributes of {release.receipt.dataset}{where(release)}. {promise(release)}"
-    )
-    example = reading_example(bounded) if bounded else ()
+    known = [error for error in errors if error is not None]
+    of = f"of all {'counted ' if release.counted else ''}rows, on average"
+    wrong = (Fact("In a wrong cell", f"{100 * sum(known) / len(known):.2g}%", (of,)),) if known else ()
+    said = f"{tables} tables of {attributes} attributes of {release.receipt.dataset}{where(release)}."
+    drawings = [Drawing.of(panel) for panel in alone]
     return view_of(
         release,
-        kicker=f"Private tables from {release.receipt.dataset}",
-        lead=lead,
-        figures=(
-            Fact("Tables", tables, (f"of {attributes} attributes",)),
-            *_typical(release, [error for error in errors.values() if error is not None]),
-            spent(release),
-            algorithm(release),
-        ),
+        lead=f"{said} {promise(release)}",
+        figures=(Fact("Tables", tables, (f"of {attributes} attributes",)), *wrong),
         short=(
-            Section("alone", "Each attribute alone", (*(Picture.of(Drawing.of(one)) for one in alone), *example)),
-            Section("pairs", "The tables, and how far off they are", tuple(_tables(release, names, errors))),
+            Section("alone", "Each attribute alone", (*map(Picture.of, drawings), *reading_example(bounded))),
+            Section("pairs", "The tables, and how far off they are", tuple(_tables(release, names))),
         ),
-        long=(Section("how", "What was measured", (*paragraphs(release), *_graph(release, names))),),
-        meaning=_meaning(bounded),
-        common=in_common(release.schema, alone),
+        drawings=drawings,
+        meaning=meaning(_CONFIDENCE, exact=not guessed, guessed=guessed) if bounded else "",
     )
-
-
-def _typical(release: TablesRelease, errors: list[float]) -> tuple[Fact, ...]:
-    if not errors:
-        return ()
-    of = f"of all {'counted ' if release.counted else ''}rows, on average"
-    return (Fact("In a wrong cell", f"{100 * sum(errors) / len(errors):.2g}%", (of,)),)
-
-
-def _meaning(bounded: Panel | None) -> str:
-    """What intervals promise."""
-    if bounded is None:
-        return ""
-    if bounded.approximate:
-        return "It is meant to hold the true count in 95 of 100 releases, but nobody guarantees it."
-    return "Of all releases made in this way, 95 in 100 have the true count inside its interval."
 
 
 def _panel_of(release: TablesRelease, group: tuple[str, ...]) -> Panel:
     """The picture of one or two attributes, with bounds where every cell is drawn by itself."""
-    attributes = [release.schema.attributes[name] for name in group]
-    if len(group) == 1:
-        axes: tuple[DisplayAxis, ...] = (display_axis(group[0], attributes[0], _MOST_STEPS),)
-        kind, turned = kind_of(axes[0]), False
-    else:
-        kind, turned = kind_of_pair(*attributes)
-        axes = axes_of_pair((group[turned], group[not turned]), release.schema, kind)
-    bounds = table_interval(release, group, _CONFIDENCE)
-    counts = release.table(*group).counts
-    whole = not bounds.missing and kind != "map" and max(axis.joined for axis in axes) == 1
-    three = [counts, bounds.lower, bounds.upper] if whole else [counts]
-    shown = [_joined(one.reshape(counts.shape).T if turned else one.reshape(counts.shape), axes) for one in three]
-    lower, upper = (shown[1], shown[2]) if whole else (None, None)
-    labels = axes[0].labels if len(axes) == 1 else ()
-    about = None if whole else ""
-    title = f"Rows by {' and '.join(group)}"
-    approximate = bounds.kind != "exact"
-    panel = Panel(kind, title, axes, labels, shown[0], lower, upper, about=about, approximate=approximate)
-    return panel.of(release.counted)
+    panel = blank(release.schema, group, release.axes)
+    bounds, counts = table_interval(release, group, _CONFIDENCE), release.table(*group).counts
+    whole = not bounds.missing and panel.kind != "map" and max(axis.joined for axis in panel.axes) == 1
 
+    def shown(cells: Reals) -> Reals:
+        turned = cells.reshape(counts.shape).transpose([group.index(axis.name) for axis in panel.axes])
+        for place, axis in enumerate(panel.axes):
+            turned = np.add.reduceat(turned, axis.first, axis=place)
+        return turned
 
-def _joined(counts: Reals, axes: Sequence[DisplayAxis]) -> Reals:
-    found = counts
-    for place, axis in enumerate(axes):
-        found = np.add.reduceat(found, axis.first, axis=place)
-    return np.asarray(found)
+    filled = replace(panel, values=shown(counts), about="", approximate=bounds.kind != "exact")
+    if whole:
+        filled = replace(filled, lower=shown(bounds.lower), upper=shown(bounds.upper), about=None)
+    return filled.of(release.counted)
 
 
 # ---- the grid, and single tables behind its squares -----------------------------------------------------------------
 
 
-def _tables(release: TablesRelease, names: list[str], errors: dict[tuple[str, ...], float | None]) -> Iterable[Block]:
+def _tables(release: TablesRelease, names: list[str]) -> Iterable[Block]:
     """A square for each pair, a part for each table that is hidden until somebody asks for it, and a list of all."""
     places = _places(release, names)
     if len(release.axes) > 1:
@@ -168,7 +132,7 @@ def _tables(release: TablesRelease, names: list[str], errors: dict[tuple[str, ..
         more = f" {left} more attributes are not drawn." if left else ""
         said = (
             "A square for each pair: blue ones were measured, the darker the larger the expected error; orange ones "
-            f"follow from others. Point at one to read it, click to see its table.{more}"
+            f"follow from others, by way of those with a dot. Point at one to read it, click to see its table.{more}"
         )
         yield _grid(release, names, places, said)
         widths = _WIDTHS if len(places) <= _BOTH else _WIDTHS[1:]
@@ -176,17 +140,13 @@ def _tables(release: TablesRelease, names: list[str], errors: dict[tuple[str, ..
         for group, anchor in places.items():
             blocks = tuple(_single(release, group, widths))
             yield Part(anchor, " × ".join(group), blocks, group in first, back="pairs")
-    lines = [
-        ((" × ".join(group), how_got(release.model, group)), (("–" if error is None else f"{error:.4f}", ""),))
-        for group, error in itertools.islice(errors.items(), _LISTED)
-    ]
-    yield Table(
-        ("table", "how"), (("expected error", ""),), lines,
-        "Expected errors are total variations: the part of all rows that are in a wrong cell.", "All tables",
+    (sheet,) = release.more_sheets()[0].sheets
+    errors = replace(sheet.columns[0], values=np.round(sheet.columns[0].values, 4), words="expected error")
+    yield table_of(
+        replace(sheet, columns=(errors,)), "", most=_LISTED, fold="All tables",
+        caption="Expected errors are total variations: the part of all rows that are in a wrong cell.",
         links={" × ".join(group): anchor for group, anchor in places.items()} if len(release.axes) > 1 else {},
     )  # fmt: skip
-    if len(errors) > _LISTED:
-        yield Words(f"{len(errors) - _LISTED:,} more are in errors.csv.", quiet=True)
 
 
 def _places(release: TablesRelease, names: Sequence[str]) -> dict[tuple[str, ...], str]:
@@ -200,18 +160,16 @@ def _places(release: TablesRelease, names: Sequence[str]) -> dict[tuple[str, ...
 
 def _single(release: TablesRelease, group: tuple[str, ...], widths: Sequence[float]) -> Iterable[Block]:
     """One table: what it rests on, a picture, and its counts where they are few."""
-    from markupsafe import Markup
-
     error, how = total_variation(release.model, group), release.table(*group).how
-    drawable = len(group) == 2 or (len(group) == 1 and release.schema.attributes[group[0]].size <= MOST_BARS**2)
-    panel = _panel_of(release, group) if drawable else None
+    sizes = [release.schema.attributes[name].size for name in group]
+    drawable = len(group) == 2 or (len(group) == 1 and sizes[0] <= MOST_BARS**2)
+    drawn = Drawing.of(_panel_of(release, group)) if drawable else None
     rows = "counted rows" if release.counted else "rows"
     off = "" if error is None else f" About {100 * error:.2g}% of all {rows} are expected in a wrong cell, at most."
-    yield Words(f"{_HOW.get(how, how)}.{off}{'' if panel is None else ' ' + caption(panel)}".strip())
-    if panel is not None:
-        wide, *narrow = (Markup(draw(panel, width)) for width in widths)
-        yield Picture(wide, narrow=narrow[0] if narrow else None)
-    if math.prod(release.schema.attributes[name].size for name in group) <= _WRITTEN:
+    yield Words(f"{_HOW.get(how, how)}.{off} {'' if drawn is None else drawn.caption}".strip())
+    if drawn is not None:
+        yield replace(Picture.of(drawn, widths), caption="", title="")
+    if math.prod(sizes) <= _WRITTEN:
         yield _written(release, group)
     else:
         yield Words("The counts are in the files beside this page.", quiet=True)
@@ -220,74 +178,44 @@ def _single(release: TablesRelease, group: tuple[str, ...], widths: Sequence[flo
 def _written(release: TablesRelease, group: tuple[str, ...]) -> Table:
     """Counts with their bounds: the cells of one attribute side by side if they are few, those of others below."""
     bounds, counts = table_interval(release, group, _CONFIDENCE), release.table(*group).counts
-    three = [counts, *(np.asarray(one).reshape(counts.shape) for one in (bounds.lower, bounds.upper))]
+    three = [counts, *(np.asarray(bound).reshape(counts.shape) for bound in (bounds.lower, bounds.upper))]
     *rows, columns = release.labels(group)
     if len(group) == 2 and len(columns) > _COLUMNS >= len(rows[0]):
-        three, rows, columns = [one.T for one in three], [columns], rows[0]
+        three, rows, columns = [part.T for part in three], [columns], rows[0]
     elif len(group) == 1 or len(columns) > _COLUMNS:
         rows, columns = [*rows, columns], (release.counted.what(),)
-    flat = [one.reshape(-1, len(columns)).tolist() for one in three]
-    known = not bounds.missing
-    cells = [[_cell(a, b, c, known) for a, b, c in zip(*line, strict=True)] for line in zip(*flat, strict=True)]
-    names = [" × ".join(map(str, labels)) for labels in itertools.product(*rows)]
-    lines = [((name,), tuple(line)) for name, line in zip(names, cells, strict=True)]
-    guessed = "approximate " if known and bounds.kind == "approximate" else ""
+    cells = [
+        (people(count), "" if bounds.missing else f"{people(low)} to {people(high)}")
+        for count, low, high in zip(*(part.flatten().tolist() for part in three), strict=True)
+    ]
+    names, wide = [" × ".join(map(str, labels)) for labels in itertools.product(*rows)], len(columns)
+    lines = [((name,), tuple(cells[wide * line : wide * (line + 1)])) for line, name in enumerate(names)]
+    guessed = "approximate " if not bounds.missing and bounds.kind == "approximate" else ""
     said = f"Counts, and below them the {guessed}95% interval where there is one."
     return Table(("",), tuple((str(column), "") for column in columns), lines, said)
-
-
-def _cell(count: float, lower: float, upper: float, known: bool) -> Cell:
-    return people(count), f"{people(lower)} to {people(upper)}" if known else ""
 
 
 def _grid(release: TablesRelease, names: list[str], places: dict[tuple[str, ...], str], said: str) -> Picture:
     """A square for each pair: blue where it was measured, the darker the larger its error; pale where it was not."""
     from markupsafe import Markup
 
-    model = release.model
-    pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
-    errors = {pair: total_variation(model, pair) for pair in pairs}
+    model, side = release.model, len(names) * _CELL
+    errors = {pair: total_variation(model, pair) for pair in itertools.combinations(names, 2)}
     largest = max((error for error in errors.values() if error is not None), default=1.0) or 1.0
-    parts = []
-    for row, name in enumerate(names):
-        parts.append(svg.text(_LABEL - 6, (row + 0.5) * _CELL, svg.cut(name, _LABEL - 10), anchor="end"))
-    for one, other in pairs:
-        x, y = _LABEL + names.index(one) * _CELL, names.index(other) * _CELL
-        error = errors[one, other]
-        strength = 0.35 if error is None else 0.25 + 0.75 * error / largest
-        about = model.pair((one, other))[1] + ("" if error is None else f", expected error {error:.4f}")
-        square = svg.box(x, y, _CELL - 2, _CELL - 2, ORANGE if error is None else BLUE, strength)
-        named = f"<title>{escape(f'{one} × {other}: {about}')}</title>{square}"
-        place = places.get((one, other))
-        parts.append(f"<g>{named}</g>" if place is None else f'<a href="#{place}">{named}</a>')
-    side = len(names) * _CELL
-    words = "Every pair of attributes, by its expected error"
-    told = f"{len(pairs)} pairs; the largest expected error is {largest:.4f}"
-    return Picture(Markup(svg.drawing(_LABEL + side, side, words, told, parts)), said)
-
-
-def _graph(release: TablesRelease, names: list[str]) -> tuple[Picture, ...]:
-    """The attributes in a circle, with a line for each measured pair; those of the forest are strong."""
-    from markupsafe import Markup
-
-    model, middle = release.model, _CIRCLE + _LABEL
-    if not model.pairs:
-        return ()
-    places = {
-        name: (middle + _CIRCLE * math.cos(angle), _CIRCLE + 20 + _CIRCLE * math.sin(angle))
-        for number, name in enumerate(names)
-        for angle in [2 * math.pi * number / len(names)]
-    }
-    strong = set(model.forest.pairs)
     parts = [
-        svg.line(*places[pair[0]], *places[pair[1]], *((0.9, 2) if pair in strong else (0.15, 1)))
-        for pair in model.pairs
-        if places.keys() >= set(pair)
+        svg.text(_LABEL - 6, (row + 0.5) * _CELL, svg.cut(name, _LABEL - 10), anchor="end")
+        for row, name in enumerate(names)
     ]
-    for name, (x, y) in places.items():
-        right = x >= middle
-        parts.append(svg.box(x - 3, y - 3, 6, 6, BLUE))
-        parts.append(svg.text(x + (7 if right else -7), y, svg.cut(name, _LABEL - 10), "start" if right else "end"))
-    told = f"{len(model.pairs)} measured pairs"
-    drawn = svg.drawing(2 * middle, 2 * _CIRCLE + 40, "The measured pairs of attributes", told, parts)
-    return (Picture(Markup(drawn), "The measured pairs. Strong lines are those by which other pairs are reached."),)
+    for pair, error in errors.items():
+        x, y = _LABEL + names.index(pair[0]) * _CELL, names.index(pair[1]) * _CELL
+        strength = 0.35 if error is None else 0.25 + 0.75 * error / largest
+        square = svg.box(x, y, _CELL - 2, _CELL - 2, ORANGE if error is None else BLUE, strength)
+        if pair in model.forest.pairs:
+            square += svg.dot(x + _CELL / 2 - 1, y + _CELL / 2 - 1, "#fff", 3)
+        about = model.pair(pair)[1] + ("" if error is None else f", expected error {error:.4f}")
+        words = escape(f"{pair[0]} × {pair[1]}: {about}")
+        named = f"<title>{words}</title>{square}"
+        parts.append(f'<a href="#{places[pair]}">{named}</a>' if pair in places else f"<g>{named}</g>")
+    words = "Every pair of attributes, by its expected error"
+    description = f"{len(errors)} pairs; the largest expected error is {largest:.4f}"
+    return Picture(Markup(svg.drawing(_LABEL + side, side, words, description, parts)), said)

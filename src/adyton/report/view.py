@@ -6,17 +6,18 @@ A kind of result whose page says more changes parts of it: see :meth:`adyton.res
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from adyton import odds
 from adyton.exact import display
 from adyton.report.charts import Panel, example, in_common
-from adyton.report.drawing import Drawing
+from adyton.report.pictures import Drawing
 from adyton.report.scales import figure, number, people
 from adyton.result.sheets import Column, Sheet, Sheets
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 WIDE, NARROW = 720.0, 358.0
 """The pixels of a picture on a screen and on a telephone; the page shows the one that fits."""
-_PICTURES, _TABLES, _LINES, _OPEN = 24, 24, 200, 12
+_PICTURES, _TABLES, _LINES, _OPEN = 24, 24, 2000, 12
 """How many pictures and tables a page has, how many lines of each, and up to how many lines a table is not folded."""
 _PRINTED = 10
 _PROMISE = "Every number carries noise, by the rules of differential privacy"
@@ -53,14 +54,6 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Heading:
-    """A heading within a section."""
-
-    block: ClassVar[str] = "heading"
-    text: str
-
-
-@dataclass(frozen=True)
 class Picture:
     """A picture with its caption; *narrow* is shown on small screens, if there is one."""
 
@@ -71,12 +64,12 @@ class Picture:
     title: str = ""
 
     @classmethod
-    def of(cls, drawing: Drawing, also: str = "") -> Picture:
-        """Of a drawing; *also* is said behind its caption."""
+    def of(cls, drawing: Drawing, widths: Sequence[float] = (WIDE, NARROW)) -> Picture:
+        """Of a drawing, at one or two widths."""
         from markupsafe import Markup
 
-        wide, narrow = (Markup(drawing.svg(width)) for width in (WIDE, NARROW))
-        return cls(wide, f"{drawing.caption} {also}".strip(), narrow, drawing.title)
+        wide, *narrow = (Markup(drawing.svg(width)) for width in widths)
+        return cls(wide, drawing.caption, narrow[0] if narrow else None, drawing.title)
 
 
 @dataclass(frozen=True)
@@ -99,6 +92,12 @@ class Table:
     links: Mapping[str, str] = field(default_factory=dict)
     """Labels that lead somewhere on the page."""
 
+    @classmethod
+    def plain(cls, heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str, **looks: Any) -> Table:
+        """With one column of labels, the first, and nothing in small letters."""
+        lines = [((label,), tuple((text, "") for text in texts)) for label, *texts in rows]
+        return cls(tuple(heads[:1]), tuple((head, "") for head in heads[1:]), lines, caption, **looks)
+
 
 @dataclass(frozen=True)
 class Code:
@@ -107,22 +106,6 @@ class Code:
     block: ClassVar[str] = "code"
     fold: str
     text: str
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a section with a place of its own: hidden until somebody follows a link to it, unless *first*."""
-
-    block: ClassVar[str] = "part"
-    anchor: str
-    title: str
-    blocks: tuple[Block, ...]
-    first: bool = True
-    back: str = ""
-    """The place that it was linked from."""
-
-
-Block: TypeAlias = Words | Heading | Picture | Table | Code | Part
 
 
 @dataclass(frozen=True)
@@ -135,7 +118,19 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Fact:
+class Part(Section):
+    """A section within another: hidden until somebody follows a link to it, unless it is among the *first*."""
+
+    block: ClassVar[str] = "part"
+    first: bool = True
+    back: str = ""
+    """The place that it was linked from."""
+
+
+Block: TypeAlias = Words | Picture | Table | Code | Part
+
+
+class Fact(NamedTuple):
     """One of the few figures at the top of a page, with small lines below it."""
 
     name: str
@@ -143,66 +138,75 @@ class Fact:
     small: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class View:
-    """What a page says that another does not, from top to bottom."""
-
-    heading: str
-    kicker: str
-    lead: str
-    figures: tuple[Fact, ...]
-    short: tuple[Section, ...]
-    """What everybody reads."""
-    long: tuple[Section, ...]
-    """How it came about, for those who check it."""
-    facts: Mapping[str, str]
-    """Where it comes from."""
-    simulated: str
-    """What is said if the noise is not real."""
-    common: str
-    """What the numbers say about people who are not in the data."""
-    meaning: str = ""
-    """What intervals promise; empty where there are none."""
-    confidence: float = 0.95
-    why_no_bounds: str = ""
-    reading: tuple[Block, ...] = ()
-    """What else there is to say about reading it."""
-    protection: tuple[Block, ...] = ()
-    """Whom it protects, where that is not said in the usual words."""
-    units: str = "people"
-    """Who is protected, in the plural."""
-    paid: bool = True
-    """Whether a budget was charged."""
-    contents: str = "How it was chosen, the budget, what is protected and what is not, where it comes from"
-    """What is in the long version."""
+View: TypeAlias = dict[str, Any]
+"""What a page says that another does not, by the names that the templates have for it; see :func:`view_of`."""
 
 
 # ---- the view of any result -----------------------------------------------------------------------------------------
 
 
-def view_of(result: Result, **own: Any) -> View:
-    """The view of a result: numbers, pictures and words as it tells them itself; what a kind says by itself in *own*
-    takes the place of that."""
-    unfinished: dict[str, Any] = {}
-    if not own.keys() >= {"short", "figures", "meaning", "common"}:
-        sheets, drawings = result.sheets(), result.drawings(_PICTURES)
-        panels = [drawing.panel for drawing in drawings if drawing.panel is not None]
-        blocks = [*map(Picture.of, drawings), *(reading_example(panels[0]) if panels else ()), *tables_of(sheets)]
-        unfinished = {
-            "short": (Section("numbers", "The numbers", tuple(blocks)),),
-            "figures": (*first_figure(sheets), spent(result), algorithm(result)),
-            "meaning": meaning_of(sheets),
-            "common": in_common(result.schema, panels),
-        }
-    usual = {
-        "heading": sentence(str(result.task)),
-        "kicker": f"Private {result.noun} from {result.receipt.dataset}",
-        "lead": f"{sentence(str(result.task))}{where(result)}, from {result.receipt.dataset}. {promise(result)}",
-        "long": (Section("how", "How it came about", paragraphs(result)),),
-        "facts": facts_of(result),
-        "simulated": f"The noise in this {result.noun} was simulated. It protects nobody: do not publish it.",
+def view_of(
+    result: Result,
+    *,
+    figures: Sequence[Fact] | None = None,
+    cost: Sequence[Fact] | None = None,
+    short: tuple[Section, ...] = (),
+    title: str = "The numbers",
+    also: Sequence[Block] = (),
+    drawings: Sequence[Drawing] | None = None,
+    sheets: Sheets | None = None,
+    how: Iterable[Block] = (),
+    facts: Mapping[str, str] | None = None,
+    **own: Any,
+) -> View:
+    """The view of a result: its pictures, its numbers and its words.
+
+    A kind of result says more by its own first *figures*, by what it says of its *cost*, by what it *also* shows
+    between pictures and tables or by *short* sections in their place, by *how* it came about and by *facts*. Where its
+    *drawings* and *sheets* are known already, they are given. What else it says in its *own* words takes the place of
+    what is said here.
+    """
+    drawings = result.drawings(_PICTURES) if drawings is None else drawings
+    panels = [drawing.panel for drawing in drawings if drawing.panel is not None]
+    if not short:
+        sheets = result.sheets() if sheets is None else sheets
+        pictures, tables = [Picture.of(drawing) for drawing in drawings], tables_of(sheets)
+        blocks: list[Block] = [*pictures, *reading_example(panels), *also, *tables]
+        if len(pictures) == len(sheets.sheets) > 1:  # each with its table
+            pairs = zip(pictures, tables[-len(pictures) :], strict=True)
+            blocks = [*chain.from_iterable(pairs), *reading_example(panels), *also, *tables[: -len(pictures)]]
+        short = (Section("numbers", title, tuple(blocks)),)
+        figures, own = first_figure(sheets) if figures is None else figures, {"meaning": meaning_of(sheets)} | own
+    what, dataset = sentence(str(result.task)), result.receipt.dataset
+    known = {
+        "Data set": dataset,
+        "Rows counted": result.counted_rows or "all",
+        "Task": f"{result.task}{result.extent}",
+        "Protected": f"one {protected(result)}",
+        "Algorithm": result.algorithm,
+        "Options": ", ".join(f"{name} = {value}" for name, value in result.options.items()) or "none given",
+        **(facts or {}),
     }
-    return View(**{**usual, **unfinished, **own})
+    words = map(Words, (result.asked_in_words(), *result.own_paragraphs()))
+    paid = (spent(result), Fact("Algorithm", result.algorithm)) if cost is None else cost
+    return {
+        "heading": what,
+        "kicker": f"Private {result.noun} from {dataset}",
+        "lead": f"{what}{where(result)}, from {dataset}. {promise(result)}",
+        "simulated": f"The noise in this {result.noun} was simulated. It protects nobody: do not publish it.",
+        "figures": (*(figures or ()), *paid),
+        "short": short,  # what everybody reads
+        "long": (Section("how", "How it came about", (*words, *how)),),  # for those who check it
+        "facts": {name: said for name, said in known.items() if said},
+        "common": in_common(result.schema, panels),  # what is learnt about people who are not in the data
+        "meaning": "",  # what intervals promise
+        "confidence": 0.95,
+        "why_no_bounds": "",
+        "reading": (),  # what else there is to say about reading it
+        "protection": (),  # whom it protects, where that is not said in the usual words
+        "paid": True,  # whether a budget was charged
+        **own,
+    }
 
 
 def sentence(words: str) -> str:
@@ -244,29 +248,6 @@ def spent(result: Result, before: str = "") -> Fact:
     return Fact("Privacy spent", amount(result), (f"{before}{left} of {total} is left",))
 
 
-def algorithm(result: Result, *small: str) -> Fact:
-    """What ran."""
-    return Fact("Algorithm", result.algorithm, small)
-
-
-def paragraphs(result: Result) -> tuple[Block, ...]:
-    """What was asked for and what ran, in the result's own words."""
-    return tuple(Words(text) for text in (result.asked_in_words(), *result.own_paragraphs()))
-
-
-def facts_of(result: Result) -> dict[str, str]:
-    """Where it comes from."""
-    options = ", ".join(f"{name} = {value}" for name, value in result.options.items())
-    return {
-        "Data set": result.receipt.dataset,
-        "Rows counted": result.counted_rows or "all",
-        "Task": f"{result.task}{result.extent}",
-        "Protected": f"one {protected(result)}",
-        "Algorithm": result.algorithm,
-        "Options": options or "none given",
-    }
-
-
 def protected(result: Result) -> str:
     """What one privacy unit is, in words; a unit without a name of its own tells its rows already."""
     receipt = result.receipt
@@ -293,37 +274,36 @@ def first_figure(sheets: Sheets) -> tuple[Fact, ...]:
     return (Fact(sentence(known[0].name), cells[0], (small,) if small else ()),)
 
 
-def reading_example(panel: Panel) -> tuple[Words, ...]:
-    """How to read a picture."""
-    said = example(panel)
+def reading_example(panels: Sequence[Panel]) -> tuple[Words, ...]:
+    """How to read the first picture."""
+    said = example(panels[0]) if panels else ""
     return (Words(said, "How to read it."),) if said else ()
 
 
 def meaning_of(sheets: Sheets) -> str:
     """What the bounds of some sheets promise."""
-    kinds = {
-        column.kind for sheet in sheets.sheets for column in sheet.columns if column.known and column.lower is not None
-    }
-    rate = f"{100 * (sheets.confidence or 0.95):g}"
-    exact, guessed = kinds - {"approximate"}, kinds & {"approximate"}
-    return " ".join([_EXACT.format(rate)] * bool(exact) + [_GUESSED.format(rate)] * bool(guessed))
+    columns = [column for sheet in sheets.sheets for column in sheet.columns]
+    kinds = {column.kind == "approximate" for column in columns if column.known and column.lower is not None}
+    return meaning(sheets.confidence or 0.95, exact=False in kinds, guessed=True in kinds)
+
+
+def meaning(confidence: float, *, exact: bool, guessed: bool) -> str:
+    """What bounds promise, of which some are *exact* and some *guessed*."""
+    rate = f"{100 * confidence:g}"
+    return " ".join([_EXACT.format(rate)] * exact + [_GUESSED.format(rate)] * guessed)
 
 
 # ---- numbers in words -----------------------------------------------------------------------------------------------
 
 
-def tables_of(sheets: Sheets, most: int = _LINES, value: str = "value") -> list[Block]:
-    """The first lines of the first sheets, and what has to be said about them; *value* is what a single line has."""
+def tables_of(sheets: Sheets) -> list[Block]:
+    """The first lines of the first sheets, and what has to be said about them."""
     shown, several = sheets.sheets[:_TABLES], len(sheets.sheets) > 1
-    rate = rate_of(sheets)
     blocks: list[Block] = [Words(sheets.note, quiet=True)] if sheets.note else []
     for sheet in shown:
         fold = f"{sheet.title} as a table" if several else "The numbers as a table"
-        blocks.append(
-            table_of(sheet, rate, most=most, value=value, fold=fold, open=not several and sheet.lines <= _OPEN)
-        )
-    if len(sheets.sheets) > len(shown):
-        left = len(sheets.sheets) - len(shown)
+        blocks.append(table_of(sheet, rate_of(sheets), fold=fold, open=not several and sheet.lines <= _OPEN))
+    if left := len(sheets.sheets) - len(shown):
         blocks.append(Words(f"{left:,} more tables are in {sheets.file} beside this page.", quiet=True))
     return blocks
 
@@ -333,37 +313,25 @@ def rate_of(sheets: Sheets) -> str:
     return "" if sheets.confidence is None else f"{100 * sheets.confidence:g}% interval"
 
 
-def table_of(
-    sheet: Sheet, rate: str, *, most: int = _LINES, of: int | None = None, value: str = "value", **looks: Any
-) -> Table:
-    """The first lines of a sheet, out of so many: of one column its bounds beside it, of several below each number."""
+def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, caption: str = "", **looks: Any) -> Table:
+    """The first lines of a sheet, out of so many: of one column its bounds beside it, of several below each number; a
+    single line of several numbers from top to bottom."""
     columns, names = [column for column in sheet.columns if column.known], tuple(sheet.labels)
-    total, shown = sheet.lines if of is None else of, min(most, sheet.lines)
-    bounded = bool(rate) and any(column.lower is not None for column in columns)
-    more = f"{shown:,} of {total:,} lines. The files beside this page hold all of them. "
-    caption = more if total > shown else ""
-    if sheet.lines == 1 and len(columns) > 1:
-        return _turned(sheet, columns, rate if bounded else "", value, **looks)
-    if len(columns) == 1:
-        (column,) = columns if bounded else (replace(columns[0], lower=None, upper=None),)
-        heads: list[Cell] = [(column.words or column.name, "approximate" * (column.kind == "approximate"))]
-        heads += [("from", ""), ("to", "")] if bounded else []
-        said = f"From and to: the {rate}." if bounded else ""
-        return Table(names, tuple(heads), lines_of([column], sheet.labels, shown, beside=True), caption + said, **looks)
-    headings = tuple((column.name, "approximate" * (column.kind == "approximate")) for column in columns)
-    said = f"Below each number its {rate}." if bounded else ""
-    return Table(names, headings, lines_of(columns, sheet.labels, shown), caption + said, **looks)
-
-
-def _turned(sheet: Sheet, columns: Sequence[Column], rate: str, value: str, **looks: Any) -> Table:
-    """A single line of several numbers, from top to bottom."""
-    lines: list[tuple[tuple[str, ...], tuple[Cell, ...]]] = []
-    (_, cells), *_ = lines_of(columns, sheet.labels, 1)
-    for column, (text, bounds) in zip(columns, cells, strict=True):
-        small = "approximate" * (column.kind == "approximate")
-        lines.append(((column.name,), ((text, ""), *(((bounds, small),) if rate else ()))))
-    heads: tuple[Cell, ...] = ((value, ""), *(((rate, ""),) if rate else ()))
-    return Table(("statistic",), heads, lines, **looks)
+    total, shown = sheet.of or sheet.lines, min(most, sheet.lines)
+    if not rate or all(column.lower is None for column in columns):
+        rate, columns = "", [replace(column, lower=None, upper=None) for column in columns]
+    caption += f" {shown:,} of {total:,} lines. The files beside this page hold all of them." if total > shown else ""
+    single = len(columns) == 1
+    lines = lines_of(columns, sheet.labels, shown, beside=single)
+    guessed = ["approximate" * (column.kind == "approximate") for column in columns]
+    if sheet.lines == 1 and not single:
+        cells = zip(columns, lines[0][1], guessed, strict=True)
+        turned = [((head.name,), ((text, ""), *([(low, small)] if rate else []))) for head, (text, low), small in cells]
+        return Table(("statistic",), (("value", ""), *([(rate, "")] if rate else [])), turned, **looks)
+    heads = [(column.words if single and column.words else column.name) for column in columns]
+    said = "" if not rate else f"From and to: the {rate}." if single else f"Below each number its {rate}."
+    beside = (("from", ""), ("to", "")) if single and rate else ()
+    return Table(names, (*zip(heads, guessed, strict=True), *beside), lines, f"{caption} {said}".strip(), **looks)
 
 
 def lines_of(
@@ -373,8 +341,9 @@ def lines_of(
     cells: list[list[Cell]] = []
     for column in columns:
         write = people if column.whole else _all_digits if column.lower is None else figure
-        parts = [None if one is None else np.asarray(one)[:most] for one in (column.values, column.lower, column.upper)]
-        values, low, high = ([] if one is None else [_written(value, write) for value in one.tolist()] for one in parts)
+        three = (column.values, column.lower, column.upper)
+        lists = [[] if part is None else np.asarray(part)[:most].tolist() for part in three]
+        values, low, high = ([_written(value, write) for value in some] for some in lists)
         if beside:
             cells += [[(text, "") for text in texts] for texts in (values, low, high) if texts]
         else:

@@ -26,7 +26,7 @@ from adyton.whole import SAFE, whole
 
 if TYPE_CHECKING:
     from adyton.kernel.sources import TableSource, VectorSource
-    from adyton.report.drawing import Drawing
+    from adyton.report.pictures import Drawing
     from adyton.report.view import View
     from adyton.result.release import Release
 
@@ -140,15 +140,19 @@ class Number(Result):
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """A dot with its interval."""
-        from adyton.report.numbers import drawing_of_number
+        from adyton.report.charts import Panel
+        from adyton.report.pictures import Drawing
 
-        return [drawing_of_number(self)]
+        of, found = "units" if self.task.per_unit else "rows", self.interval()
+        value, lower, upper = (np.array([part], dtype=np.float64) for part in (found, found.lower, found.upper))
+        label = self.counted.what(of)
+        return [Drawing.of(Panel("dots", f"Number of {of}", (), (label,), value, lower, upper, unit=of, zero=False))]
 
     def view(self) -> View:
-        """With the number at the top."""
-        from adyton.report.numbers import view_of_number
+        """With what nobody has checked."""
+        from adyton.report.view import Words, view_of
 
-        return view_of_number(self)
+        return view_of(self, also=[Words(text, quiet=True) for text in self.own_paragraphs()[1:]])
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The number, its noise and its interval."""

@@ -50,7 +50,7 @@ from adyton.whole import SAFE
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from adyton.report.drawing import Drawing
+    from adyton.report.pictures import Drawing
     from adyton.report.view import View
 
 QUICK = 1 << 12

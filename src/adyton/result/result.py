@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from adyton.plans.base import ExpectedError
-    from adyton.report.drawing import Drawing
+    from adyton.report.pictures import Drawing
     from adyton.report.view import View
     from adyton.result.receipt import Receipt
     from adyton.result.release import Release

@@ -66,6 +66,8 @@ class Sheet:
     """What has to be said about the bounds."""
     counted: str = ""
     """Which rows were counted, in a few words, where that is not all of them."""
+    of: int = 0
+    """How many lines there are in all, where these are the first of them."""
 
     @property
     def lines(self) -> int:

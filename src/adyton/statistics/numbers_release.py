@@ -23,7 +23,7 @@ from adyton.statistics.programs import PROGRAMS
 from adyton.tasks import NumbersTask
 
 if TYPE_CHECKING:
-    from adyton.report.drawing import Drawing
+    from adyton.report.pictures import Drawing
     from adyton.report.view import View
     from adyton.statistics.asked import Figures
 
@@ -141,10 +141,11 @@ class NumbersRelease(Result):
         return drawings(self)[:most]
 
     def view(self) -> View:
-        """With every statistic of every group."""
-        from adyton.report.numbers import view
+        """With the number of groups."""
+        from adyton.report.view import Fact, view_of
 
-        return view(self)
+        by = f"by {' × '.join(self.task.by)}"
+        return view_of(self, figures=(Fact("Groups", f"{len(self.groups):,}", (by,)),) if self.task.by else None)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """All that was measured: everything else follows from it."""
