@@ -10,7 +10,7 @@ import pytest
 
 import adyton as ad
 from adyton.audit.tuning import ToyFamily
-from adyton.configuration.guarantee import Guarantee, planned
+from adyton.configuration.result import Guarantee, planned
 from adyton.errors import BadInput, BudgetExceeded, LargeBudget, LedgerMismatch
 from adyton.kernel.instances.curves import SmoothCurve, StepCurve
 from adyton.kernel.instances.lattice import POINTS, Lattice

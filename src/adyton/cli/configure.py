@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from adyton.configuration.family import Family
-    from adyton.configuration.guarantee import Guarantee
-    from adyton.configuration.result import Configuration
+    from adyton.configuration.result import Configuration, Guarantee
 
 _PLAN, _TODAY = "plan", "today"
 _OWNERS = ("file", "folder")
@@ -190,7 +189,7 @@ def _write_report(found: Configuration, file: Path, *, quiet: bool) -> None:
 def _promise(
     epsilon: str, neighbours: str, utility: str, clip: str, bound: str | None, points: int | None, default: str | None
 ) -> Guarantee:
-    from adyton.configuration.guarantee import planned
+    from adyton.configuration.result import planned
 
     about = {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound}
     return planned(epsilon, points=points, has_default=default is not None, **about)  # type: ignore[arg-type]

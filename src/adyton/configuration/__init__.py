@@ -18,7 +18,7 @@ _FILES = {
     "Family": "family",
     "GreedyFamily": "greedy_family",
     "Grid": "asked",
-    "Guarantee": "guarantee",
+    "Guarantee": "result",
     "IndependentSet": "independent_set",
     "Items": "problems",
     "Knapsack": "knapsack",
@@ -28,7 +28,7 @@ _FILES = {
     "SmoothCurve": "adyton.kernel.instances.curves",
     "StepCurve": "adyton.kernel.instances.curves",
     "WeightedGraph": "problems",
-    "planned": "guarantee",
+    "planned": "result",
     "read_instances": "reading",
 }
 
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from adyton.configuration.family import Family as Family
     from adyton.configuration.greedy_family import Candidates as Candidates
     from adyton.configuration.greedy_family import GreedyFamily as GreedyFamily
-    from adyton.configuration.guarantee import Guarantee as Guarantee
-    from adyton.configuration.guarantee import planned as planned
     from adyton.configuration.independent_set import Auction as Auction
     from adyton.configuration.independent_set import IndependentSet as IndependentSet
     from adyton.configuration.knapsack import Knapsack as Knapsack
@@ -74,6 +72,8 @@ if TYPE_CHECKING:
     from adyton.configuration.problems import WeightedGraph as WeightedGraph
     from adyton.configuration.reading import read_instances as read_instances
     from adyton.configuration.result import Configuration as Configuration
+    from adyton.configuration.result import Guarantee as Guarantee
+    from adyton.configuration.result import planned as planned
     from adyton.configuration.routing import Routing as Routing
     from adyton.kernel.instances.curves import SmoothCurve as SmoothCurve
     from adyton.kernel.instances.curves import StepCurve as StepCurve

@@ -11,21 +11,24 @@ import numpy as np
 
 from adyton.arrays import Array, Reals
 from adyton.choice.decision import Decision
-from adyton.exact import as_number
-from adyton.learning import classifier_file
+from adyton.errors import BadInput
+from adyton.exact import as_number, display
 from adyton.learning.classifier import Classifier
-from adyton.learning.classifier_words import choice_in_words, less_in_words, quality_in_words
 from adyton.learning.coding import code_batches
 from adyton.learning.look_alikes import LookAlikes, look_alikes
 from adyton.learning.model import Model, class_array
 from adyton.messages import listing
 from adyton.remembered import cached_property
+from adyton.result.receipt import read_bought, read_figures
 from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.schema.numbers import axes_of
+from adyton.schema.plain_values import as_amount, as_text, of_kind, part_of
 
 if TYPE_CHECKING:
     from adyton.report.pictures import Drawing
     from adyton.report.view import View
+
 
 FILE = "classes.csv"
 
@@ -162,9 +165,59 @@ class FittedClassifier(Result):
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> FittedClassifier:
         """With a model that predicts what was asked for."""
-        return cls(**common, **classifier_file.own_parts(plain, common))
+        return cls(**common, **own_parts(plain, common))
 
     @classmethod
     def of(cls, parts: Mapping[str, Any], asked: Fraction) -> FittedClassifier:
         """With what was asked for, where less was needed."""
         return cls(**parts, asked=None if parts["epsilon"] == asked else asked)
+
+
+def own_parts(plain: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts that a classifier has beside those of every result, by name."""
+    model, classifier, epsilon = Model.from_plain(part_of(plain, "model")), common["task"], common["epsilon"]
+    known = model.schema.attributes
+    if not isinstance(classifier, Classifier):
+        raise BadInput("the task is no classifier.")
+    asked = {axis for name in classifier.attributes or () for axis in axes_of(name, known)}
+    if common["schema"] != model.target.whole:
+        raise BadInput("the model is about another schema than the record.")
+    if classifier.label != model.label or not asked <= known.keys():
+        raise BadInput("the model predicts something else than what was asked for.")
+    more = plain.get("asked")  # older files have none
+    return {
+        "asked": None if more is None else as_amount(more, "what was asked for", most=common["receipt"].total),
+        "model": model,
+        "decisions": tuple(_decision(one, epsilon) for one in of_kind(list, part_of(plain, "decisions"), "decisions")),
+    }
+
+
+def choice_in_words(fitted: FittedClassifier) -> tuple[str, ...]:
+    """Why the method is what it is, and what else was decided."""
+    if not fitted.decisions:
+        how = "which is what auto stands for here" if fitted.classifier.method != fitted.learner else "as asked"
+        return (f"Method: {fitted.learner}, {how}.",)
+    first, *others = fitted.decisions
+    return (f"Method: {first}", *(f"Then: {one}" for one in others))
+
+
+def less_in_words(fitted: FittedClassifier) -> str:
+    """That less was needed than what was asked for; nothing where all of it was charged."""
+    if fitted.asked is None:
+        return ""
+    return f" ε = {display(fitted.asked)} was asked for; {fitted.learner} needed less, and the rest is not spent."
+
+
+def quality_in_words(fitted: FittedClassifier) -> tuple[str, ...]:
+    """What quality to expect; nothing where nothing is known."""
+    return () if fitted.look_alikes is None else (f"Quality: {fitted.look_alikes.in_words()}",)
+
+
+def _decision(plain: object, epsilon: Fraction) -> Decision:
+    return Decision(
+        as_text(part_of(plain, "chosen"), "what was chosen"),
+        as_amount(part_of(plain, "left"), "what was left", zero=True, most=epsilon),
+        tuple(read_bought(one, epsilon) for one in of_kind(list, part_of(plain, "bought"), "bought")),
+        read_figures(part_of(plain, "regrets"), "regrets"),
+        tuple(as_text(note, "a note") for note in of_kind(list, part_of(plain, "notes"), "notes")),
+    )
