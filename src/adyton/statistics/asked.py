@@ -126,6 +126,8 @@ class Figures:
 def tail(scales: Reals, far: Reals) -> Reals:
     """P(|Σ η_j| > far) for η_j ~ Laplace(scale_j), the scales along the last axis.
 
+    The kernel's noise is discrete, on a grid that is fine against its scale; it is taken for continuous here.
+
     With partial fractions of Π 1/(1 + b_j²s²): Σ_i e^(−t/b_i) · Π_{j≠i} b_i²/(b_i² − b_j²).
 
     >>> tail(np.array([1.0]), np.array(2.0)).round(4).item(), tail(np.array([1.0, 1.0]), np.array(2.0)).round(2).item()
