@@ -19,8 +19,8 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, KernelFailure, RowsChanged
 from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.reading.csv_reader import CsvReader
 from adyton.kernel.recorder import CHANGED
-from adyton.kernel.tables.csv_reader import CsvReader
 from adyton.learning import PrivateRandomForestClassifier
 from adyton.queries import Identity, Partition
 
@@ -202,17 +202,17 @@ def test_a_release_says_that_the_rows_have_changed(tmp_path) -> None:
 def test_a_file_that_changes_while_it_is_read_is_read_again(times: int, tmp_path, monkeypatch) -> None:
     data, _ = csv(tmp_path)
     left = [times]
-    own = CsvReader._batches
+    own = CsvReader.batches
 
-    def slowly(self, wanted):
+    def slowly(self, *wanted):
         if left[0]:
             left[0] -= 1
             written(data, 1)
             with data.open("a") as end:
                 end.write("0,0\n" * left[0])
-        yield from own(self, wanted)
+        yield from own(self, *wanted)
 
-    monkeypatch.setattr(CsvReader, "_batches", slowly)
+    monkeypatch.setattr(CsvReader, "batches", slowly)
     kernel = ad.Kernel(data, schema=SCHEMA, epsilon=1000)
     if times > 3:  # it does not end
         with pytest.raises(KernelFailure):

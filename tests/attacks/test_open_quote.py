@@ -9,7 +9,8 @@ import random
 import numpy as np
 import pytest
 
-from adyton.kernel.tables import csv_reader, open_table
+from adyton.kernel.reading import csv_reader
+from adyton.kernel.tables import open_table
 from adyton.schema import Categorical, Integer, Schema
 
 AGES = Schema({"age": Integer(0, 9, nulls="level")})

@@ -11,9 +11,10 @@ import adyton as ad
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MeasureTables, NestedQuantiles
 from adyton.kernel.operators import MOST_PARTS, check_request
+from adyton.kernel.reading import local_table, packs
+from adyton.kernel.reading.packs import Column, Joins, packed
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.tables import many_tables, packs, private_table
-from adyton.kernel.tables.packs import Column, Joins, packed
+from adyton.kernel.tables import private_table
 from adyton.queries import Identity, Partition
 from adyton.solving import energies
 
@@ -36,9 +37,8 @@ def test_many_tables_are_planned_before_they_are_paid_for(monkeypatch) -> None:
     kernel = ad.Kernel(rows(**sides), schema=schema(**sides), epsilon=1)
     groups = list(itertools.combinations(sides, 2))
     tables = kernel.root.tables(groups)
-    for place in (packs, many_tables):
+    for place in (packs, local_table):
         monkeypatch.setattr(place, "packed", forbidden)
-    monkeypatch.setattr(many_tables.ManyTables, "of", forbidden)
     assert len(tables.measure(MeasureTables.weighted(range(len(groups))), 1).tables()) == len(groups)
 
 
@@ -46,10 +46,8 @@ def test_marginals_are_planned_before_anything_is_paid_for(monkeypatch) -> None:
     sides = {f"a{number}": 3 for number in range(8)}
     session = ad.Session(rows(**sides), schema=schema(**sides), epsilon=2)
     planned = []
-    own_of, own_debit = many_tables.ManyTables.of, ad.Kernel._debit
-    monkeypatch.setattr(
-        many_tables.ManyTables, "of", classmethod(lambda cls, *given: planned.append("plan") or own_of(*given))
-    )
+    own_packed, own_debit = local_table.packed, ad.Kernel._debit
+    monkeypatch.setattr(local_table, "packed", lambda *given: planned.append("plan") or own_packed(*given))
     monkeypatch.setattr(
         ad.Kernel, "_debit", lambda kernel, *given: planned.append("debit") or own_debit(kernel, *given)
     )

@@ -36,7 +36,7 @@ from adyton.cli.main import app
 load_less()
 app(["release", "examples/visits.csv", "--schema", "examples/visits.toml", "--ranges", "age", "--epsilon", "1",
      "--out", sys.argv[1]], standalone_mode=False)
-print([name for name in ("pandas", "scipy.special", "pyarrow.compute", "pydantic") if name in sys.modules])
+print([name for name in ("pandas", "ibis", "duckdb", "sqlglot", "scipy.special", "pydantic") if name in sys.modules])
 """
 
 

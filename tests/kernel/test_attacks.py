@@ -270,12 +270,12 @@ def test_interrupting_a_release_says_what_was_charged(tmp_path):
         pytest.skip("needs POSIX signals")
     code = """
 import os, signal, sys
-from adyton.kernel.tables import PrivateTable
-honest = PrivateTable.count
+from adyton.kernel.reading.local_table import LocalTable
+honest = LocalTable.count
 def count(self):
     os.kill(os.getpid(), signal.SIGINT)
     return honest(self)
-PrivateTable.count = count
+LocalTable.count = count
 sys.argv = "adyton release t.csv --schema t.toml --count --epsilon 0.25 --ledger l --total 1".split()
 from adyton.cli.main import main
 main()

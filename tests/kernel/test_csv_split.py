@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton.kernel.tables import csv_reader
+from adyton.kernel.reading import csv_reader
 
 
 class Looped(bytes):

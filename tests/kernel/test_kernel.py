@@ -265,7 +265,7 @@ def test_a_failure_inside_stays_charged_and_says_nothing(kernel, monkeypatch):
     def explode(self):
         raise RuntimeError("the secret is 42")
 
-    monkeypatch.setattr("adyton.kernel.tables.PrivateTable.count", explode)
+    monkeypatch.setattr("adyton.kernel.reading.local_table.LocalTable.count", explode)
     with pytest.raises(KernelFailure) as caught:
         kernel.root.count(1)
     assert caught.value.__context__ is None
@@ -279,7 +279,7 @@ def test_an_interruption_inside_stays_charged(kernel, monkeypatch):
     def interrupt(self):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("adyton.kernel.tables.PrivateTable.count", interrupt)
+    monkeypatch.setattr("adyton.kernel.reading.local_table.LocalTable.count", interrupt)
     with pytest.raises(KeyboardInterrupt):
         kernel.root.count(1)
     assert kernel.spent == 1
@@ -291,7 +291,8 @@ def test_the_debit_is_durable_before_the_data_are_touched(table, schema, tmp_pat
     seen = []
     count = type(kernel._kept[kernel.root.node].data).count
     monkeypatch.setattr(
-        "adyton.kernel.tables.PrivateTable.count", lambda self: seen.append(ad.Ledger.read(path).spent) or count(self)
+        "adyton.kernel.reading.local_table.LocalTable.count",
+        lambda self: seen.append(ad.Ledger.read(path).spent) or count(self),
     )
     kernel.root.count("0.25")
     assert seen == [F(1, 4)]

@@ -10,11 +10,11 @@ import pytest
 
 import adyton as ad
 from adyton.errors import AdytonError, BadInput, SchemaError
-from adyton.kernel.engines import Engine
-from adyton.kernel.engines.duckdb import DuckDb
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import SplitChoice
-from adyton.kernel.tables import many_tables, open_table, private_table
+from adyton.kernel.reading import local_table
+from adyton.kernel.reading.local_table import LocalTable
+from adyton.kernel.tables import open_table
 from adyton.kernel.tables.coded_table import CodedTable
 from adyton.queries import Identity
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
@@ -82,26 +82,6 @@ def test_counts_by_hand(dirty):
         if tree.split[node] < 0 and row[4] >= 0:
             counts[np.flatnonzero(tree.leaves == node)[0], row[4]] += 1
     assert np.array_equal(table.in_leaves(tree, ("y",)), counts)
-
-
-def test_engines_without_grouping_sets_and_conversions(dirty, monkeypatch):
-    _, codes = dirty
-    plain = Schema({name: Integer(0, 3) for name in SCHEMA.names})
-    table = open_table(pyarrow.table(dict(zip(plain.names, codes.T, strict=True))), plain)
-    tree = RowTree.stump(plain).grow({0: "b"}, plain).grow({1: "a", 2: "c"}, plain)
-    together = table.split_tables(tree, ["c", "a", "d"], "y")
-    monkeypatch.setattr(DuckDb, "tries", False)
-    monkeypatch.setattr(many_tables, "_FEW_PACKS", 99)  # rows are not counted as they pass by
-    monkeypatch.setattr(DuckDb, "small", Engine.small)
-    honest = DuckDb.counted
-
-    def one_by_one(engine, rows, sizes):
-        columns = zip(rows.columns, sizes, strict=True)
-        return [honest(engine, rows.select(name), [size])[0] for name, size in columns]
-
-    monkeypatch.setattr(DuckDb, "counted", one_by_one)
-    for one, other in zip(together, table.split_tables(tree, ["c", "a", "d"], "y"), strict=True):
-        assert np.array_equal(one, other)
 
 
 def test_many_leaves_need_wider_keys():
@@ -271,12 +251,12 @@ def test_many_tables_in_one_pass_are_those_of_single_ones(dirty, monkeypatch):
     table, codes = dirty
     groups = [*itertools.combinations(SCHEMA.names, 2), ("y", "a"), ("c",), SCHEMA.names]
     expected = [table.select(list(names)).vectorize() for names in groups]
-    passes, honest = [], DuckDb.counted
-    monkeypatch.setattr(DuckDb, "counted", lambda *asked: (passes.append(asked), honest(*asked))[1])
+    passes, honest = [], LocalTable._run
+    monkeypatch.setattr(LocalTable, "_run", lambda *asked: (passes.append(asked), honest(*asked))[1])
     for one, other in zip(table.tables(groups), expected, strict=True):
         assert np.array_equal(one, other)
     assert len(passes) == 1
-    monkeypatch.setattr(private_table, "KEYS_TOGETHER", 12)
+    monkeypatch.setattr(local_table, "_FEW_PACKS", 0)
     for one, other in zip(table.tables(groups), expected, strict=True):
         assert np.array_equal(one, other)
     for one, other in zip(CodedTable.checked(codes, SCHEMA).tables(groups), expected, strict=True):

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from adyton.kernel.tables import many_tables, packs
-from adyton.kernel.tables.packs import Column, packed, packed_for_passing
+from adyton.kernel.reading import frames as frame_readers
+from adyton.kernel.reading import local_table, packs
+from adyton.kernel.reading.packs import Column, packed, packed_for_passing
 from adyton.kernel.tables.private_table import open_table
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 
@@ -49,16 +50,16 @@ def rows() -> pa.Table:
 @pytest.mark.parametrize("tree", [None, RowTree.stump(SCHEMA.names)])
 def test_same_counts_as_group_bys(rows: pa.Table, tree: RowTree | None, monkeypatch: pytest.MonkeyPatch) -> None:
     table = open_table(rows, SCHEMA)
-    monkeypatch.setattr(many_tables, "_FEW_PACKS", 10**6)
-    expected = table._counted_tables(table._many(GROUPS, tree))
-    monkeypatch.setattr(many_tables, "_FEW_PACKS", 0)
-    monkeypatch.setattr(packs, "_ROWS_AT_A_TIME", 700)
+    monkeypatch.setattr(local_table, "_FEW_PACKS", 10**6)
+    expected = table._many(GROUPS, tree)()
+    monkeypatch.setattr(local_table, "_FEW_PACKS", 0)
+    monkeypatch.setattr(frame_readers, "_ROWS_AT_A_TIME", 700)
     monkeypatch.setattr(packs, "_ROWS_BETWEEN", 1500)
     monkeypatch.setattr(packs, "_BLOCK", 256)
-    for one, other in zip(table._counted_tables(table._many(GROUPS, tree)), expected, strict=True):
+    for one, other in zip(table._many(GROUPS, tree)(), expected, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
-    for group, own in zip(GROUPS, table._counted_tables(table._many(GROUPS, None)), strict=True):
+    for group, own in zip(GROUPS, table._many(GROUPS, None)(), strict=True):
         np.testing.assert_array_equal(own, table.select(group).vectorize())
 
 
@@ -75,6 +76,6 @@ def test_few_packs_have_all_pairs() -> None:
 
 
 def test_a_number_beyond_the_last_is_counted_as_the_last() -> None:
-    tally = packs._Tally([3, 2], [[0, 1]])
+    tally = packs.Tally([3, 2], [[0, 1]])
     tally.add(2, [np.array([9, 1], dtype=np.uint16), np.array([1, 60_000], dtype=np.uint16)])
     assert tally.counts()[0].tolist() == [0, 0, 0, 1, 0, 1]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from adyton.errors import PredicateError
 from adyton.kernel.tables import open_table
-from adyton.kernel.tables.predicate_parser import parse_predicate
-from adyton.kernel.tables.predicates import And, Between, Compare, In, IsNull, Not, Or, check_predicate
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
+from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import And, Between, Compare, In, IsNull, Not, Or, check_predicate
 
 SCHEMA = Schema(
     {

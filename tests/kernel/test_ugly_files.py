@@ -13,14 +13,15 @@ import pyarrow.parquet
 import pytest
 
 from adyton.errors import PredicateError, SchemaError
-from adyton.kernel.tables import csv_reader, open_table
-from adyton.kernel.tables.csv_bytes import as_utf8
-from adyton.kernel.tables.predicate_parser import parse_predicate
+from adyton.kernel.reading import csv_reader
+from adyton.kernel.reading.csv_header import as_utf8
+from adyton.kernel.tables import open_table
 from adyton.kernel.tables.translating import translation_of
 from adyton.kernel.tables.written_numbers import pattern
 from adyton.schema import Boolean, Categorical, Date, FileFormat, Identifier, Integer, Numeric, Reading, Schema
 from adyton.schema.file_format import ENCODINGS
 from adyton.schema.misfits import misfits_of
+from adyton.schema.predicate_parser import parse_predicate
 
 DOLLARS = Reading(currency=["$", "USD"], thousands=",", missing=["NA", "-", -99])
 EUROS = Reading(currency="€", thousands=".", decimal=",", missing=["k. A.", -99])

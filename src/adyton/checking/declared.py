@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.reading.csv_header import compression_of
+from adyton.kernel.reading.csv_reader import CsvReader
+from adyton.kernel.reading.readers import Reader, unit_column, wanted_columns
 from adyton.kernel.tables.columns import check_type
-from adyton.kernel.tables.csv_bytes import compression_of
-from adyton.kernel.tables.csv_reader import CsvReader
 from adyton.kernel.tables.origins import reader_for
-from adyton.kernel.tables.readers import Reader, wanted_columns
-from adyton.kernel.tables.unit_column import unit_column
 from adyton.messages import listing
 from adyton.schema import Attribute, Categorical, Schema
 from adyton.schema.look_up_files import look_up_values

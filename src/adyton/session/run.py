@@ -13,8 +13,6 @@ from adyton.exact import Rational, share
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.recorder import Debit, Recorder
 from adyton.kernel.sources import TableSource
-from adyton.kernel.tables.predicate_parser import parse_predicate
-from adyton.kernel.tables.predicates import attributes_of
 from adyton.messages import shorten
 from adyton.programs.base import Program, program_of
 from adyton.queries import Identity
@@ -24,6 +22,8 @@ from adyton.result.receipt import Receipt
 from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.schema.misfits import misfits_of
+from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import attributes_of
 from adyton.tasks.request import Request
 
 LEAST, MOST = Fraction(1, 1000), Fraction(1, 2)

@@ -46,8 +46,6 @@ class Engine(ABC):
     """Ibis's name of it."""
     title: ClassVar[str]
     """What people call it."""
-    tries: ClassVar[bool] = False
-    """Whether it has conversions of its own that yield null instead of failing."""
     few_levels: ClassVar[int] = 0
     """So many levels are compared one by one; more of them are joined."""
     text_end: ClassVar[str] = "$"
@@ -58,11 +56,6 @@ class Engine(ABC):
         self._query = threading.Lock()
         self.expected: Hashable = None
         """The moment that rows must be of; None where any one moment will do."""
-
-    @property
-    def groups_first(self) -> bool:
-        """Whether texts are counted before they are looked up."""
-        return False
 
     # ---- moments ----------------------------------------------------------------------------------------------------
 
@@ -203,13 +196,6 @@ class Engine(ABC):
     @abstractmethod
     def batches(self, rows: Any, rows_at_a_time: int) -> Iterator[Any]:
         """Rows as Arrow's batches, in their order."""
-
-    def bounded(self, work: Callable[[], Result]) -> Result | None:
-        """What *work* finds in bounded memory; None where it would take more."""
-        return work()
-
-    def make_room(self) -> None:  # noqa: B027
-        """From now on queries hold rows together, those of each unit or of each group: memory then grows with them."""
 
     def stopping(self) -> Callable[[], None] | None:
         """What ends the query that this thread is about to run, from another thread."""

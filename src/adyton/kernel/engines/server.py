@@ -25,11 +25,6 @@ class Server(Engine):
         super().__init__(backend)
         self._steps = Steps()
 
-    @property
-    def groups_first(self) -> bool:
-        """Always: its memory is its own to bound."""
-        return True
-
     @abstractmethod
     def passed(self, value: Any, places: Sequence[int]) -> Any:
         """How many of these whole numbers, which are in order, lie at or below a value."""

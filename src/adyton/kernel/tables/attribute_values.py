@@ -1,7 +1,7 @@
 """The values of all attributes, from the columns that a reader has read.
 
-Where the engine can call functions of ours, a value is one expression. A server makes columns on the way, each once:
-translated texts, times in the usual shape, the times themselves, and plain numbers.
+Columns are made on the way, each once: translated texts, times in the usual shape, the times themselves, and plain
+numbers.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adyton.kernel.engines import Engine, Server
+from adyton.kernel.reading.readers import Column
 from adyton.kernel.tables.engine_formats import with_formats
 from adyton.kernel.tables.engine_times import with_times
 from adyton.kernel.tables.engine_words import Words, with_words
 from adyton.kernel.tables.read_values import read_values, to_translate
-from adyton.kernel.tables.readers import Column
-from adyton.kernel.tables.translating import Translation, translated
+from adyton.kernel.tables.translating import Translation
 from adyton.kernel.tables.written_numbers import plainly
 from adyton.schema import Schema
 from adyton.schema.times import Times
@@ -40,7 +40,7 @@ def attribute_values(
     schema: Schema,
     sources: Mapping[str, Column],
     translations: Mapping[str, Translation | None],
-    engine: Engine,
+    engine: Server,
 ) -> tuple[Any, dict[str, tuple[Any, Any | None]]]:
     """The table, perhaps with columns more; and for every attribute its value, and the text that it was read from.
 
@@ -48,11 +48,7 @@ def attribute_values(
     """
     places = {name: f"c{schema.columns.index(schema.column_of(name))}" for name in schema.names}
     words = _words(table, schema, places, translations, engine)
-    prepared = (
-        _in_server(table, schema, places, words, engine)
-        if isinstance(engine, Server)
-        else _by_functions(table, places, words)
-    )
+    prepared = _in_server(table, schema, places, words, engine)
     found = {}
     for name, attribute in schema.attributes.items():
         column = prepared.columns[name]
@@ -60,7 +56,7 @@ def attribute_values(
             found[name] = prepared.times[name], column if column.type().is_string() else None
             continue
         told, number = translations[name] is not None, prepared.numbers.get(name)
-        found[name] = read_values(column, attribute, sources[name], engine, translated=told, number=number)
+        found[name] = read_values(column, attribute, engine, translated=told, number=number)
     return prepared.table, found
 
 
@@ -81,12 +77,6 @@ def _words(
         if text is not None:
             words[name] = Words(text, attribute, translation)
     return words
-
-
-def _by_functions(table: Any, places: Mapping[str, str], words: Mapping[str, Words]) -> _Prepared:
-    """By functions of ours, inside the engine's pass."""
-    made = {name: translated(one.text, one.translation) for name, one in words.items()}
-    return _Prepared(table, {name: table[place] for name, place in places.items()} | made)
 
 
 def _in_server(

@@ -2,9 +2,9 @@
 
 For every attribute there is a *code* (the number of the cell) and a condition *keep* (the policies that drop rows).
 Codes are total: an engine may evaluate them for rows that are not kept, for null, not-a-number, ±∞ and the largest
-integers of every type, and gets some number, never an error. Three ways lead there, the cheapest that the public facts
+integers of every type, and gets some number, never an error. Two ways lead there, the cheapest that the public facts
 (the type of the column, the schema) allow: the type is too narrow to overflow; the value is clamped to the bounds
-before the arithmetic; the conversion to an integer is one that yields null instead of failing.
+before the arithmetic.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adyton.arrays import Array, Integers
 from adyton.kernel.engines import Engine
 from adyton.kernel.engines.engine import Counted, engine_function
 from adyton.kernel.tables.columns import holds_booleans, holds_levels, is_missing, trimmed, value_of
-from adyton.schema import Boolean, Categorical, Integer, Numeric, Schema
+from adyton.schema import Categorical, Integer, Numeric, Schema
 from adyton.schema.attributes import CelledAttribute
 from adyton.schema.misfits import Misfit, Reason
 from adyton.schema.numbers import FixedPoint
@@ -146,23 +146,6 @@ def base_code(column: Any, attribute: CelledAttribute, engine: Engine, level: An
     return _numeric(column, attribute, engine)
 
 
-def plain_code(column: Any, attribute: CelledAttribute, engine: Engine) -> Any | None:
-    """The cell of a value in few operations, where the schema drops all values without one; else None.
-
-    Such a value's code is null, or a number that is no cell. There are few operations for booleans, and for whole
-    numbers of which each is a cell.
-    """
-    if not attribute.drops_all:
-        return None
-    if isinstance(attribute, Boolean):
-        return value_of(column, attribute, engine).cast("int32")
-    if not isinstance(attribute, Integer) or attribute.step > 1 or not column.type().is_integer() or not engine.tries:
-        return None
-    if max(abs(attribute.min), abs(attribute.max)) >= _INT32:
-        return None
-    return column.try_cast("int32").cast("int64") - attribute.min if attribute.min else column
-
-
 def _boolean(value: Any, attribute: CelledAttribute) -> CellCode:
     """False and true in the order of the levels; a single level leaves the other value outside."""
     import ibis
@@ -197,11 +180,11 @@ def _integer(column: Any, low: int, high: int, step: int, *, attribute: CelledAt
     if kind.is_floating():
         # ⌊v⌋ ≤ high is v < high + 1 as long as that is a double
         upper = column < float(high + 1) if high < 2**53 else column <= float(high)
-        value, safe = _clamped(column, float(low), float(high), attribute, engine)
+        value = ibis.greatest(ibis.least(column, float(high)), float(low))
         offset = _shifted(_floor(value), float(low))
         if step > 1:
             offset = _floor(offset / float(step))
-        return CellCode(*_to_integer(offset, last, safe), (column >= float(low)) & upper)
+        return CellCode(*_to_integer(offset, last), (column >= float(low)) & upper)
     inside = column.between(low, high)
     if kind.nbytes <= 4 and abs(low) <= _INT32 and attribute.outside != "clamp":
         offset, magnitude = column.cast("int64"), 1 << 33
@@ -241,9 +224,9 @@ def _numeric(column: Any, attribute: Numeric, engine: Engine) -> CellCode:
         code = _integer(column, int(low), int(high), int(width), attribute=attribute, engine=engine)
         return CellCode(ibis.least(code.code, last), code.magnitude, code.keep)
     column = column.cast("float64")
-    value, safe = _clamped(column, low, high, attribute, engine)
+    value = ibis.greatest(ibis.least(column, high), low)
     offset = _floor(_above_edges(value, attribute) * (attribute.bins / (high - low)))
-    return CellCode(*_to_integer(offset, last, safe), column.between(low, high))
+    return CellCode(*_to_integer(offset, last), column.between(low, high))
 
 
 def _above_edges(value: Any, attribute: Numeric) -> Any:
@@ -273,21 +256,11 @@ def _search(value: Any, edges: Any, first: int, end: int) -> Any:
     return ibis.ifelse(value < edges[middle], _search(value, edges, first, middle), _search(value, edges, middle, end))
 
 
-def _clamped(value: Any, low: float, high: float, attribute: CelledAttribute, engine: Engine) -> tuple[Any, bool]:
-    """The value, clamped where the policy or the engine needs it; and whether it is."""
-    import ibis
-
-    if engine.tries and attribute.outside != "clamp":
-        return value, False
-    return ibis.greatest(ibis.least(value, high), low), True
-
-
-def _to_integer(offset: Any, last: int, safe: bool) -> tuple[Any, int]:
+def _to_integer(offset: Any, last: int) -> tuple[Any, int]:
     """A whole double as an integer of at most *last*; and a bound on its magnitude."""
     import ibis
 
-    whole = offset.cast("int32") if safe else offset.try_cast("int32")
-    return ibis.least(whole, last), _INT32
+    return ibis.least(offset.cast("int32"), last), _INT32
 
 
 def _shifted(value: Any, low: float) -> Any:
@@ -300,26 +273,24 @@ def _floor(value: Any) -> Any:
 
 
 def counted_by_values(engine: Engine, rows: Any, schema: Schema, columns: Mapping[str, str]) -> Counted | None:
-    """How many rows have each cell; None unless the schema is one attribute of texts, and these are not too many.
+    """How many rows have each cell; None unless the schema is one attribute of texts.
 
     The column is counted by itself: first how many rows have each text, then which cell each text falls into. Engines
-    group texts faster than they look them up, most of all where a file says each of them once. It takes memory for
-    every text that there is, so that it is tried on engines that are bounded, and given up where it would take too
-    much.
+    group texts faster than they look them up.
 
     Claim.  The counts are those of the cells of all rows.
     Proof.  Rows with the same bytes have the same cell, and the numbers of rows are added up.  ∎
     """
     (name, attribute), *others = schema.attributes.items()
     column = rows[columns[name]]
-    if others or not engine.groups_first or not holds_levels(attribute, str) or not column.type().is_string():
+    if others or not holds_levels(attribute, str) or not column.type().is_string():
         return None
     grouped = rows.group_by(value=engine.same_bytes(column)).aggregate(times=rows.count())
     values = grouped.mutate(value=engine.text_of(grouped["value"]))
     cells = cell_table(values, schema, {name: "value"}, engine=engine, carry=["times"])
     sums = cells.group_by("cell").aggregate(rows=cells["times"].sum().cast("int64"))
-    found = engine.run(lambda: (engine.bounded(lambda: engine.fetched(sums)),))[0]
-    return None if found is None else (found["cell"], found["rows"])
+    found = engine.run(lambda: engine.fetched(sums))
+    return found["cell"], found["rows"]
 
 
 def vector_of(length: int, counted: Counted) -> Integers:

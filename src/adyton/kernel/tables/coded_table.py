@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
+from adyton.kernel.reading.packs import Column, packed
 from adyton.kernel.sealed import Sealed
-from adyton.kernel.tables.packs import Column, packed
 from adyton.messages import shorten
 from adyton.queries import Partition
 from adyton.schema import Integer, Numeric, RowTree, Schema

@@ -14,7 +14,7 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine, Server
 from adyton.kernel.engines.engine import engine_function
-from adyton.kernel.tables.readers import Column
+from adyton.kernel.reading.readers import Column
 from adyton.kernel.tables.written_numbers import plainly
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier
 from adyton.schema.times import Times
@@ -68,7 +68,7 @@ def check_type(column: Column, attribute: Attribute, engine: type[Engine]) -> No
     """An error unless values of the column's type can be read as the attribute says.
 
     Types are public, whoever inferred them. A frame's column may have every type on the list of
-    :mod:`adyton.kernel.tables.plain_columns`: a library makes a column of texts out of one of numbers, and its values
+    :mod:`adyton.kernel.reading.plain_columns`: a library makes a column of texts out of one of numbers, and its values
     are read as before. On a server, what needs functions of ours is refused.
     """
     kind, calls = column.type, not issubclass(engine, Server)

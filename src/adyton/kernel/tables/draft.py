@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.tables.readers import Reader
+from adyton.kernel.reading.readers import Reader
 from adyton.messages import listing
 from adyton.schema import FileFormat
 from adyton.schema.file_format import PLAIN

@@ -16,8 +16,8 @@ import numpy as np
 
 from adyton.kernel.engines import Server
 from adyton.kernel.engines.engine import engine_function
+from adyton.kernel.reading.times import clock_changes
 from adyton.kernel.tables.blanks import BLANKS, stripped
-from adyton.kernel.tables.zones import clock_changes
 from adyton.schema.calendar import DAY, EARLIEST, LATEST, part_numbers
 from adyton.schema.time_formats import UNIX
 from adyton.schema.times import Date, Times

@@ -12,13 +12,15 @@ functions of fields of the same row and of literals.  ∎
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines import ENGINES, engine_of
+from adyton.kernel.engines.duckdb import DuckDb
+from adyton.kernel.engines.engine import engine_function
 from adyton.kernel.engines.own import take
-from adyton.kernel.tables.readers import TableReader
+from adyton.kernel.reading.readers import TableReader
 from adyton.messages import shorten
 
 _RELATIONS = "DatabaseTable Project Filter DropColumns DropNull Sort SortKey SelfReference Field Literal"
@@ -37,6 +39,7 @@ _OURS = (
 _REAL = ("Add", "Subtract", "Multiply", "Negate", "Abs")
 """Total on doubles in DuckDB; integers overflow."""
 _FAR = 1 << 31
+_ROWS_AT_A_TIME = 1 << 17
 _NAMES = {
     "RandomScalar": "ibis.random()",
     "RandomUUID": "ibis.uuid()",
@@ -74,11 +77,27 @@ class ExpressionReader(TableReader):
         super().__init__(table)
         self._own = engine_of(table)
         self.engine = type(self._own)
+        self.local = isinstance(self._own, DuckDb)
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """From the caller's own connection."""
+        own = (table_column(self.table[name]) for name in names)
+        columns = [*own, *([] if unit is None else [self.table[unit]])]
+        rows = self.table.select(**{f"c{place}": column for place, column in enumerate(columns)})
+        for batch in self._own.batches(rows, _ROWS_AT_A_TIME):
+            yield batch.columns
 
     def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
         """A projection, in plain types."""
         names = [self.columns[index].name for index in wanted]
         return take(self._own.plain(self.table.select(*dict.fromkeys(names)), exact), names)
+
+
+def table_column(column: Any) -> Any:
+    """A column in a type that Arrow has: durations as texts."""
+    if not column.type().is_interval():
+        return column
+    return "PT" + engine_function("epoch", column.type(), "float64")(column).cast("string") + "S"
 
 
 def check_expression(table: Any) -> None:

@@ -16,9 +16,9 @@ from adyton.errors import BadInput, SchemaError
 from adyton.kernel.engines.postgres_connection import backend_at
 from adyton.kernel.engines.postgres_tables import names_of, place_of
 from adyton.kernel.engines.spark_sessions import session_at
+from adyton.kernel.reading.readers import Reader
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.expressions import ExpressionReader
-from adyton.kernel.tables.readers import Reader
 from adyton.kernel.tables.spark_reader import SparkReader
 from adyton.messages import listing, shorten, suggestion
 

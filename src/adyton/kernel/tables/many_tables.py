@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Integers, Places
-from adyton.kernel.engines import Engine, Server
-from adyton.kernel.tables.cells import CellCode, base_code, join_levels, plain_code, with_policies
+from adyton.kernel.engines import Engine
+from adyton.kernel.reading.packs import Column, Pack, packed
+from adyton.kernel.tables.cells import CellCode, base_code, join_levels, with_policies
 from adyton.kernel.tables.columns import is_missing
-from adyton.kernel.tables.packs import Column, Pack, counted_in_passing, packed, packed_for_passing
 from adyton.schema import RowTree, Schema
 from adyton.schema.attributes import CelledAttribute
 
 _INT32 = (1 << 31) - 1
-_FEW_PACKS = 3
-"""So many are counted by group-bys; loading the compiled loop would take longer."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,6 @@ class ManyTables:
     packs: Sequence[Pack]
     where: Sequence[int]
     """The number of the pack that each group lies within."""
-    passing: bool
-    """Whether rows are counted as they pass by."""
 
     @classmethod
     def of(
@@ -55,19 +51,13 @@ class ManyTables:
         found["leaf"] = Column(len(tree.leaves), len(tree.leaves))
         wanted = [[*head, *(codes[name] for name in group)] for group in groups]
         packs, where = packed(found, wanted)
-        passes = not isinstance(engine, Server) and len(packs) > _FEW_PACKS
-        passing = packed_for_passing(found, wanted, (packs, where)) if passes else None
-        loose = passing is not None and not tree.depth
-        coded, _ = leaf_table(rows, schema, columns, tree, names, engine=engine, loose=loose)
-        return cls(engine.fenced(coded), found, wanted, *(passing or (packs, where)), passing is not None)
+        coded, _ = leaf_table(rows, schema, columns, tree, names, engine=engine)
+        return cls(engine.fenced(coded), found, wanted, packs, where)
 
     def counted(self, engine: Engine, by_keys: Callable[..., list[Integers]]) -> list[Integers]:
         """For each group how many rows lie in every cell. *by_keys* counts the values of columns in the engine."""
-        if self.passing:
-            counts = engine.run(lambda: counted_in_passing(engine, self.rows, self.columns, self.packs))
-        else:
-            keys = {f"key_{place}": pack.key(self.rows, engine) for place, pack in enumerate(self.packs)}
-            counts = by_keys(self.rows.select(**keys), *(pack.keys for pack in self.packs))
+        keys = {f"key_{place}": pack.key(self.rows, engine) for place, pack in enumerate(self.packs)}
+        counts = by_keys(self.rows.select(**keys), *(pack.keys for pack in self.packs))
         pairs = zip(self.where, self.groups, strict=True)
         return [self.packs[place].table(counts[place], group, self.columns) for place, group in pairs]
 
@@ -80,7 +70,6 @@ def leaf_table(
     names: Sequence[str],
     *,
     engine: Engine,
-    loose: bool = False,
 ) -> tuple[Any, dict[str, str]]:
     """The rows that lie in a leaf: a column ``leaf``, and one with the cell for each of these attributes.
 
@@ -92,9 +81,8 @@ def leaf_table(
     join with a table that has every node once, so a row meets one line of it or, if its node is null, none: one row
     stays one row, or goes. Its next node is then a function of its node and its cells.  ∎
 
-    Where the schema drops the value, the cell is the one after the last; of a tree without splits, *loose* allows that
-    it is null, or any number that is no cell. *columns* names the column of every attribute. Also returned are the
-    names of the columns of cells, as :func:`code_names` has them.
+    Where the schema drops the value, the cell is the one after the last. *columns* names the column of every attribute.
+    Also returned are the names of the columns of cells, as :func:`code_names` has them.
     """
     import ibis
 
@@ -107,12 +95,8 @@ def leaf_table(
     for name, attribute in concerned.attributes.items():
         assert isinstance(attribute, CelledAttribute)
         column, cell = table[columns[name]], table[levels[name]] if name in levels else None
-        plain = plain_code(column, attribute, engine) if loose and cell is None else None
-        if plain is not None:
-            codes[name] = plain
-            continue
         if cell is not None and attribute.drops_all:
-            codes[name] = cell if loose else cell.fill_null(attribute.size)
+            codes[name] = cell.fill_null(attribute.size)
         else:
             code = with_policies(attribute, base_code(column, attribute, engine, level=cell), is_missing(column))
             codes[name] = _or_last(code, attribute.size, engine)

@@ -8,14 +8,12 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine, engine_of
-from adyton.kernel.engines.duckdb import DuckDb
+from adyton.kernel.reading.readers import RAW_UNIT, Column, Reader, unit_column, wanted_columns
 from adyton.kernel.tables.attribute_values import attribute_values
 from adyton.kernel.tables.columns import check_type
 from adyton.kernel.tables.engine_formats import check_formats
 from adyton.kernel.tables.origins import reader_for
-from adyton.kernel.tables.readers import wanted_columns
 from adyton.kernel.tables.translating import translation_of
-from adyton.kernel.tables.unit_column import RAW_UNIT, unit_column
 from adyton.schema import Identifier, Schema
 from adyton.schema.times import Times
 
@@ -40,31 +38,37 @@ class OpenedRows:
     """What was declared, with the unit where a column was found to be one."""
     unit: str | None = None
     """The column that says whose row it is, as it was read."""
-    inferred: bool = False
-    """Whether the types of columns may have been inferred from rows, as those of frames are."""
-    ours: bool = True
-    """Whether the engine is our own, and not one that the caller works with."""
     kept: tuple[str, ...] = ()
     """The names of all columns, where they are kept as they are: as k0, k1, …"""
 
 
-def opened_rows(
-    data: Any, schema: Schema, *, keep: bool = False, units: bool = False, unit: str | None = None
-) -> OpenedRows:
-    """A path, a data frame, an Arrow table or an Ibis table, as far as it can be opened without reading a row.
-
-    Everything that can be wrong with the names and types of its columns is said here. With *units*, the column that the
-    schema names as unit is read, too, or the one that is called *unit*, if there is one.
-    """
+def checked_reader(data: Any, schema: Schema) -> Reader:
+    """What reads a table with this schema."""
     if not isinstance(schema, Schema):
         raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
-    reader = reader_for(data, multiline=schema.multiline, file=schema.file)
+    return reader_for(data, multiline=schema.multiline, file=schema.file)
+
+
+def check_columns(reader: Reader, schema: Schema) -> tuple[list[int], dict[str, Column]]:
+    """Where the columns of the schema are, and the column of each attribute; an error if one cannot be read."""
     wanted = wanted_columns(reader, schema.columns)
     sources = {name: reader.columns[wanted[schema.columns.index(schema.column_of(name))]] for name in schema.names}
     for name, attribute in schema.attributes.items():
         check_type(sources[name], attribute, reader.engine)
         if isinstance(attribute, Times):
             check_formats(attribute, sources[name].type, reader.engine)
+    return wanted, sources
+
+
+def opened_rows(
+    reader: Reader, schema: Schema, *, keep: bool = False, units: bool = False, unit: str | None = None
+) -> OpenedRows:
+    """A table in an engine, as far as it can be opened without reading a row.
+
+    Everything that can be wrong with the names and types of its columns is said here. With *units*, the column that the
+    schema names as unit is read, too, or the one that is called *unit*, if there is one.
+    """
+    wanted, sources = check_columns(reader, schema)
     translations = {name: translation_of(attribute) for name, attribute in schema.attributes.items()}
     schema, whose = unit_column(reader, schema, unit) if units else (schema, None)
     read = [*wanted, *(index for index in range(len(reader.columns)) if index not in wanted)] if keep else wanted
@@ -73,8 +77,6 @@ def opened_rows(
     exact |= set() if whose is None else {reader.columns[whose].name}
     table = reader.read(read, exact, unit=whose is not None)
     engine = engine_of(table)
-    if isinstance(engine, DuckDb):
-        engine.files = reader.files
     if not engine.try_out(table):
         raise SchemaError(_UNREADABLE)
     table, found = attribute_values(table, schema, sources, translations, engine)
@@ -93,7 +95,5 @@ def opened_rows(
         engine,
         schema,
         unit=RAW_UNIT if owner else None,
-        ours=reader.ours,
-        inferred=not reader.is_text and any(column.inferred for column in reader.columns),
         kept=tuple(column.name for column in reader.columns) if keep else (),
     )

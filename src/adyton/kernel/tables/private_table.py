@@ -7,6 +7,7 @@ number per cell of a declared domain.
 from __future__ import annotations
 
 import math
+import operator as operators
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -15,6 +16,12 @@ from typing import Any, NoReturn
 from adyton.arrays import Array, Integers, Places
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine
+from adyton.kernel.engines.duckdb import identity_of
+from adyton.kernel.reading.local_table import LocalTable
+from adyton.kernel.reading.packs import KEYS_TOGETHER
+from adyton.kernel.reading.readers import Reader, unit_column
+from adyton.kernel.reading.rows import StoredRows, UnitRows
+from adyton.kernel.reading.values import ValueReader
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.tables.cells import (
     among,
@@ -28,15 +35,26 @@ from adyton.kernel.tables.cells import (
 )
 from adyton.kernel.tables.columns import is_missing, value_of
 from adyton.kernel.tables.many_tables import ManyTables, leaf_cells
-from adyton.kernel.tables.opened_rows import opened_rows
-from adyton.kernel.tables.packs import KEYS_TOGETHER
-from adyton.kernel.tables.predicate_groups import without_groups
-from adyton.kernel.tables.predicates import Predicate, check_predicate, to_ibis
-from adyton.kernel.tables.time_literals import in_seconds
+from adyton.kernel.tables.opened_rows import check_columns, checked_reader, opened_rows
 from adyton.kernel.tables.units import UNIT, Units
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
 from adyton.schema.misfits import Misfit
+from adyton.schema.predicates import (
+    OPERATORS,
+    And,
+    Between,
+    Compare,
+    In,
+    IsNull,
+    Not,
+    Or,
+    Predicate,
+    Scalar,
+    check_predicate,
+    in_seconds,
+    without_groups,
+)
 from adyton.whole import IntegerArray
 
 LARGEST_DOMAIN = 1 << 27
@@ -54,7 +72,10 @@ def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTab
     >>> open_table(pyarrow.table({"age": [34, 51]}), Schema({"age": Integer(0, 119)}))
     <private table: age>
     """
-    opened = opened_rows(data, schema, units=True, unit=unit)
+    reader = checked_reader(data, schema)
+    if reader.local:
+        return local_table(reader, schema, unit)  # type: ignore[return-value]
+    opened = opened_rows(reader, schema, units=True, unit=unit)
     rows, units = opened.rows, None
     if opened.unit is not None:
         units = Units.of(opened)
@@ -62,6 +83,22 @@ def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTab
     return PrivateTable(
         rows, opened.schema, opened.columns, opened.texts, engine=opened.engine, from_text=opened.from_text, units=units
     )
+
+
+def local_table(reader: Reader, schema: Schema, unit: str | None = None, *, units: bool = True) -> LocalTable:
+    """Rows that are read by us."""
+    check_columns(reader, schema)
+    schema, whose = unit_column(reader, schema, unit) if units else (schema, None)
+    name = None if whose is None else reader.columns[whose].name
+    readers = {one: ValueReader(attribute) for one, attribute in schema.attributes.items()}  # files of look-ups, too
+    stored = StoredRows(schema, readers, reader.batches, _identity(reader), name)
+    rows = stored if name is None else UnitRows(stored, schema.rows_per_unit)
+    return LocalTable(rows, schema, from_text=reader.is_text)
+
+
+def _identity(reader: Reader) -> Callable[[], Hashable] | None:
+    """What the system says about the files; nothing where rows are in a connection of others, and may change."""
+    return (lambda: tuple(map(identity_of, reader.files))) if reader.ours else None
 
 
 def check_domain(schema: Schema) -> None:
@@ -164,7 +201,6 @@ class PrivateTable(Sealed):
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
         """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""
         schema = self._schema.grouped(keys, count_name, max_count)
-        self._engine.make_room()
         *names, _ = schema.names
         columns = {name: f"c{index}" for index, name in enumerate(schema.names)}
         projected = self._rows.select(**{columns[name]: self._value(name) for name in names})
@@ -287,3 +323,34 @@ class PrivateTable(Sealed):
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError("a private table cannot be changed.")
+
+
+def to_ibis(predicate: Predicate, value: Callable[[str], Any], missing: Callable[[str], Any]) -> Any:
+    """The predicate as an Ibis expression, given the value of a column and whether it is missing."""
+    match predicate:
+        case Compare(column, operator, scalar):
+            result = OPERATORS[operator](value(column), scalar)
+        case Between(column, low, high):
+            result = value(column).between(low, high)
+        case In(column, values):
+            result = value(column).isin(_one_type(values))
+        case IsNull(column):
+            result = missing(column)
+        case Not(part):
+            result = ~to_ibis(part, value, missing)
+        case And(parts) | Or(parts):
+            join = operators.and_ if isinstance(predicate, And) else operators.or_
+            result = _balanced([to_ibis(part, value, missing) for part in parts], join)
+    return result
+
+
+def _one_type(values: Sequence[Scalar]) -> list[Scalar]:
+    return [float(v) for v in values] if any(isinstance(v, float) for v in values) else list(values)
+
+
+def _balanced(parts: list[Any], join: Callable[[Any, Any], Any]) -> Any:
+    """Join by halves: a thousand parts make a tree ten deep, not a thousand deep."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return join(_balanced(parts[:middle], join), _balanced(parts[middle:], join))

@@ -11,12 +11,8 @@ from typing import Any
 
 from adyton.kernel.engines import Engine
 from adyton.kernel.tables.columns import as_text, holds_levels, prepared
-from adyton.kernel.tables.readers import Column
-from adyton.kernel.tables.spellings import spelled
-from adyton.kernel.tables.time_columns import read_durations, read_times
 from adyton.schema import Attribute, Duration, Identifier
 from adyton.schema.misfits import unread_as
-from adyton.schema.times import Times
 
 
 def to_translate(column: Any, attribute: Attribute, engine: Engine) -> Any | None:
@@ -31,7 +27,7 @@ def to_translate(column: Any, attribute: Attribute, engine: Engine) -> Any | Non
 
 
 def read_values(
-    column: Any, attribute: Attribute, source: Column, engine: Engine, *, translated: bool, number: Any | None = None
+    column: Any, attribute: Attribute, engine: Engine, *, translated: bool, number: Any | None = None
 ) -> tuple[Any, Any | None]:
     """The values in one of the few types that the kernel computes with; and the texts of numbers and times, if any.
 
@@ -40,12 +36,19 @@ def read_values(
     text = column if column.type().is_string() and unread_as(attribute) is not None else None
     if isinstance(attribute, Duration):
         return read_durations(column, attribute, engine), text
-    if isinstance(attribute, Times):
-        return read_times(column, attribute, engine, written_by_us=bool(source.type.is_temporal())), text
     value = prepared(column, attribute, engine) if number is None else engine.number(number)
-    if not translated:
-        return spelled(value, attribute) if source.inferred else value, text
-    return _without(value, attribute, text)
+    return _without(value, attribute, text) if translated else (value, text)
+
+
+def read_durations(column: Any, attribute: Duration, engine: Engine) -> Any:
+    """A number of the attribute's units, as a double; null where there is none."""
+    import ibis
+
+    kind = column.type()
+    if kind.is_interval():
+        return engine.length(column) / attribute.seconds
+    number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
+    return column.cast("float64") if number else ibis.null("float64")
 
 
 def _any_text(column: Any, attribute: Attribute, engine: Engine) -> Any:

@@ -6,22 +6,22 @@ a kernel's rows. What is shared are the rules: the same expressions say which ce
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
-from adyton.kernel.engines import Engine, Server
+from adyton.kernel.engines import Engine
+from adyton.kernel.reading.cells import cells
+from adyton.kernel.reading.values import ValueReader
 from adyton.kernel.sealed import quietly
-from adyton.kernel.tables.cells import CellCode, base_code, with_policies
-from adyton.kernel.tables.columns import holds_booleans, is_missing, trimmed
-from adyton.kernel.tables.opened_rows import opened_rows
-from adyton.schema import Categorical, Schema
-from adyton.schema.attributes import CelledAttribute, Level
+from adyton.kernel.tables.cells import base_code, with_policies
+from adyton.kernel.tables.columns import is_missing
+from adyton.kernel.tables.opened_rows import check_columns, checked_reader, opened_rows
+from adyton.schema import Schema
+from adyton.schema.attributes import CelledAttribute
 
 ROWS_AT_A_TIME = 1 << 18
 
@@ -39,7 +39,10 @@ def rows_beside_codes(
     data: Any, schema: Schema, *, keep: bool
 ) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
     """The same and, if *keep*, the rows themselves as Arrow tables; first the names of all columns."""
-    opened = opened_rows(data, schema, keep=keep)
+    reader = checked_reader(data, schema)
+    if reader.local:
+        return _local(reader, schema, keep=keep)
+    opened = opened_rows(reader, schema, keep=keep)
     codes = {
         f"a{place}": _code(opened.rows[opened.columns[name]], attribute, opened.engine)
         for place, (name, attribute) in enumerate(schema.attributes.items())
@@ -47,6 +50,34 @@ def rows_beside_codes(
     kept = {f"k{place}": opened.rows[f"k{place}"] for place in range(len(opened.kept))}
     rows = opened.rows.select(**codes, **kept)
     return opened.kept, _batches(rows, len(codes), opened.kept, opened.engine)
+
+
+def _local(reader: Any, schema: Schema, *, keep: bool) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
+    check_columns(reader, schema)
+    names = tuple(column.name for column in reader.columns) if keep else ()
+    readers = {name: ValueReader(attribute) for name, attribute in schema.attributes.items()}
+    wanted = list(dict.fromkeys([*schema.columns, *names]))
+
+    def batches() -> Iterator[tuple[Integers, Any]]:
+        import pyarrow
+
+        arrays_of, end = reader.batches(wanted), [object()]
+        while (arrays := quietly(lambda: next(arrays_of, end))) is not end:
+            by_name = dict(zip(wanted, arrays or (), strict=False))
+            found = quietly(lambda by_name=by_name: coded(by_name)) if by_name else None  # type: ignore[misc]
+            if found is None:
+                raise BadInput("the new rows cannot be read to their end. Check that the table is complete.")
+            kept = pyarrow.Table.from_arrays([by_name[name] for name in names], names=list(names)) if keep else None
+            yield found, kept
+
+    def coded(by_name: dict[str, Any]) -> Integers:
+        columns = []
+        for name, attribute in schema.attributes.items():
+            assert isinstance(attribute, CelledAttribute)
+            columns.append(cells(readers[name].read(by_name[schema.column_of(name)]), attribute))
+        return np.stack(columns, axis=1)
+
+    return names, batches()
 
 
 def _batches(rows: Any, width: int, kept: tuple[str, ...], engine: Engine) -> Iterator[tuple[Integers, Any]]:
@@ -71,33 +102,7 @@ def _code(column: Any, attribute: Any, engine: Engine) -> Any:
     import ibis
 
     assert isinstance(attribute, CelledAttribute)
-    if isinstance(attribute, Categorical) and not holds_booleans(attribute) and not isinstance(engine, Server):
-        cell = _numbered(trimmed(column, attribute), attribute.levels)
-        base = CellCode(cell, attribute.size, (cell >= 0).fill_null(False))
-    else:
-        base = base_code(column, attribute, engine)
-    code = with_policies(attribute, base, is_missing(column))
+    code = with_policies(attribute, base_code(column, attribute, engine), is_missing(column))
     number = code.code.cast("int32")
     kept = number if code.keep is None else ibis.ifelse(code.keep, number, -1)
     return kept.fill_null(-1)
-
-
-def _numbered(column: Any, levels: Any) -> Any:
-    """The number of the level that equals the value, −1 if there is none; by a hash table, in the order of rows."""
-    kind = "float64" if column.type().is_floating() else "int64" if column.type().is_integer() else "string"
-    return _finder(tuple(levels), kind)(column.cast(kind))
-
-
-@cache
-def _finder(levels: tuple[Level, ...], kind: str) -> Any:
-    import ibis
-    import pyarrow
-    from pyarrow import compute
-
-    wanted = pyarrow.array(list(levels)).cast(kind)
-
-    def number(values: Any) -> Any:
-        return compute.index_in(values, value_set=wanted).fill_null(-1)
-
-    name = f"level_{hashlib.sha256(repr((kind, levels)).encode()).hexdigest()[:16]}"
-    return ibis.udf.scalar.pyarrow(number, name=name, signature=((kind,), "int32"))

@@ -10,8 +10,8 @@ from adyton.kernel.engines.own import take
 from adyton.kernel.engines.spark import Spark, identifier, read_as
 from adyton.kernel.engines.spark_plans import check_frame, folder_columns
 from adyton.kernel.engines.spark_traces import name_for
+from adyton.kernel.reading.readers import Column, Reader
 from adyton.kernel.sealed import quietly
-from adyton.kernel.tables.readers import Column, Reader
 
 _FOLDERS = "of folders' names, which Spark guesses (store the frame with df.write.saveAsTable(…), and open that)"
 

@@ -8,14 +8,12 @@ of many rows at a time; each is translated by itself. A look-up has one value fo
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from adyton.kernel.tables.columns import LONGEST_TEXT, short_text
-from adyton.kernel.tables.plain_columns import text_of
-from adyton.kernel.tables.spellings import reading as canonical
+from adyton.kernel.reading.plain_columns import text_of
+from adyton.kernel.reading.texts import reading_of as canonical
+from adyton.kernel.tables.columns import LONGEST_TEXT
 from adyton.schema import Attribute, Categorical, Reading
 from adyton.schema.look_up_files import look_up_values
 from adyton.schema.reading import compared, texts_of_levels
@@ -111,28 +109,3 @@ def _unlike(name: str, names: tuple[str, ...]) -> str:
     while name in names:
         name += "?"
     return name
-
-
-def translated(column: Any, translation: Translation) -> Any:
-    """A column of texts, translated inside the engine's pass."""
-    return _function(translation.translate, repr(translation))(short_text(column)).nullif(NONE)
-
-
-def _function(translate: Callable[[str], str | None], content: str) -> Any:
-    """A function of the engine that runs on whole vectors of texts and cannot fail."""
-    import ibis
-    import pyarrow
-
-    def translate_all(values: Any) -> Any:
-        if isinstance(values, pyarrow.ChunkedArray):
-            values = values.combine_chunks()
-        encoded = values.dictionary_encode()
-        found = [NONE if text is None else _or_none(translate(text)) for text in encoded.dictionary.to_pylist()]
-        return pyarrow.array(found, pyarrow.string()).take(encoded.indices)
-
-    name = f"translate_{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-    return ibis.udf.scalar.pyarrow(translate_all, name=name, signature=(("string",), "string"))
-
-
-def _or_none(text: str | None) -> str:
-    return NONE if text is None else text

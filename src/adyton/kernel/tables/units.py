@@ -11,8 +11,7 @@ told apart by anything that follows, so that it does not matter which of them st
 Every unit has a text of its own, with all digits of a decimal and all bits of a double. Contents are written so, too,
 in the same way on every engine: all of them keep the same rows.
 
-The content is what the schema declares of a row. In a frame a library infers the type of a column from all rows; there,
-a value's content is what it is read as, which is the same for each type that the column may have been given.
+The content is what the schema declares of a row.
 """
 
 from __future__ import annotations
@@ -22,9 +21,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adyton.kernel.engines import Engine
-from adyton.kernel.tables.columns import LONGEST_TEXT, holds_booleans, holds_levels, is_missing, trimmed, value_of
+from adyton.kernel.tables.columns import LONGEST_TEXT, holds_booleans, is_missing, value_of
 from adyton.kernel.tables.opened_rows import OpenedRows
-from adyton.schema import Attribute, Categorical
 from adyton.schema.declaration import DROP
 
 UNIT = "unit"
@@ -39,28 +37,23 @@ class Units:
 
     rows: Any
     """With the unit, and the digest to put a unit's rows in order by."""
-    content: Callable[[Any], list[Any]]
+    content: Callable[[Any], Any]
     """What rows of the same digest are put in order by."""
     limit: int
-    ours: bool
-    engine: Engine
 
     @classmethod
     def of(cls, opened: OpenedRows) -> Units:
         """The rows of an opened table; what has no unit is left out, or is one unit, as the schema says."""
         engine = opened.engine
-        engine.make_room()
         name = _name(opened.rows[opened.unit], engine)
-        digest = engine.digest(_joined([name, *(text for text, _ in _told(opened, opened.rows))]))
+        digest = engine.digest(_joined([name, *_told(opened, opened.rows)]))
         rows = opened.rows.mutate(**{UNIT: engine.same_bytes(name), DIGEST: digest}).drop(opened.unit)
         rows = rows.filter(rows[UNIT].notnull()) if opened.schema.no_unit == DROP else rows
 
-        def content(rows: Any) -> list[Any]:
-            told = list(_told(opened, rows))
-            exact = [one for _, one in told if one is not None]
-            return [engine.same_bytes(_joined(texts)) for texts in ([text for text, _ in told], exact) if texts]
+        def content(rows: Any) -> Any:
+            return engine.same_bytes(_joined(list(_told(opened, rows))))
 
-        return cls(_short(rows, "told", opened.ours), content, opened.schema.rows_per_unit, opened.ours, engine)
+        return cls(rows, content, opened.schema.rows_per_unit)
 
     def cut(self) -> Any:
         """The rows that stay.
@@ -77,14 +70,14 @@ class Units:
         place = ibis.row_number().over(group_by=near[UNIT], order_by=self.order(near))
         kept = near.mutate(place=place)
         kept = kept.filter(kept["place"] < self.limit)
-        return _short(kept.drop("before", "alike", "place", DIGEST), "cut", self.ours)
+        return kept.drop("before", "alike", "place", DIGEST)
 
     def order(self, rows: Any) -> list[Any]:
         """What a unit's rows are put in order by: their digest; then, where that does not decide, their content."""
         import ibis
 
         undecided = rows["before"] + rows["alike"] > self.limit
-        return [rows[DIGEST], *(ibis.ifelse(undecided, text, None) for text in self.content(rows))]
+        return [rows[DIGEST], ibis.ifelse(undecided, self.content(rows), None)]
 
     def where(self, kept: Callable[[Any], Any]) -> Units:
         """Some of the rows."""
@@ -96,16 +89,6 @@ class Units:
         return rows.group_by(c0=rows[UNIT]).aggregate(c1=rows.count().cast("int64")).select("c0", "c1")
 
 
-def _short(rows: Any, name: str, ours: bool) -> Any:
-    """The same rows as a view, if the engine is our own: then not every query has to spell out what they are."""
-    if not ours:
-        return rows
-    (backend,), _ = rows._find_backends()
-    backend._run_pre_execute_hooks(rows)  # makes the functions known that it calls
-    backend.con.execute(f"create temp view {name} as {backend.compile(rows)}")
-    return backend.table(name)
-
-
 def _name(column: Any, engine: Engine) -> Any:
     """The text of a unit; null for what is missing or blank. Spaces around it do not count.
 
@@ -114,64 +97,39 @@ def _name(column: Any, engine: Engine) -> Any:
     kind = column.type()
     if kind.is_binary():
         return engine.hexadecimal(column)
-    return column.strip().nullif("") if kind.is_string() else _text(column, engine, False)
+    return column.strip().nullif("") if kind.is_string() else _text(column, engine)
 
 
-def _reread(text: Any, engine: Engine) -> Any:
-    """A text as the number that it can be read as would be written; as it is, if there is none up to 2^53."""
-    import ibis
-
-    number = engine.number(text)
-    return ibis.ifelse(number.between(-_EXACT, _EXACT).fill_null(False), engine.exact_text(number), text)
-
-
-def _text(column: Any, engine: Engine, inferred: bool) -> Any:
-    """The text of a value. In a column that might have been one of texts, a double beyond 2^53 is written as it was."""
-    import ibis
-
+def _text(column: Any, engine: Engine) -> Any:
+    """The text of a value."""
     kind = column.type()
     if kind.is_string():
         return _bounded(column, engine)
     if not kind.is_floating():
         return engine.decimal_text(column) if kind.is_decimal() else column.cast("string")
-    number = column.cast("float64")
-    exact = engine.exact_text(number)
-    return ibis.ifelse(number.between(-_EXACT, _EXACT), exact, engine.number_text(number)) if inferred else exact
+    return engine.exact_text(column.cast("float64"))
 
 
-def _told(opened: OpenedRows, rows: Any) -> Iterator[tuple[Any, Any | None]]:
-    """For each value of a row the text that says what it is read as, and one more where that leaves something open."""
-    names, engine = {column: name for name, column in opened.columns.items()}, opened.engine
-    for column in opened.rows.columns:
-        if column in names:
-            text, exact = _content(rows[column], opened.schema.attributes[names[column]], opened)
-            if names[column] in opened.texts:  # what could not be read is told from what is missing
-                unread = rows[opened.texts[names[column]]].strip().nullif("")
-                text = text.fill_null("!" + _bounded(unread, engine))
-            yield text, exact
-        elif column != opened.unit and column not in opened.texts.values():
-            yield _text(rows[column], engine, opened.inferred), None
-
-
-def _content(column: Any, attribute: Attribute, opened: OpenedRows) -> tuple[Any, Any | None]:
+def _told(opened: OpenedRows, rows: Any) -> Iterator[Any]:
+    """For each value of a row the text that says what it is read as."""
     import ibis
 
-    engine = opened.engine
-    if holds_booleans(attribute):
-        value = value_of(column, attribute, engine)
-        return ibis.cases((value, "t"), (~value, "f"), (~is_missing(column), "?"), else_=ibis.null("string")), None
-    kind = column.type()
-    if not opened.inferred:
-        return _text(column, engine, False), None
-    if kind.is_string() and isinstance(attribute, Categorical) and holds_levels(attribute, str):
-        value = trimmed(column, attribute)
-        known = ibis.ifelse(value.isin([str(level) for level in attribute.levels]), value, "?")
-        return ibis.ifelse(column.isnull(), ibis.null("string"), known), _bounded(column, engine)
-    if kind.is_string():
-        return _bounded(_reread(column, engine), engine), _bounded(column, engine)
-    if kind.is_integer():
-        return engine.number_text(column.cast("float64")), column.cast("string")
-    return _text(column, engine, True), None
+    names, engine = {column: name for name, column in opened.columns.items()}, opened.engine
+    for column in opened.rows.columns:
+        if column not in names:
+            if column != opened.unit and column not in opened.texts.values():
+                yield _text(rows[column], engine)
+            continue
+        attribute, own = opened.schema.attributes[names[column]], rows[column]
+        if holds_booleans(attribute):
+            value = value_of(own, attribute, engine)
+            text = ibis.cases((value, "t"), (~value, "f"), (~is_missing(own), "?"), else_=ibis.null("string"))
+        else:
+            text = _text(own, engine)
+        if names[column] in opened.texts:  # what could not be read is told from what is missing
+            unread = rows[opened.texts[names[column]]].strip().nullif("")
+            text = text.fill_null("!" + _bounded(unread, engine))
+        yield text
 
 
 def _joined(texts: list[Any]) -> Any:

@@ -9,10 +9,10 @@ import numpy as np
 from adyton.errors import BadInput
 from adyton.kernel.operators import Outcome, Transform, check_parts
 from adyton.kernel.shapes import TableShape
-from adyton.kernel.tables.predicate_parser import parse_predicate
 from adyton.queries import Partition
 from adyton.schema import Schema
 from adyton.schema.cell_groups import check_coarser
+from adyton.schema.predicate_parser import parse_predicate
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Where(Transform):
 
     Claim.  Stability 1.
     Proof.  Whether a row stays is a total function of that row's own values, in a closed language without casts and
-    divisions (see :mod:`adyton.kernel.tables.predicates`): one row more in the input is one row more in the result, or
+    divisions (see :mod:`adyton.schema.predicates`): one row more in the input is one row more in the result, or
     none.  ∎
     """
 

@@ -1,4 +1,6 @@
-"""The bytes of a text file, as lines of UTF-8 that end with a line feed: decompressed, transcoded, line ends exchanged.
+"""The lines of a text file, and the first of them: it names the columns and is public, unless it is a row.
+
+Lines are UTF-8 that ends with a line feed: decompressed, transcoded, line ends exchanged.
 
 Claim.  The bytes of a line depend on those of that line alone, whatever the lines around it hold.
 Proof.  Carriage returns and line feeds change places one by one, in files whose lines end with a return. UTF-16 is made
@@ -10,12 +12,18 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import csv
 import gzip
 import io
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import IO, Any, cast
 
+from adyton.errors import SchemaError
+from adyton.kernel.sealed import quietly
 from adyton.schema import FileFormat
+from adyton.schema.file_format import PLAIN
 
 _CHUNK = 1 << 18
 _EXCHANGED = bytes.maketrans(b"\r\n", b"\n\r")
@@ -105,3 +113,93 @@ def as_utf8(block: bytes, file: FileFormat) -> bytes:
     if not file.header and _MARK in block:
         block = block.removeprefix(_MARK).replace(b"\n" + _MARK, b"\n")
     return block
+
+
+_LONGEST_HEADER = 1 << 20
+_LONGEST_NAME = 100
+_NO_HEADER = "does not begin with a header: the first line of a CSV file names the columns."
+_VALUE = re.compile(
+    r"""[-+(]?[$€£]?\s*[\d.,'\s]*\d[\d.,'\s]*(e[-+]?\d+)?\s*[%)]?  # a number, an amount, a code of digits
+    | \d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([\sT].*)?                    # a date, with or without a time
+    | \d{1,2}:\d{2}(:\d{2}.*)?                                     # a time
+    | true | false | yes | na | n/a | null | none | nan            # what stands for a value
+    | [^@\s]+@[^@\s]+\.[^@\s]+                                     # an address
+    | [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}                    # a made-up name""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What is known of a file before its rows are read."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    line_end: str
+
+
+def read_header(path: str, file: FileFormat = PLAIN) -> Header:
+    """The names of the columns, the delimiter and the line end, from the first line alone.
+
+    Of a file without a header nothing is read: its first line is a row.
+    """
+    tabs = without_ending(path).endswith((".tsv", ".tab"))
+    if file.columns is not None:
+        return Header(tuple(file.columns), file.delimiter or ("\t" if tabs else ","), file.line_end or "lf")
+    line, line_end = _first_line(path, file)
+    delimiter = file.delimiter or max("\t,;|" if tabs else ",;\t|", key=line.count)
+    names = quietly(lambda: next(csv.reader([line], delimiter=delimiter, skipinitialspace=True)))
+    if names is None:
+        raise SchemaError(f"{path!r} {_NO_HEADER}")
+    return Header(tuple(name.strip() for name in names), delimiter, line_end)
+
+
+def looks_like_data(names: Sequence[str]) -> bool:
+    """Whether the fields of a first line look like those of a row: a number, a date, an address, one thing twice.
+
+    >>> looks_like_data(["age", "sex"]), looks_like_data(["34", "F"])
+    (False, True)
+    """
+    filled = [name for name in names if name]
+    return (
+        not filled
+        or len(set(filled)) < len(filled)
+        or any(len(name) > _LONGEST_NAME or _VALUE.fullmatch(name) for name in filled)
+    )
+
+
+def _first_line(path: str, file: FileFormat) -> tuple[str, str]:
+    """The first line, and which sign ends the lines: a return, if one does that ends the first without a line feed."""
+    problem, raw, line_end = "", b"", file.line_end
+    try:
+        with open_lines(path, file, line_end) as opened:
+            raw = opened.readline(_LONGEST_HEADER)
+    except PermissionError:
+        problem = "cannot be read: permission denied. Ask for the right to read it."
+    except (OSError, EOFError, ValueError):
+        problem = "cannot be read. Check that the file is complete, and compressed as its name or the schema says."
+    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    if line_end is None:
+        raw, sign, _ = raw.partition(b"\r")
+        line_end = "cr" if sign else "lf"
+    text = _decoded(raw, file.encoding)
+    if problem:
+        pass
+    elif text is None:
+        problem = (
+            f"is not {file.encoding.upper()} text. Say which encoding it has under [file] in the schema, for example "
+            'encoding = "latin-1", "cp1252" or "utf-16".'
+        )
+    elif not text.strip() or text.count('"') % 2 or len(raw) >= _LONGEST_HEADER - 1:
+        problem = _NO_HEADER
+    if problem or text is None:
+        raise SchemaError(f"{path!r} {problem}")
+    return text, line_end
+
+
+def _decoded(raw: bytes, encoding: str) -> str | None:
+    try:
+        text = raw.decode("utf-8-sig" if encoding.startswith("utf-") else encoding)
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text

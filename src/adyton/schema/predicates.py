@@ -3,6 +3,9 @@
 A text is parsed into a small tree of our own and checked against the schema; nothing else of SQL gets through. Every
 predicate is total: on any row it is true, false or (where a value is missing) unknown, and never an error; only rows
 where it is true are kept.
+
+A date or a time that is written stands for all that it names: with ``'2024-03'``, ``<=`` means up to the end of March,
+``=`` means within it, and ``>`` means later.
 """
 
 from __future__ import annotations
@@ -149,37 +152,6 @@ def attributes_of(predicate: Predicate) -> tuple[str, ...]:
             return (predicate.column,)
 
 
-def to_ibis(predicate: Predicate, value: Callable[[str], Any], missing: Callable[[str], Any]) -> Any:
-    """The predicate as an Ibis expression, given the value of a column and whether it is missing."""
-    match predicate:
-        case Compare(column, operator, scalar):
-            result = OPERATORS[operator](value(column), scalar)
-        case Between(column, low, high):
-            result = value(column).between(low, high)
-        case In(column, values):
-            result = value(column).isin(_one_type(values))
-        case IsNull(column):
-            result = missing(column)
-        case Not(part):
-            result = ~to_ibis(part, value, missing)
-        case And(parts) | Or(parts):
-            join = operators.and_ if isinstance(predicate, And) else operators.or_
-            result = _balanced([to_ibis(part, value, missing) for part in parts], join)
-    return result
-
-
-def _one_type(values: Sequence[Scalar]) -> list[Scalar]:
-    return [float(v) for v in values] if any(isinstance(v, float) for v in values) else list(values)
-
-
-def _balanced(parts: list[Any], join: Callable[[Any, Any], Any]) -> Any:
-    """Join by halves: a thousand parts make a tree ten deep, not a thousand deep."""
-    if len(parts) == 1:
-        return parts[0]
-    middle = len(parts) // 2
-    return join(_balanced(parts[:middle], join), _balanced(parts[middle:], join))
-
-
 def _attribute(column: str, schema: Schema) -> Attribute:
     attribute = schema.attributes.get(column)
     if attribute is None:
@@ -234,3 +206,61 @@ def _literal(value: Scalar) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return repr(value)
+
+
+def without_groups(predicate: Predicate, schema: Schema) -> Predicate:
+    """The predicate with the levels of a group in place of its name.
+
+    >>> schema = Schema({"state": Categorical(["CA", "OR", "NY"], groups={"west": ["CA", "OR"]})})
+    >>> print(without_groups(Compare("state", "!=", "west"), schema))
+    not "state" in ('CA', 'OR')
+    """
+    match predicate:
+        case Compare(column, operator, value) if _levels(column, value, schema) != (value,):
+            within = In(column, _levels(column, value, schema))
+            return within if operator == "=" else Not(within)
+        case In(column, values):
+            levels = dict.fromkeys(level for value in values for level in _levels(column, value, schema))
+            return In(column, tuple(levels))
+        case Not(part):
+            return Not(without_groups(part, schema))
+        case And(parts):
+            return And(tuple(without_groups(part, schema) for part in parts))
+        case Or(parts):
+            return Or(tuple(without_groups(part, schema) for part in parts))
+    return predicate
+
+
+def _levels(column: str, value: Scalar, schema: Schema) -> tuple[Scalar, ...]:
+    """The levels that a value stands for: its own, or those of a group."""
+    attribute = schema.attributes[column]
+    if not isinstance(attribute, Categorical) or not isinstance(value, str) or value not in dict(attribute.groups):
+        return (value,)
+    return attribute.members(value)
+
+
+def in_seconds(predicate: Predicate, schema: Schema) -> Predicate:
+    """The predicate with whole numbers where dates and times are written."""
+    if isinstance(predicate, And | Or):
+        return type(predicate)(tuple(in_seconds(part, schema) for part in predicate.parts))
+    if isinstance(predicate, Not):
+        return Not(in_seconds(predicate.part, schema))
+    attribute = schema.attributes[predicate.column]
+    if isinstance(predicate, IsNull) or not isinstance(attribute, Times):
+        return predicate
+    return _counted(predicate, attribute)
+
+
+def _counted(predicate: Compare | Between | In, attribute: Times) -> Predicate:
+    column = predicate.column
+    match predicate:
+        case Between(_, low, high):
+            return Between(column, attribute.literal(low, column).first, attribute.literal(high, column).last)
+        case In(_, values):
+            within = [Between(column, *attribute.literal(value, column)) for value in values]
+            return Or(tuple(within)) if len(within) > 1 else within[0]
+        case Compare(_, "=" | "!=" as operator, value):
+            inside = Between(column, *attribute.literal(value, column))
+            return inside if operator == "=" else Not(inside)
+    first, last = attribute.literal(predicate.value, column)
+    return Compare(column, predicate.operator, first if predicate.operator in ("<", ">=") else last)

@@ -141,33 +141,6 @@ def packed_for_passing(
     return min(fitting, key=lambda one: sum(1 + (pack.keys > KEYS_IN_CACHE) for pack in one[0]), default=None)
 
 
-def counted_in_passing(
-    engine: Engine, rows: Any, columns: Mapping[str, Column], packs: Sequence[Pack]
-) -> list[Integers]:
-    """For each pack the number of rows with each key, in one pass over an Ibis table.
-
-    The engine codes the rows, a compiled loop counts them. What is held at a time is a batch of rows and the counts:
-    memory does not grow with the rows.
-
-    Claim.  The counts are those of a group-by over the key of each pack.
-    Proof.  Every row comes once, with one number for each column; none, or a number that is no cell, is taken as the
-    last, which says that the row has no cell there. A row adds 1 to a key of each pack, in which all its numbers are
-    joined.  ∎
-    """
-    names = list(dict.fromkeys(name for pack in packs for name in pack.names))
-    codes = rows.select(**{name: engine.small(rows[name], _LARGEST) for name in names})
-    keys = [columns[name].keys for name in names]
-    tally = _Tally(keys, [[names.index(name) for name in one.names] for one in packs])
-    for batch in engine.batches(codes, _ROWS_AT_A_TIME):
-        tally.add(batch.num_rows, [_numbers(*one) for one in zip(batch.columns, keys, strict=True)])
-    return tally.counts()
-
-
-def _numbers(column: Any, keys: int) -> npt.NDArray[Any]:
-    """A column of Arrow's; what is none is taken as the last number. (Asked of the engine, that would take longer.)"""
-    return np.from_dlpack(column.fill_null(keys - 1) if column.null_count else column)
-
-
 class Joins(NamedTuple):
     """Numbers of rows that are joined two by two, each pair once, however many packs it is part of.
 
@@ -225,8 +198,13 @@ class Joins(NamedTuple):
         return self.members(one) + self.members(other)
 
 
-class _Tally:
-    """The counts so far."""
+class Tally:
+    """The counts of many packs so far, by a compiled loop: what is held at a time is a batch of rows and the counts.
+
+    Claim.  The counts are those of a group-by over the key of each pack.
+    Proof.  Every row comes once, with one number for each column; a number that is no cell is taken as the last, which
+    says that the row has no cell there. A row adds 1 to a key of each pack, in which all its numbers are joined.  ∎
+    """
 
     def __init__(self, keys: Sequence[int], packs: Sequence[Sequence[int]]) -> None:
         """*keys* of each column, and the places of the columns of each pack."""

@@ -9,23 +9,135 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain
 from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Places
+from adyton.compiling import compiled
 from adyton.errors import SchemaError
-from adyton.kernel.engines.own import Stream, take
-from adyton.kernel.tables.csv_bytes import as_utf8, open_lines
-from adyton.kernel.tables.csv_header import Header, looks_like_data, read_header
-from adyton.kernel.tables.csv_records import cut_records
-from adyton.kernel.tables.readers import Column, Reader
+from adyton.kernel.reading.csv_header import Header, as_utf8, looks_like_data, open_lines, read_header
+from adyton.kernel.reading.readers import Column, Family, Reader
 from adyton.schema import FileFormat
 from adyton.schema.file_format import PLAIN
+
+Octets = npt.NDArray[np.uint8]
+
+_NEWLINE = 10
+_RETURN = 13
+_BLANK = 32
+_QUOTE = 34
+
+
+# Longer than 60 lines, because one function compiles sooner than several, and Python runs it faster without calls.
+@compiled
+def cut_records(  # noqa: PLR0912, PLR0915
+    raw: bytes | Octets,
+    final: bool,
+    multiline: bool,
+    longest: int,
+    delimiter: int,
+    slots: Places,
+    data: Octets,
+    ends: npt.NDArray[np.int32],
+    filled: Octets,
+) -> tuple[int, int]:
+    """Read records from whole lines; return how many there were, and how many bytes of *raw* they took.
+
+    A field is quoted if its first byte that is no blank is a quote: it ends at the next quote that is not doubled,
+    after which only blanks may follow. In other fields quotes stand for themselves. ``slots[column]`` says where the
+    fields of a column go, −1 for nowhere: their bytes to ``data[slot]``, the place behind them to ``ends[slot, record +
+    1]``; ``filled[slot, record]`` is 0 where a field is empty or absent. A line that breaks these rules, or is longer
+    than *longest*, is a record of absent fields. Bytes that are not taken begin a record whose end is not in *raw*.
+
+    Claim.  Without *multiline*, a line makes one record (none if it is empty and there are several columns), and what
+    is in the record depends on the bytes of that line alone.
+    Proof.  Every loop over bytes ends at the first newline at the latest, and a record begins with all of the variables
+    that its bytes are read by set anew.  ∎
+
+    With *multiline*, a newline inside quotes is part of a field. A quote that no other closes within *longest* bytes
+    makes its own line a record of absent fields, and the line after it begins the next.
+    """
+    length, width, columns = len(raw), len(data), len(slots)
+    start, record = 0, 0
+    while start < length:
+        for slot in range(width):
+            ends[slot, record + 1] = ends[slot, record]
+            filled[slot, record] = 0
+        position, column, whole, unclosed = start, 0, True, False
+        while True:  # one field
+            slot = slots[column] if column < columns else -1
+            end = ends[slot, record] if slot >= 0 else 0
+            first = position
+            while raw[position] == _BLANK:
+                position += 1
+            if raw[position] == _QUOTE:
+                position += 1
+                unclosed = True
+                while position < length:
+                    byte = raw[position]
+                    if byte == _QUOTE:
+                        position += 1
+                        if raw[position] != _QUOTE:
+                            unclosed = False
+                            break
+                    elif byte == _NEWLINE and (not multiline or position - start >= longest):
+                        break
+                    if slot >= 0:
+                        data[slot, end] = byte
+                        end += 1
+                    position += 1
+                if unclosed:
+                    whole = False
+                    break
+                while raw[position] == _BLANK:
+                    position += 1
+                if raw[position] == _RETURN and raw[position + 1] == _NEWLINE:
+                    position += 1
+                if raw[position] != delimiter and raw[position] != _NEWLINE:
+                    whole = False
+                    break
+            else:
+                position = first
+                while raw[position] != delimiter and raw[position] != _NEWLINE:
+                    position += 1
+                stop = position
+                if raw[position] == _NEWLINE and stop > first and raw[stop - 1] == _RETURN:
+                    stop -= 1
+                if slot >= 0:
+                    for place in range(first, stop):
+                        data[slot, end] = raw[place]
+                        end += 1
+            if slot >= 0:
+                filled[slot, record] = end > ends[slot, record]
+                ends[slot, record + 1] = end
+            if raw[position] == _NEWLINE:
+                break
+            position += 1
+            column += 1
+        if unclosed and multiline:
+            if position == length and length - start <= longest and not final:
+                return record, start
+            position = start
+        while raw[position] != _NEWLINE:
+            position += 1
+        stop = position
+        if stop > start and raw[stop - 1] == _RETURN:
+            stop -= 1
+        if not whole or stop - start > longest:
+            for slot in range(width):
+                ends[slot, record + 1] = ends[slot, record]
+                filled[slot, record] = 0
+        if stop > start or columns == 1:
+            record += 1
+        start = position + 1
+    return record, length
+
 
 LONGEST_LINE = 1 << 18
 """Longer lines are read as empty ones: what it takes to read a line must not stand out among the others."""
@@ -44,11 +156,9 @@ class CsvReader(Reader):
     missing, quoted or not.
     """
 
-    is_text = True
+    is_text = local = True
 
     def __init__(self, paths: str | Sequence[str], *, multiline: bool = False, file: FileFormat = PLAIN) -> None:
-        import ibis
-
         given = [paths] if isinstance(paths, str) else list(paths)
         self.paths = [os.path.abspath(path) for path in given]  # read later, when the working directory may be another
         self.files = self.paths
@@ -61,21 +171,18 @@ class CsvReader(Reader):
                     f"{path!r} does not name the same columns as {given[0]!r}. All files of a table have the same "
                     "columns, in any order."
                 )
-        text = ibis.dtype("string")
+        text = Family("string")
         self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in first.names]
         self.doubtful = file.header and any(looks_like_data(header.names) for header in self.headers)
 
-    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
-        """The wanted columns as texts, each cut out of the lines once; read when they are counted."""
-        import pyarrow
-
-        once = tuple(dict.fromkeys(wanted))
-        table = Stream([pyarrow.string()] * len(once), partial(self._batches, once)).table()
-        return take(table, [f"c{once.index(index)}" for index in wanted])
-
-    def _batches(self, wanted: tuple[int, ...]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """The columns as texts, each cut out of the lines once."""
+        wanted = list(dict.fromkeys([*names, *([] if unit is None else [unit])]))
         for path, header in zip(self.paths, self.headers, strict=True):
-            yield from self._batches_of(path, header, [self.columns[index].name for index in wanted])
+            for batch in self._batches_of(path, header, wanted):
+                yield (
+                    batch.columns if unit is None else [*batch.columns[: len(names)], batch.column(wanted.index(unit))]
+                )
 
     def _batches_of(self, path: str, header: Header, wanted: Sequence[str]) -> Iterator[Any]:
         slots = np.full(len(header.names), -1)

@@ -1,6 +1,6 @@
 """Tables in memory: pandas, polars and Arrow.
 
-A column's type is public, whoever inferred it. :mod:`adyton.kernel.tables.plain_columns` says which types can be read;
+A column's type is public, whoever inferred it. :mod:`adyton.kernel.reading.plain_columns` says which types can be read;
 all others are refused when the table is opened. In a column of Python objects each value is read by itself. Columns
 become Arrow when they are first counted, the wanted ones only; a lazy frame is collected then. No library is imported
 unless the caller has done so already.
@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines.own import Stream
+from adyton.kernel.reading.plain_columns import own_text, text_of, texts
+from adyton.kernel.reading.readers import Column, Family, Reader
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.expressions import ExpressionReader
-from adyton.kernel.tables.plain_columns import is_uuid, own_text, plain, plain_type, text_of, texts, unit_type
-from adyton.kernel.tables.readers import Column, Reader
 from adyton.messages import shorten
 
 _ROWS_AT_A_TIME = 122_880
@@ -48,43 +46,32 @@ def frame_reader(data: Any) -> Reader | None:
     return None
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """A column to read: where it is, its plain type, and the text of a value that has no Arrow type."""
-
-    index: int
-    kind: Any
-    text: Callable[[object], str | None] = text_of
-
-
 class FrameReader(Reader):
-    """What the three kinds of frames share: plain types are known at once, plain columns are made when counted."""
+    """What the three kinds of frames share: types are known at once, columns are taken when they are counted."""
 
-    kinds: list[Any]
-    """The Arrow type of every column: that of texts for Python objects."""
+    local = True
 
-    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
-        """A stream of the wanted columns, which are converted once."""
+    @cache  # noqa: B019 (as long as the reader: what is counted later is counted on the same values)
+    def _held(self, name: str, text: Callable[[object], str | None] = text_of) -> Any:
+        return _chunked(self.column([column.name for column in self.columns].index(name), text))
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """The columns in pieces of some hundred thousand rows. Among objects, only texts name a unit."""
         import pyarrow
 
-        plans = [_Plan(index, plain_type(self.kinds[index])) for index in wanted]
-        if unit:
-            objects = self.columns[wanted[-1]].from_text
-            plans[-1] = _Plan(wanted[-1], unit_type(self.kinds[wanted[-1]]), own_text if objects else text_of)
-
-        @cache
-        def table() -> Any:
-            arrays = self.arrays(plans)
-            return pyarrow.table({f"c{place}": array for place, array in enumerate(arrays)})
-
-        def batches() -> Iterator[Any]:
-            yield from table().to_batches(max_chunksize=_ROWS_AT_A_TIME)
-
-        return Stream([plan.kind for plan in plans], batches).table()
+        held = [*map(self._held, names), *([] if unit is None else [self._held(unit, own_text)])]
+        table = pyarrow.table({f"c{place}": column for place, column in enumerate(held)})
+        for batch in table.to_batches(max_chunksize=_ROWS_AT_A_TIME):
+            yield batch.columns
 
     @abstractmethod
-    def arrays(self, plans: Sequence[_Plan]) -> list[Any]:
-        """The wanted columns in their plain types."""
+    def column(self, index: int, text: Callable[[object], str | None]) -> Any:
+        """A column as an Arrow array, in memory that nobody else can change; *text* is that of an object."""
+
+
+def _chunked(column: Any) -> Any:
+    """With one dictionary for all pieces, as tables want it."""
+    return column.unify_dictionaries() if hasattr(column, "unify_dictionaries") else column
 
 
 class ArrowReader(FrameReader):
@@ -92,12 +79,11 @@ class ArrowReader(FrameReader):
 
     def __init__(self, table: Any) -> None:
         self.table = table
-        self.kinds = [field.type for field in table.schema]
         self.columns = [_column(field.name, field.type, str(field.type)) for field in table.schema]
 
-    def arrays(self, plans: Sequence[_Plan]) -> list[Any]:
-        """Without a copy where the type is plain."""
-        return [plain(self.table.column(plan.index), plan.kind) for plan in plans]
+    def column(self, index: int, text: Callable[[object], str | None]) -> Any:
+        """As it is: Arrow's memory does not change."""
+        return self.table.column(index)
 
 
 class PolarsReader(FrameReader):
@@ -111,27 +97,24 @@ class PolarsReader(FrameReader):
         schema = quietly(frame.collect_schema)
         if schema is None:
             raise SchemaError("polars cannot tell the columns of the lazy frame. Collect it yourself, then open that.")
-        self.kinds, self.columns = [], []
+        self.columns = []
         for name, dtype in schema.items():
             empty = polars.DataFrame(schema={"x": dtype})
             arrow = quietly(lambda empty=empty: empty.to_arrow().schema.field("x").type)  # type: ignore[misc]
             objects = dtype == polars.Object
             if objects or dtype.is_integer():  # Arrow has no whole numbers of 128 bits
                 arrow = pyarrow.large_string() if objects or arrow is None else arrow
-            self.kinds.append(arrow)
             self.columns.append(_column(name, arrow, str(dtype), objects=objects))
 
-    def arrays(self, plans: Sequence[_Plan]) -> list[Any]:
-        """Column by column; where polars cannot make Arrow of one, through Python's values."""
+    def column(self, index: int, text: Callable[[object], str | None]) -> Any:
+        """Where polars cannot make Arrow of it, through Python's values."""
         import polars
+        import pyarrow
 
-        names = [self.columns[plan.index].name for plan in plans]
-        frame, found = self.frame.lazy().select(list(dict.fromkeys(names))).collect(), []
-        for name, plan in zip(names, plans, strict=True):
-            series = frame.get_column(name)
-            arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
-            found.append(texts(series.to_list, plan.kind, plan.text) if arrow is None else plain(arrow, plan.kind))
-        return found
+        name = self.columns[index].name
+        series = self.frame.lazy().select(name).collect().get_column(name)
+        arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
+        return texts(series.to_list, pyarrow.large_string(), text) if arrow is None else arrow
 
 
 class PandasReader(FrameReader):
@@ -141,29 +124,28 @@ class PandasReader(FrameReader):
         import pyarrow
 
         self.frame = frame
-        self.kinds, self.columns = [], []
+        self.columns = []
         for index in range(frame.shape[1]):
             values = _spelled_out(frame.iloc[:0, index])
             objects = _are_objects(values)
             kind = pyarrow.large_string() if objects else quietly(lambda values=values: _arrow(values).type)  # type: ignore[misc]
-            self.kinds.append(kind)
             own, inner = str(frame.dtypes.iloc[index]), str(values.dtype)
             shown = own if own != "category" else f"category of {inner}"
             self.columns.append(_column(str(frame.columns[index]), kind, shown, objects=objects))
 
-    def arrays(self, plans: Sequence[_Plan]) -> list[Any]:
-        """Not-a-number becomes missing."""
-        return [self._array(self.frame.iloc[:, plan.index], plan.kind, plan.text) for plan in plans]
+    def column(self, index: int, text: Callable[[object], str | None]) -> Any:
+        """A copy; not-a-number becomes missing."""
+        return self._array(self.frame.iloc[:, index], text)
 
-    def _array(self, values: Any, kind: Any, text: Callable[[object], str | None]) -> Any:
+    def _array(self, values: Any, text: Callable[[object], str | None]) -> Any:
         import pyarrow
 
         if hasattr(values.dtype, "categories"):
             codes = values.cat.codes.to_numpy()
-            levels = self._array(values.cat.categories.to_series(), kind, text)
+            levels = self._array(values.cat.categories.to_series(), text)
             return levels.take(pyarrow.array(codes, mask=codes < 0))
         values = _dense(values.copy())  # Arrow would look at the frame's own memory, which its owner can change
-        return texts(lambda: values, kind, text) if _are_objects(values) else plain(_arrow(values), kind)
+        return texts(lambda: values, pyarrow.large_string(), text) if _are_objects(values) else _arrow(values)
 
 
 def _spelled_out(values: Any) -> Any:
@@ -190,18 +172,5 @@ def _dense(values: Any) -> Any:
 
 def _column(name: str, kind: Any, shown: str, *, objects: bool = False) -> Column:
     """What is public about a column of a frame; of a dictionary, the type of what it spells."""
-    import pyarrow
-    from ibis.expr import datatypes
-    from pyarrow import types
-
-    while kind is not None and (types.is_dictionary(kind) or types.is_run_end_encoded(kind)):
-        kind = kind.value_type
-    found = datatypes.string if objects else quietly(lambda: datatypes.DataType.from_pyarrow(kind))
-    if kind is None or plain_type(kind) is None:
-        found = datatypes.unknown
-    elif isinstance(kind, pyarrow.BaseExtensionType):
-        found = datatypes.uuid if is_uuid(kind) else datatypes.string
-    elif found is None or isinstance(found, datatypes.Unknown):
-        found = datatypes.binary
-    name_of_type = shorten(shown).strip("'")
-    return Column(name, name_of_type, found, from_text=objects or found.is_null(), inferred=True)
+    found = Family("string") if objects else Family.of(kind)
+    return Column(name, shorten(shown).strip("'"), found, from_text=objects or found == "null", inferred=True)

@@ -1,0 +1,237 @@
+"""From values to whole numbers: cells, steps of sums, truths of predicates, and why a value does not fit.
+
+Claim.  Each number depends on the row's own value and the schema, lies in a public range, and nothing fails.
+Proof.  Values are compared with public bounds first; what is not between them, or is missing, is replaced by a bound
+before anything is computed. What follows are differences, quotients and floors of numbers between the bounds, in 64
+bits that they do not leave, and the result is put between 0 and the last cell again.  ∎
+"""
+
+from __future__ import annotations
+
+import math
+import operator as operators
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from adyton.arrays import Array, Flags, Integers
+from adyton.kernel.reading.texts import KNOWN, UNREAD
+from adyton.kernel.reading.values import Values
+from adyton.schema import Boolean, Categorical, Integer, Numeric
+from adyton.schema.attributes import Attribute, CelledAttribute
+from adyton.schema.numbers import FixedPoint
+from adyton.schema.predicates import And, Between, Compare, In, IsNull, Not, Or, Predicate
+from adyton.schema.times import Times
+
+_EXACT_BINS = 10**6
+
+
+def cells(values: Values, attribute: CelledAttribute) -> Integers:
+    """The cell of each value by the schema's policies; −1 for one that is left out."""
+    found, inside = base_cells(values, attribute)
+    if attribute.drops_all:
+        return found if inside.all() else np.where(inside, found, -1)
+    if attribute.outside == "clamp":
+        inside = values.state == KNOWN
+    found = np.where(inside, found, -1 if attribute.other_cell is None else attribute.other_cell)
+    return np.where(values.missing, -1 if attribute.null_cell is None else attribute.null_cell, found)
+
+
+def base_cells(values: Values, attribute: CelledAttribute) -> tuple[Integers, Flags]:
+    """The cell before the policies, and which values have one: the nearest one where a value lies beyond the bounds."""
+    data = values.data
+    if isinstance(attribute, Numeric) and attribute.outside == "drop" and attribute.edges is None:
+        return _bins(data, values.known, attribute)
+    known = values.state == KNOWN
+    if isinstance(attribute, Boolean):
+        return data.astype(np.int64), known
+    if isinstance(attribute, Categorical):
+        return _levels(data, known, attribute)
+    if isinstance(attribute, Times):
+        return _times(data, known, attribute)
+    if isinstance(attribute, Integer):
+        return _integers(data, known, attribute.min, attribute.max, attribute.step)
+    assert isinstance(attribute, Numeric)
+    return _bins(data, known, attribute)
+
+
+def _levels(data: Array, known: Flags, attribute: Categorical) -> tuple[Integers, Flags]:
+    kind = type(attribute.levels[0])
+    if kind is str:
+        return data.astype(np.int64), known
+    if kind is bool:
+        places = np.array(
+            [attribute.levels.index(truth) if truth in attribute.levels else -1 for truth in (False, True)]
+        )
+        found = places[np.where(known, data, 0).astype(np.int64)]
+        return np.maximum(found, 0), known & (found >= 0)
+    order = np.argsort(np.array(attribute.levels, dtype=object), kind="stable")
+    levels = np.array(
+        [attribute.levels[place] for place in order], dtype=np.float64 if data.dtype.kind == "f" else None
+    )
+    if levels.dtype == object:  # beyond 64 bits: no value of a column is one of these
+        levels = levels.astype(np.float64)
+    place = np.minimum(np.searchsorted(levels, np.where(known, data, 0)), len(levels) - 1)
+    return order[place].astype(np.int64), known & (levels[place] == data)
+
+
+def _integers(data: Array, known: Flags, low: int, high: int, step: int) -> tuple[Integers, Flags]:
+    """⌊(v − low) / step⌋."""
+    last = (high - low) // step
+    if data.dtype.kind == "f":
+        # ⌊v⌋ ≤ high is v < high + 1 as long as that is a double
+        inside = known & (data >= float(low)) & (data < float(high + 1) if high < 2**53 else data <= float(high))
+        near = np.minimum(np.maximum(np.where(known, data, float(low)), float(low)), float(high))
+        offset = np.floor(near) - float(low)
+        offset = np.floor(offset / step) if step > 1 else offset
+        return np.minimum(offset, last).astype(np.int64), inside
+    least, most = max(low, -(2**63)), min(high, 2**63 - 1)
+    if least > most:
+        return np.full(data.shape, 0 if low > 0 else last), np.zeros(data.shape, dtype=bool)
+    inside = known & (data >= least) & (data <= most)
+    near = np.minimum(np.maximum(data, least), most)
+    offset = near - low if low else near
+    return np.minimum(offset // step if step > 1 else offset, last), inside
+
+
+def _times(data: Array, known: Flags, attribute: Times) -> tuple[Integers, Flags]:
+    """Periods of equal length by arithmetic, months and years by search, parts as they are."""
+    first, last = attribute.span
+    inside = known & (data >= first) & (data <= last)
+    near = np.minimum(np.maximum(data, first), last)
+    if attribute.is_part:
+        return near, inside
+    if attribute.length is not None:
+        return (near - attribute.anchor) // attribute.length, inside
+    return np.searchsorted(attribute.starts, near, side="right").astype(np.int64) - 1, inside
+
+
+def _bins(data: Array, known: Flags | None, attribute: Numeric) -> tuple[Integers, Flags]:
+    """Bins of equal width by arithmetic, or unequal ones by search. What is not a number is in none."""
+    low, high, last, width = attribute.min, attribute.max, attribute.base_size - 1, attribute.width
+    whole = low.is_integer() and width.is_integer() and width <= _EXACT_BINS and attribute.bins <= _EXACT_BINS
+    if attribute.edges is None and data.dtype.kind == "i" and whole:
+        every = np.ones(len(data), dtype=bool) if known is None else known
+        found, inside = _integers(data, every, int(low), int(high), int(width))
+        return np.minimum(found, last), inside
+    data = data.astype(np.float64, copy=False)
+    inside = (data >= low) & (data <= high)
+    inside = inside if known is None else inside & known
+    with np.errstate(invalid="ignore"):  # what is made of values that lie in no bin is not looked at
+        near = data if attribute.outside == "drop" else np.fmin(np.fmax(data, low), high)
+    if attribute.edges is not None:
+        return np.searchsorted(np.array(attribute.edges[1:-1]), near, side="right").astype(np.int64), inside
+    tolerance = attribute.tolerance * width
+    at_once = abs(low) * 2**-52 < tolerance / 100  # else rounding would not leave the tolerance intact
+    above = near - (low - tolerance) if at_once else near - low + tolerance
+    with np.errstate(invalid="ignore", over="ignore"):
+        cell = (above * (attribute.bins / (high - low))).astype(np.int64)  # ⌊⌋: nothing that counts lies below 0
+    return np.minimum(cell, last), inside
+
+
+def steps(values: Values, attribute: Attribute) -> Integers:
+    """How many steps of the public grid a value lies above the lower bound, rounded; −1 for a row without a number."""
+    assert isinstance(attribute, Integer | Numeric)
+    grid = FixedPoint.of(attribute)
+    known, data = values.state == KNOWN, values.data
+    _, inside = base_cells(values, attribute)
+    kept = known if attribute.outside == "clamp" else inside
+    if isinstance(attribute, Integer) and data.dtype.kind == "i":
+        least, most = max(attribute.min, -(2**63)), min(attribute.max, 2**63 - 1)
+        found = np.minimum(np.maximum(data, least), most) - attribute.min if least <= most else np.zeros_like(data)
+        if grid.step > 1:  # rounded: the lower bound need not be a multiple of the step
+            ahead = attribute.min - grid.low * int(grid.step) + int(grid.step) // 2
+            found = (found + ahead) // int(grid.step)
+    else:
+        near = np.where(known, data.astype(np.float64), float(attribute.min))
+        near = np.floor(near) if isinstance(attribute, Integer) else near
+        near = np.minimum(np.maximum(near, float(attribute.min)), float(attribute.max))
+        offset = near - grid.lower if grid.low else near
+        half = float(grid.step / 2)
+        scaled = (offset + half) / float(grid.step) if grid.step > 1 else offset * float(1 / grid.step) + 0.5
+        found = np.floor(scaled).astype(np.int64)
+    return np.where(kept, np.minimum(np.maximum(found, 0), grid.span), -1)
+
+
+def unfit(values: Values, attribute: CelledAttribute, reason: str) -> Flags:
+    """Which values do not fit for this reason."""
+    if reason == "missing":
+        return values.missing
+    if reason in ("unreadable", "no time"):
+        return np.asarray(values.state == UNREAD)
+    return ~values.missing & ~base_cells(values, attribute)[1]
+
+
+def holds(predicate: Predicate, values: Mapping[str, Values], attributes: Mapping[str, Attribute]) -> Flags:
+    """The rows for which a predicate is true, with whole numbers in place of times and levels in place of groups."""
+    return _truth(predicate, values, attributes)[0]
+
+
+def _truth(
+    predicate: Predicate, values: Mapping[str, Values], attributes: Mapping[str, Attribute]
+) -> tuple[Flags, Flags]:
+    """Where it is true, and where it is false; neither where it is unknown."""
+    if isinstance(predicate, Not):
+        true, false = _truth(predicate.part, values, attributes)
+        return false, true
+    if isinstance(predicate, And | Or):
+        parts = [_truth(part, values, attributes) for part in predicate.parts]
+        every, some = (0, 1) if isinstance(predicate, And) else (1, 0)
+        all_of = np.logical_and.reduce([part[every] for part in parts])
+        any_of = np.logical_or.reduce([part[some] for part in parts])
+        return (all_of, any_of) if isinstance(predicate, And) else (any_of, all_of)
+    own, attribute = values[predicate.column], attributes[predicate.column]
+    if isinstance(predicate, IsNull):
+        return own.missing, ~own.missing
+    known = ~own.missing
+    if _is_boolean(attribute):  # what is neither true nor false is unknown
+        known = own.state == KNOWN
+    true = known & _compared(predicate, own, attribute)
+    return true, known & ~true
+
+
+def _compared(predicate: Compare | Between | In, own: Values, attribute: Attribute) -> Flags:
+    data = own.data
+    inside: Flags = np.asarray(own.state == KNOWN)  # a text that is no level equals none
+    match predicate:
+        case Between(_, low, high):
+            return inside & _order(data, ">=", low) & _order(data, "<=", high)
+        case In(_, wanted):
+            found = np.zeros(len(data), dtype=bool)
+            for value in wanted:
+                found |= _order(data, "=", _number(value, attribute))
+            return inside & found
+        case Compare(_, "!=", value):
+            return ~(inside & _order(data, "=", _number(value, attribute)))
+    return inside & _order(data, predicate.operator, _number(predicate.value, attribute))
+
+
+def _number(value: Any, attribute: Attribute) -> Any:
+    """A literal as the number by which the attribute's values go."""
+    if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
+        return attribute.levels.index(value)
+    return int(value) if isinstance(value, bool) else value
+
+
+def _order(data: Array, operator: str, value: Any) -> Flags:
+    """Numbers compared with a literal; whole ones exactly, also with a fraction."""
+    compare = {
+        "=": operators.eq,
+        "<": operators.lt,
+        "<=": operators.le,
+        ">": operators.gt,
+        ">=": operators.ge,
+    }[operator]
+    if data.dtype.kind == "i" and isinstance(value, float) and operator != "=":
+        up = operator in ("<", ">=")
+        value = math.ceil(value) if up else math.floor(value)
+    elif data.dtype.kind == "i" and isinstance(value, float):
+        value = int(value) if value.is_integer() else None
+    if value is None:
+        return np.zeros(len(data), dtype=bool)
+    return np.asarray(compare(data, value), dtype=bool)
+
+
+def _is_boolean(attribute: Attribute) -> bool:
+    return isinstance(attribute, Boolean) or (isinstance(attribute, Categorical) and type(attribute.levels[0]) is bool)

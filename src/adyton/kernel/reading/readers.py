@@ -1,0 +1,241 @@
+"""Readers: what a table can be opened with.
+
+A reader lists the columns with their types (public), and turns the wanted ones into an Ibis table with columns ``c0``,
+``c1``, … in the order asked for. Messages come from the path, the header and the types; never from a row.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from adyton.errors import SchemaError
+from adyton.kernel.engines.duckdb import DuckDb
+from adyton.kernel.engines.own import take
+from adyton.messages import listing, shorten, suggestion
+from adyton.schema import Schema
+
+_FAMILIES = {
+    "integer": {"integer"},
+    "floating": {"floating"},
+    "decimal": {"decimal"},
+    "boolean": {"boolean"},
+    "string": {"string"},
+    "date": {"date", "temporal"},
+    "timestamp": {"timestamp", "temporal"},
+    "time": {"time", "temporal"},
+    "interval": {"interval"},
+    "uuid": {"uuid"},
+    "binary": {"binary"},
+    "null": {"null"},
+    "unknown": set(),
+}
+
+
+class Family(str):
+    """What a type is. It answers as Ibis's types do: ``Family("date").is_temporal()``."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("is_"):
+            raise AttributeError(name)
+        return lambda: name.removeprefix("is_") in _FAMILIES[self]
+
+    @classmethod
+    def of(cls, kind: Any) -> Family:
+        """Of an Arrow type; of a dictionary, of what it spells."""
+        import pyarrow
+        from pyarrow import types
+
+        while kind is not None and (types.is_dictionary(kind) or types.is_run_end_encoded(kind)):
+            kind = kind.value_type
+        if kind is None or types.is_nested(kind) or types.is_union(kind):
+            return cls("unknown")
+        if isinstance(kind, pyarrow.BaseExtensionType):
+            known = {"arrow.uuid": "uuid", "arrow.json": "string"}
+            return cls(known.get(kind.extension_name, "unknown"))
+        tests = {
+            "boolean": (types.is_boolean,),
+            "integer": (types.is_integer,),
+            "floating": (types.is_floating,),
+            "decimal": (types.is_decimal,),
+            "string": (types.is_string, types.is_large_string, types.is_string_view),
+            "date": (types.is_date,),
+            "timestamp": (types.is_timestamp,),
+            "time": (types.is_time,),
+            "interval": (types.is_duration, types.is_interval),
+            "null": (types.is_null,),
+            "binary": (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary),
+        }
+        return cls(next((name for name, own in tests.items() if any(test(kind) for test in own)), "unknown"))
+
+
+def type_name(kind: Any) -> str:
+    """What people call an Arrow type."""
+    text = str(kind)
+    short = {"double": "float64", "float": "float32", "bool": "boolean", "large_string": "string"}
+    family = Family.of(kind)
+    return short.get(text, str(family) if family in ("date", "timestamp", "time", "interval", "decimal") else text)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is public about a column: its name, the engine's type and Ibis's; and where the type comes from.
+
+    Values of any kind may stand in it *from_text*; its type may have been *inferred* from rows.
+    """
+
+    name: str
+    engine_type: str
+    type: Any
+    from_text: bool = False
+    inferred: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind of attribute that suits the type, for a draft."""
+        if self.from_text:
+            return "text"
+        for kind, test in (
+            ("boolean", self.type.is_boolean()),
+            ("integer", self.type.is_integer()),
+            ("numeric", self.type.is_floating() or self.type.is_decimal()),
+            ("categorical", self.type.is_string()),
+            ("date", self.type.is_date()),
+            ("datetime", self.type.is_timestamp()),
+            ("duration", self.type.is_interval()),
+        ):
+            if test:
+                return kind
+        return "unusable"
+
+
+class Reader(ABC):
+    """A table that can be looked at and then read."""
+
+    columns: Sequence[Column]
+    is_text: ClassVar[bool] = False
+    """Whether all values are texts that were written by anybody, as those of a CSV file are."""
+    doubtful: bool = False
+    """Whether the names of the columns look like values: then they are not shown."""
+    engine: type[Any] = DuckDb
+    """What holds the rows, where they are not read by us."""
+    files: Sequence[str] = ()
+    """What an engine of our own reads the rows from, whenever they are counted."""
+    local: bool = False
+    """Whether rows are read by us."""
+    ours: ClassVar[bool] = True
+    """Whether that is an engine of our own, and not one that the caller works with."""
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """The Arrow arrays of some columns, batch by batch: where rows are read by us, and not by an engine. The last
+        one is that of the column that says whose row it is, if there is a *unit*."""
+        raise NotImplementedError
+
+    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
+        """An Ibis table of the wanted columns, named c0, c1, …; decimals keep all their digits in *exact* ones.
+
+        A column may be wanted twice. With *unit*, the last of the wanted ones says whose row it is.
+        """
+        raise NotImplementedError
+
+
+class TableReader(Reader):
+    """An Ibis table whose types are known."""
+
+    def __init__(self, table: Any, *, inferred: bool = False) -> None:
+        self.table = table
+        self.columns = [
+            Column(name, _type_name(kind), kind, inferred=inferred) for name, kind in table.schema().items()
+        ]
+
+    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
+        """A projection."""
+        return take(self.table, [self.columns[index].name for index in wanted])
+
+
+def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
+    """Where the named columns are; an error that lists the columns there are if one is missing or there twice.
+
+    Names that look like values are not listed, nor those of a CSV file that has none of the schema's: its first line
+    may be a row.
+    """
+    present = [column.name for column in reader.columns]
+    headed = all(column.engine_type == "text" for column in reader.columns)
+    names = list(names)
+    missing = [name for name in dict.fromkeys(names) if name not in present]
+    none = not set(names) & set(present)
+    if headed and (none or (missing and reader.doubtful)):
+        which = f"none of the schema's attributes ({listing(names)})" if none else f"no attribute {listing(missing)}"
+        looks = " It looks like a row of data." if reader.doubtful else ""
+        raise SchemaError(
+            f"the first line of the file names {which}.{looks} Check the names, the delimiter and the encoding, and "
+            "that the first line of the CSV file names the columns; if it does not, write header = false and "
+            "columns = […] under [file] in the schema."
+        )
+    for name in names:
+        times = present.count(name)
+        if times == 0:
+            raise SchemaError(
+                f"the table has no column {name!r}. It has {listing(present)}.{suggestion(name, present)} "
+                "Correct the name in the schema, or leave the attribute out."
+            )
+        if times > 1:
+            raise SchemaError(f"the table has {times} columns called {shorten(name)}. Rename all but one.")
+    return [present.index(name) for name in names]
+
+
+def _type_name(kind: Any) -> str:
+    """What people call a type; of one that Ibis does not know, what the engine calls it."""
+    raw = getattr(kind, "raw_type", None)
+    return str(raw.sql()).lower() if raw is not None and hasattr(raw, "sql") else str(kind)
+
+
+RAW_UNIT = "whose"
+
+
+def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schema, int | None]:
+    """The schema with its unit, and the place of that column; None where there is no unit.
+
+    The schema's own unit must be a column. A *word* that is given beside the schema is a column if there is one of that
+    name, and else a word for people to read.
+    """
+    present = [column.name for column in reader.columns]
+    if schema.unit is None:
+        if not isinstance(word, str) or word not in present:
+            return schema, None
+        schema = schema.with_unit(word)
+    elif word != schema.unit and word in present:
+        raise SchemaError(f"the schema says unit = {schema.unit!r}, and {word!r} is another column. Say it once.")
+    name = schema.unit
+    assert name is not None
+    times = present.count(name)
+    if times != 1:
+        known = "" if reader.doubtful else f" It has {listing(present)}.{suggestion(name, present)}"
+        problem = f"{times} columns" if times else "no column"
+        raise SchemaError(
+            f"the schema says unit = {shorten(name)}, and the table has {problem} of that name.{known} Name the one "
+            "column that says whose row it is."
+        )
+    column = reader.columns[present.index(name)]
+    kind = column.type
+    if not (kind.is_string() or kind.is_integer() or kind.is_decimal() or kind.is_uuid() or kind.is_binary()):
+        rounded = ", because it rounds long numbers" if kind.is_floating() else ""
+        raise SchemaError(
+            f"the unit {name!r} has the type {column.engine_type}, which cannot tell units apart{rounded}. A unit is a "
+            f"text, a whole number, a decimal, a UUID or bytes: {_advice(column)}"
+        )
+    return schema, present.index(name)
+
+
+def _advice(column: Column) -> str:
+    """What to do about a column of another type."""
+    if column.inferred and column.type.is_floating():
+        return (
+            "read the table again with this column as text or, in pandas, as Int64, which has missing values, too. "
+            "(What was rounded cannot be converted back.)"
+        )
+    return "convert the column where it is stored, and open that."

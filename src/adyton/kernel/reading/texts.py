@@ -1,0 +1,291 @@
+"""What one text stands for: a number, a truth, a level, a length of time. The only reader of texts there is.
+
+Claim.  What a text stands for depends on that text and the schema alone, and no text makes it fail.
+Proof.  A text is cut to a public length, stripped, folded, compared with dictionaries that were made from the schema
+and from public files before any row was read, matched with regular expressions in which no run of characters can be
+shared out in several ways, and given to Python's ``float``, whose refusal is caught. All of these are functions of the
+text.  ∎
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time
+from functools import lru_cache
+
+from adyton.kernel.reading.plain_columns import text_of
+from adyton.kernel.sealed import quietly
+from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier, Reading
+from adyton.schema.look_up_files import look_up_values
+from adyton.schema.reading import compared, texts_of_levels
+from adyton.schema.time_formats import duration_in
+
+KNOWN, MISSING, UNREAD, OUTSIDE = range(4)
+"""What is known of a value: it is one; there is none; a text that is none of what the schema wants; no level."""
+Read = tuple[int, float]
+"""What a text stands for: one of the four, and the number, the number of the level, or 1 for true."""
+LONGEST = 1 << 16
+"""In characters: what stands behind them is not looked at."""
+_NOTHING, _UNREAD, _OUTSIDE = (MISSING, 0.0), (UNREAD, 0.0), (OUTSIDE, 0.0)
+_TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
+_EXACT = 1 << 53
+WHITE = " \t\n\r\v\f"
+"""White space that does not count around numbers and the names of units."""
+
+
+def reader_of(attribute: Attribute) -> Callable[[str], Read]:
+    """What reads the texts of an attribute that has no times. Files of look-ups are read now."""
+    translation = Translation.of(attribute)
+    if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
+        return _level_reader(attribute, translation)
+    own: Callable[[str], Read]
+    if isinstance(attribute, Boolean) or (isinstance(attribute, Categorical) and type(attribute.levels[0]) is bool):
+        own = _truth
+    elif isinstance(attribute, Duration):
+        seconds = attribute.seconds
+        own = lambda text: _read(duration_in(text, seconds), text)  # noqa: E731
+    else:
+        own = _number_reader(attribute.reading)
+    if translation is None:
+        return lambda text: own(text[:LONGEST])
+
+    def read(text: str) -> Read:
+        found = translation.translate(text[:LONGEST])
+        return _NOTHING if found is None else own(found)
+
+    return read
+
+
+def key_reader(attribute: Attribute) -> Callable[[str], str | None]:
+    """What turns the texts of an identifier into those by which it is compared; None for what is missing."""
+    translation = Translation.of(attribute) if isinstance(attribute, Identifier) else None
+    return (
+        (lambda text: text[:LONGEST]) if translation is None else (lambda text: translation.translate(text[:LONGEST]))
+    )
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+def number_in(text: str) -> float | None:
+    """The double that a text of ASCII shows; None if it shows none. Words such as inf and nan are read, too.
+
+    >>> number_in(" 1e2 "), number_in("1_000"), number_in("0x1F"), number_in("1,5")
+    (100.0, 1000.0, None, None)
+    """
+    if not text.isascii():
+        return None
+    try:
+        return float(text.strip(WHITE).removeprefix("+"))
+    except ValueError:
+        return None
+
+
+def _number_reader(reading: Reading) -> Callable[[str], Read]:
+    none = {number for number in (number_in(str(word)) for word in reading.missing) if number is not None}
+    plain = Amounts.of(reading).plain if reading.numeric else None
+
+    def read(text: str) -> Read:
+        written = text if plain is None else plain(text)
+        number = None if written is None else number_in(written)
+        return _NOTHING if number in none else _read(number, text)
+
+    return read
+
+
+def _read(number: float | None, text: str) -> Read:
+    """A number that a text shows, or not."""
+    if number is None:
+        return _UNREAD if text.strip() else _NOTHING
+    return (KNOWN, number) if number == number else _NOTHING  # noqa: PLR0124 (not-a-number differs from itself)
+
+
+def _truth(text: str) -> Read:
+    word = text.strip().lower()
+    if word in _TRUE or word in _FALSE:
+        return KNOWN, float(word in _TRUE)
+    number = number_in(word)
+    return (KNOWN, number) if number in (0.0, 1.0) else _OUTSIDE
+
+
+_BLANKS = " \t\r\n\u00a0\u202f\u2009"
+_THOUSANDS = {" ": " \u00a0\u202f\u2009", "'": "'\u2019"}
+_MINUS = "\u2212"
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Numbers as people write them for people, $1,250.50 or 1.250,50 €.
+
+    >>> dollars = Amounts.of(Reading(currency="$", thousands=","))
+    >>> dollars.plain(" $1,250.50 "), dollars.plain("1,25")
+    ('1250.50', None)
+    """
+
+    shape: re.Pattern[str]
+    money: re.Pattern[str] | None
+    exchanged: Mapping[int, str]
+    longest = 900
+
+    @classmethod
+    @lru_cache(64)
+    def of(cls, reading: Reading) -> Amounts:
+        """By what the schema says of them."""
+        point, digits, apart = re.escape(reading.decimal), "[0-9]+", ""
+        if reading.thousands is not None:
+            apart = _THOUSANDS.get(reading.thousands, reading.thousands)
+            digits = f"(?:[0-9]{{1,3}}(?:[{apart}][0-9]{{2,3}})*[{apart}][0-9]{{3}}|[0-9]+)"
+        number = f"(?:{digits}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]{{1,3}})?"
+        blank = f"[{_BLANKS}]*"
+        sign = f"(?:[+{_MINUS}-]{blank})?"
+        signs = "|".join(map(re.escape, sorted(reading.currency, key=len, reverse=True)))
+        money = f"(?:(?:{signs}){blank})?" if signs else ""
+        amount = f"{blank}{sign}{money}{sign}{number}{blank}{money}"
+        bracketed = f"|{blank}[(]{amount}[)]{blank}" if signs else ""
+        exchanged = dict.fromkeys(map(ord, f"{_BLANKS}){apart}"), "") | {ord("("): "-", ord(_MINUS): "-"}
+        exchanged |= {ord(reading.decimal): "."}
+        flags = re.IGNORECASE
+        return cls(
+            re.compile(f"(?:{amount}{bracketed})", flags), re.compile(signs, flags) if signs else None, exchanged
+        )
+
+    def plain(self, text: str) -> str | None:
+        """The number as programs write it; None where a text is none."""
+        if len(text) > self.longest or self.shape.fullmatch(text) is None:
+            return None
+        return (text if self.money is None else self.money.sub("", text)).translate(self.exchanged)
+
+
+# ---- levels ---------------------------------------------------------------------------------------------------------
+
+
+def _level_reader(attribute: Categorical, translation: Translation | None) -> Callable[[str], Read]:
+    numbers = {str(level): (KNOWN, float(place)) for place, level in enumerate(attribute.levels)}
+    if translation is not None:
+
+        def recoded(text: str) -> Read:
+            found = translation.translate(text[:LONGEST])
+            return _NOTHING if found is None else numbers.get(found) or _no_level(found)
+
+        return recoded
+    known = Known.of({level: level for level in numbers})
+    spaced = attribute.spaced
+
+    def read(text: str) -> Read:
+        found = text[:LONGEST] if spaced else text[:LONGEST].strip(" ")
+        level = known.get(found)
+        return _no_level(found) if level is None else numbers[level]
+
+    return read
+
+
+def _no_level(text: str) -> Read:
+    """A text that is no level, with a number below 0 by which such texts are told apart where they are keys."""
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).digest()
+    return OUTSIDE, -1.0 - int.from_bytes(digest)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What texts stand for: a text itself, or another spelling of the number, truth, date or time that it shows."""
+
+    texts: Mapping[str, str]
+    readings: Mapping[str, str]
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> Known:
+        """With the readings of all texts: the first text has it, where several have the same."""
+        readings: dict[str, str] = {}
+        for text, value in texts.items():
+            shown = reading_of(text)
+            if shown is not None:
+                readings.setdefault(shown, value)
+        return cls(texts, readings)
+
+    def get(self, text: str) -> str | None:
+        """What a text stands for; None if nothing is known of it."""
+        value = self.texts.get(text)
+        if value is not None or not self.readings:
+            return value
+        return self.readings.get(reading_of(text) or "")
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What texts become before they are read: trimmed, without capitals, looked up, recoded to their level."""
+
+    reading: Reading
+    whole: Reading
+    """The same with all characters of a text."""
+    words: frozenset[str]
+    """What means missing."""
+    values: Known | None = None
+    """What a look-up has for each key, if there is one."""
+    levels: Known | None = None
+    """The level of each text, if the attribute has levels of text."""
+
+    @classmethod
+    def of(cls, attribute: Attribute) -> Translation | None:
+        """None if texts stay as they are."""
+        reading = attribute.reading
+        texts = isinstance(attribute, Categorical) and type(attribute.levels[0]) is str
+        spellings = attribute.spellings if isinstance(attribute, Categorical) else ()
+        if not reading.textual and not (texts and spellings):
+            return None
+        values = None if reading.lookup is None else Known.of(look_up_values(reading))
+        levels = None
+        if isinstance(attribute, Categorical) and texts:
+            names = tuple(map(str, attribute.levels))
+            reading = compared(names, spellings, reading)
+            levels = Known.of(texts_of_levels(names, spellings, reading))
+        whole = replace(reading, first=None)
+        words = frozenset(whole.normal(str(text_of(word))) for word in reading.missing)
+        return cls(reading, whole, words, values, levels)
+
+    def translate(self, text: str) -> str | None:
+        """What one text stands for; None if it is missing. What no level stands for is no level's text."""
+        if self.words and self.whole.normal(text) in self.words:
+            return None
+        found = self.reading.normal(text)
+        if found == "\1":  # as on servers, where it stands for what is missing
+            return None
+        if self.values is not None:
+            value = self.values.get(found)
+            if value is None:
+                return None
+            found = value if self.levels is None else self.whole.normal(value)
+        if self.levels is None:
+            return found
+        level = self.levels.get(found)
+        return "\0" + text if level is None else level
+
+
+_CLOCK = r"\d\d:\d\d(:\d\d(\.\d{1,6}0*)?)?"
+_TIME = re.compile(_CLOCK, re.ASCII)
+_MOMENT = re.compile(rf"\d{{4}}-\d\d-\d\d([T ]{_CLOCK}(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII)
+
+
+def reading_of(text: str) -> str | None:
+    """One text for all spellings of a truth, a number up to 2^53, a date or a time; None for every other text.
+
+    >>> [reading_of(text) for text in ("TRUE", "007", "1.50", "2020-01-31", "2020-01-31T11:00+01:00", "10:00", "A7")]
+    ['true', '7', '1.5', '2020-01-31 00:00:00', '2020-01-31 10:00:00+00:00', '10:00:00', None]
+    """
+    return quietly(lambda: _reading(text.strip()))
+
+
+def _reading(text: str) -> str | None:
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    if _TIME.fullmatch(text):
+        return str(time.fromisoformat(text))
+    if _MOMENT.fullmatch(text):
+        moment = datetime.fromisoformat(text)
+        return str(moment if moment.tzinfo is None else moment.astimezone(UTC))
+    if "_" in text or not text.isascii():
+        return None
+    number = float(text)
+    return text_of(number) if abs(number) <= _EXACT or number in (float("inf"), float("-inf")) else None

@@ -1,0 +1,398 @@
+"""The values of an attribute in some rows, read from an Arrow array: one table says what is read from which type.
+
+======================  ===================  =======================  ==================  =====================
+type of the column      integer, numeric,    categorical of texts,    boolean             date, datetime
+                        levels of numbers    identifier
+======================  ===================  =======================  ==================  =====================
+whole numbers           itself               its digits               1, 0; else outside  with a format: digits
+floats, decimals        itself as a double   shortest digits          1, 0; else outside  with a format: digits
+truth values            missing              true, false              itself              missing
+texts, UUIDs, JSON      see ``texts``        see ``texts``            see ``texts``       ISO 8601, or a format
+dates, times            as their text        their text               as their text       itself
+durations               as their text        their text               as their text       missing
+======================  ===================  =======================  ==================  =====================
+
+Claim.  A row's value depends on its own bits, the type of its column and the schema, and no bits make it fail.
+Proof.  Numbers are taken as they stand in the array's buffer, or converted by NumPy between types in which every value
+of the first has a value; times are compared with bounds before anything is computed with them; texts are read one by
+one (:mod:`~adyton.kernel.reading.texts`), each distinct text once.  ∎
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from adyton.arrays import Array, Flags, Integers, Places
+from adyton.kernel.reading.plain_columns import plain, text_of
+from adyton.kernel.reading.texts import KNOWN, MISSING, OUTSIDE, UNREAD, key_reader, number_in, reader_of
+from adyton.kernel.reading.times import NO_TIME, iso_seconds, on_clock
+from adyton.kernel.sealed import quietly
+from adyton.remembered import cached_property
+from adyton.schema import Attribute, Boolean, Categorical, Date, Duration, Identifier
+from adyton.schema.calendar import DAY, EARLIEST, LATEST, part_numbers
+from adyton.schema.time_formats import moment_in
+from adyton.schema.times import Times
+
+_EXACT = 1 << 53
+_REMEMBERED = 1 << 16
+"""So many texts are remembered with what they stand for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Values of one attribute: whole numbers or doubles; the numbers of levels; seconds; 1 and 0; places of keys."""
+
+    data: Array
+    states: Array | None = None
+    """For each value what is known of it: see :mod:`~adyton.kernel.reading.texts`; none where all are known. What is
+    not a number is missing, whatever stands here."""
+    keys: Sequence[str] = ()
+    """The texts that *data* are places in, for identifiers."""
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def kept(self, rows: Flags | Places) -> Values:
+        """Those of some rows."""
+        states = None if self.states is None else self.states[rows]
+        return replace(self, data=self.data[rows], states=states)
+
+    @cached_property
+    def state(self) -> Array:
+        """For each value what is known of it."""
+        states = np.zeros(len(self.data), np.uint8) if self.states is None else self.states
+        if self.data.dtype.kind != "f":
+            return states
+        none = np.isnan(self.data)
+        return np.where(none & (states == KNOWN), np.uint8(MISSING), states) if none.any() else states
+
+    @cached_property
+    def missing(self) -> Flags:
+        """Where there is no value, or none that could be read."""
+        return np.asarray((self.state == MISSING) | (self.state == UNREAD))
+
+    @property
+    def known(self) -> Flags | None:
+        """Where there is a value, unless it is not a number; none where there is one everywhere."""
+        return None if self.states is None else self.states == KNOWN
+
+
+class ValueReader:
+    """Reads the arrays of a column as an attribute wants them. It remembers texts, and nothing of a row."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.attribute = attribute
+        self._read = None if isinstance(attribute, Times | Identifier) else reader_of(attribute)
+        self._key = key_reader(attribute) if isinstance(attribute, Identifier) else None
+        self._known: dict[bytes, tuple[int, float]] = {}
+        self._dictionary: tuple[Any, Values] | None = None
+        numbers = (number_in(str(word)) for word in attribute.reading.missing)
+        self._numbers_for_none = [number for number in numbers if number is not None]
+
+    def read(self, array: Any) -> Values:
+        """The values of an Arrow array."""
+        from pyarrow import types
+
+        array = _storage(array)
+        kind, attribute = array.type, self.attribute
+        if types.is_dictionary(kind):
+            return self._spelled_out(array)
+        if isinstance(attribute, Times):
+            return self._times(array)
+        if _is_text(kind):
+            return self._texts(array)
+        texts = isinstance(attribute, Identifier) or _has_levels(attribute, str)
+        looked_up = attribute.reading.lookup is not None or attribute.reading.first is not None
+        if isinstance(attribute, Duration) and types.is_duration(kind):
+            return _lengths(array, attribute)
+        if texts or looked_up or not (_is_number(kind) or types.is_boolean(kind)):
+            return self._texts(_as_texts(array, attribute))
+        return self._numbers(array)
+
+    def _spelled_out(self, array: Any) -> Values:
+        """Each value of the dictionary once; an index that is none of the dictionary's is missing."""
+        own = self._of_dictionary(array.dictionary)
+        places, known = _raw(array.indices)
+        known &= (places >= 0) & (places < len(own))
+        if not len(own):
+            return Values(np.zeros(len(places)), np.full(len(places), MISSING, np.uint8))
+        places = np.where(known, places, 0)
+        states = None if own.states is None and known.all() else np.where(known, own.state[places], MISSING)
+        return replace(own, data=own.data[places], states=None if states is None else states.astype(np.uint8))
+
+    def _of_dictionary(self, dictionary: Any) -> Values:
+        """Batches of a file share one: it is read again only where it is another."""
+        if self._dictionary is not None and self._dictionary[0].equals(dictionary):
+            return self._dictionary[1]
+        self._dictionary = dictionary, self.read(dictionary)
+        return self._dictionary[1]
+
+    def _numbers(self, array: Any) -> Values:
+        """Numbers and truths where numbers or truths are wanted."""
+        from pyarrow import types
+
+        if types.is_boolean(array.type):
+            data, known = _booleans(array)
+            state = np.where(known, KNOWN, MISSING) if _is_boolean(self.attribute) else np.full(len(data), MISSING)
+            return Values(data, state.astype(np.uint8))
+        data, known = _numbers(array)
+        if not array.null_count and not self._numbers_for_none and not _is_boolean(self.attribute):
+            return Values(data)
+        state = Values(data, np.where(known, KNOWN, MISSING).astype(np.uint8)).state.copy()
+        for number in self._numbers_for_none:
+            state[data == number] = MISSING
+        if _is_boolean(self.attribute):
+            outside = (state == KNOWN) & (data != 0) & (data != 1)
+            state[outside] = OUTSIDE
+            data = np.where(outside, 0, data)
+        return Values(data, state)
+
+    def _texts(self, array: Any) -> Values:
+        """Each text of the array once."""
+        assert not isinstance(self.attribute, Times)
+        if self._key is not None:
+            return self._keys(array)
+        if not self.attribute.reading.textual and not self.attribute.reading.numeric and _takes_numbers(self.attribute):
+            found = quietly(lambda: array.cast("float64"))  # all of them plain numbers, which need no reading of ours
+            if found is not None:
+                return self._numbers(found)
+        places, texts = _encoded(array)
+        read = [self._read_once(text) for text in texts]
+        states = np.array([state for state, _ in read] + [MISSING], dtype=np.uint8)
+        numbers = np.array([number for _, number in read] + [0.0])
+        return Values(numbers[places], states[places])
+
+    def _read_once(self, raw: bytes) -> tuple[int, float]:
+        found = self._known.get(raw)
+        if found is None:
+            assert self._read is not None
+            found = self._read(raw.decode("utf-8", "replace"))
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            if len(raw) <= _REMEMBERED:
+                self._known[raw] = found
+        return found
+
+    def _keys(self, array: Any) -> Values:
+        assert self._key is not None
+        places, raw = _encoded(array)
+        found = [self._key(text.decode("utf-8", "replace")) for text in raw]
+        missing = np.array([text is None for text in found] + [True])
+        keys = list(dict.fromkeys(text for text in found if text is not None))
+        numbers = {text: place for place, text in enumerate(keys)}
+        own = np.array([numbers.get(text or "", 0) for text in found] + [0], dtype=np.int64)
+        return Values(own[places], np.where(missing[places], MISSING, KNOWN).astype(np.uint8), keys)
+
+    # ---- times ------------------------------------------------------------------------------------------------------
+
+    def _times(self, array: Any) -> Values:
+        """Seconds on the attribute's clock, or the number of the part."""
+        from pyarrow import types
+
+        attribute, kind = self.attribute, array.type
+        assert isinstance(attribute, Times)
+        if types.is_date(kind) or types.is_timestamp(kind):
+            numbers, known = _raw(array)
+            seconds = np.where(known, _in_seconds(numbers, kind), NO_TIME)
+            universal = np.full(len(seconds), types.is_timestamp(kind) and kind.tz is not None)
+            return _timed(_finished(seconds, attribute, universal), np.zeros(len(seconds), dtype=bool))
+        if not _is_text(kind):
+            digits = _is_number(kind) and (attribute.format is not None or attribute.is_part)
+            if not digits:
+                nothing = np.full(len(array), MISSING, np.uint8)
+                return Values(np.zeros(len(array), np.int64), nothing)
+            array = _as_texts(array, attribute)
+        return self._written_times(array, attribute)
+
+    def _written_times(self, array: Any, attribute: Times) -> Values:
+        """Texts of the usual shape all at once, each other one once however often it is there."""
+        formats, named = tuple(attribute.format or ()), part_numbers(attribute.by)
+        words = frozenset(str(text_of(word)).strip() for word in attribute.reading.missing)
+        seconds, others = (np.full(len(array), NO_TIME), array) if formats or words else iso_seconds(_valid(array))
+        value = _finished(seconds, attribute, np.zeros(len(array), dtype=bool))
+        places, raw = _encoded(others)
+        texts = [one.decode("utf-8", "replace") for one in raw]
+        moments = [None if text.strip() in words else moment_in(text, formats) for text in texts]
+        own = np.array([NO_TIME if moment is None else moment[0] for moment in moments] + [NO_TIME], dtype=np.int64)
+        universal = np.array([moment is not None and moment[1] for moment in moments] + [False])
+        read = _finished(own, attribute, universal)
+        for place, text in enumerate(texts):
+            if read[place] == NO_TIME and text.strip() not in words:
+                read[place] = named.get(text.strip().lower(), NO_TIME)
+        blank = np.array([not text.strip() or text.strip() in words for text in texts] + [True])
+        other = places >= 0
+        value = np.where(other, read[places], value)
+        return _timed(value, other & ~blank[places])
+
+
+def _timed(value: Integers, written: Flags) -> Values:
+    """Times, and where a text was given that shows none."""
+    none = value == NO_TIME
+    state = np.where(none, np.where(written, UNREAD, MISSING), KNOWN).astype(np.uint8)
+    return Values(np.where(none, 0, value), state)
+
+
+def _in_seconds(numbers: Integers, kind: Any) -> Integers:
+    """Dates and times of any unit as seconds; beyond the years 1 to 9999 as none."""
+    from pyarrow import types
+
+    numbers = numbers.astype(np.int64)
+    if types.is_date32(kind):
+        inside = (numbers >= EARLIEST // DAY) & (numbers <= LATEST // DAY)
+        return np.where(inside, np.where(inside, numbers, 0) * DAY, NO_TIME)
+    parts = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[getattr(kind, "unit", "ms")]
+    return numbers // parts
+
+
+def _finished(seconds: Integers, attribute: Times, universal: Flags) -> Integers:
+    """Seconds as the attribute's value; :data:`NO_TIME` outside the years 1 to 9999."""
+    known = (seconds >= EARLIEST) & (seconds <= LATEST)
+    near = np.where(known, seconds, 0)
+    shown = np.where(universal, on_clock(near, attribute.zone), near) if universal.any() else near
+    known &= (shown >= EARLIEST) & (shown <= LATEST)
+    days = shown // DAY
+    match attribute.by:
+        case "hour of day":
+            value = shown % DAY // 3600
+        case "weekday":
+            value = (days + 3) % 7
+        case "month of year":
+            value = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+        case _:
+            value = days * DAY if isinstance(attribute, Date) else shown
+    return np.where(known, value, NO_TIME)
+
+
+def _lengths(array: Any, attribute: Duration) -> Values:
+    """Durations as numbers of the attribute's unit."""
+    numbers, known = _raw(array)
+    parts = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[array.type.unit]
+    return Values(numbers / parts / attribute.seconds, np.where(known, KNOWN, MISSING).astype(np.uint8))
+
+
+# ---- arrays ---------------------------------------------------------------------------------------------------------
+
+
+def _raw(array: Any) -> tuple[Array, Flags]:
+    """The numbers of an array of fixed width as they stand in its buffer, and which of them are there."""
+    import pyarrow
+
+    width = array.type.bit_width // 8
+    kind = np.dtype(array.type.to_pandas_dtype()) if _is_number(array.type) else np.dtype(f"i{width}")
+    known = _known(array)
+    buffer = array.buffers()[1]
+    if buffer is None or not len(array):
+        return np.zeros(len(array), kind), known
+    assert isinstance(buffer, pyarrow.Buffer)
+    return np.frombuffer(buffer, kind, count=array.offset + len(array))[array.offset :], known
+
+
+def _known(array: Any) -> Flags:
+    if not array.null_count:
+        return np.ones(len(array), dtype=bool)
+    bits = np.frombuffer(array.buffers()[0], np.uint8)
+    return np.unpackbits(bits, bitorder="little", count=array.offset + len(array))[array.offset :].astype(bool)
+
+
+def _booleans(array: Any) -> tuple[Array, Flags]:
+    if not len(array):
+        return np.zeros(0, np.int64), np.zeros(0, dtype=bool)
+    bits = np.frombuffer(array.buffers()[1], np.uint8)
+    data = np.unpackbits(bits, bitorder="little", count=array.offset + len(array))[array.offset :]
+    return data.astype(np.int64), _known(array)
+
+
+def _numbers(array: Any) -> tuple[Array, Flags]:
+    """Whole numbers of up to 63 bits as they are, all others as doubles."""
+    from pyarrow import types
+
+    if types.is_decimal(array.type):
+        known = _known(array)
+        values = [0.0 if value is None else float(value) for value in array.to_pylist()]
+        return np.array(values, dtype=np.float64), known
+    data, known = _raw(array)
+    if data.dtype.kind == "f" or data.dtype == np.uint64:
+        return data.astype(np.float64), known
+    return data.astype(np.int64), known
+
+
+def _encoded(array: Any) -> tuple[Places, list[bytes]]:
+    """The place of each text in a list of distinct ones; −1, which is the last place, for null."""
+    import pyarrow
+
+    array = array.cast(pyarrow.large_binary()) if not pyarrow.types.is_large_binary(array.type) else array
+    encoded = array.dictionary_encode()
+    places, known = _raw(encoded.indices)
+    return np.where(known, places, -1).astype(np.int64), encoded.dictionary.to_pylist()
+
+
+def _valid(array: Any) -> Any:
+    """Texts as Arrow's functions on texts take them."""
+    import pyarrow
+
+    return array.cast(pyarrow.string()) if not pyarrow.types.is_string(array.type) else array
+
+
+def _as_texts(array: Any, attribute: Attribute) -> Any:
+    """Numbers as people write them, 1 and not 1.0; truths as the levels spell them; times as ISO 8601."""
+    import pyarrow
+    from pyarrow import types
+
+    kind = array.type
+    if types.is_boolean(kind):
+        levels = attribute.levels if isinstance(attribute, Categorical) else ()
+        words = [next((str(one) for one in levels if str(one).lower() == word), word) for word in ("false", "true")]
+        data, known = _booleans(array)
+        return pyarrow.array(words, pyarrow.string()).take(pyarrow.array(data, mask=~known))
+    if not _is_number(kind):
+        return plain(array, pyarrow.large_string())
+    data, known = _numbers(array) if not types.is_uint64(kind) else _raw(array)
+    distinct, places = np.unique(data, return_inverse=True)
+    texts = pyarrow.array([text_of(number) for number in distinct.tolist()], pyarrow.string())
+    return texts.take(pyarrow.array(places.reshape(-1), mask=~known))
+
+
+def _storage(array: Any) -> Any:
+    """One array of a type that is not made of others."""
+    import pyarrow
+    from pyarrow import types
+
+    if isinstance(array, pyarrow.ChunkedArray):
+        array = array.combine_chunks()
+    if types.is_run_end_encoded(array.type):
+        from pyarrow import compute
+
+        array = compute.run_end_decode(array)
+    if isinstance(array.type, pyarrow.BaseExtensionType):
+        array = plain(array, pyarrow.large_string())
+    return array
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(
+        types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_binary(kind)
+    )
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _has_levels(attribute: Attribute, kind: type) -> bool:
+    return isinstance(attribute, Categorical) and type(attribute.levels[0]) is kind
+
+
+def _is_boolean(attribute: Attribute) -> bool:
+    return isinstance(attribute, Boolean) or _has_levels(attribute, bool)
+
+
+def _takes_numbers(attribute: Attribute) -> bool:
+    return not isinstance(attribute, Duration) and not _is_boolean(attribute) and not _has_levels(attribute, str)
