@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,11 @@ from adyton.kernel.reading.readers import Column, Family, Reader
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.messages import shorten
+from adyton.remembered import cached_property
 
 _ROWS_AT_A_TIME = 122_880
+Text = Callable[[object], str | None]
+"""What makes a text of an object."""
 
 
 def frame_reader(data: Any) -> Reader | None:
@@ -50,28 +52,34 @@ class FrameReader(Reader):
     """What the three kinds of frames share: types are known at once, columns are taken when they are counted."""
 
     local = True
+    _declared: tuple[str, ...] = ()
+    _unit: str | None = None
 
-    @cache  # noqa: B019 (as long as the reader: what is counted later is counted on the same values)
-    def _held(self, name: str, text: Callable[[object], str | None] = text_of) -> Any:
-        return _chunked(self.column([column.name for column in self.columns].index(name), text))
+    def declare(self, names: Sequence[str], unit: str | None) -> None:
+        """All of these are taken when the first is counted, so that rows stay rows whatever becomes of the frame."""
+        self._declared, self._unit = tuple(names), unit
+
+    @cached_property
+    def _taken(self) -> dict[tuple[str, bool], Any]:
+        """The columns by name, and whether they say whose row it is: among objects, only texts name a unit."""
+        keys = [*((name, False) for name in self._declared), *([] if self._unit is None else [(self._unit, True)])]
+        places = [column.name for column in self.columns]
+        wanted = [(places.index(name), own_text if unit else text_of) for name, unit in keys]
+        return dict(zip(keys, self.arrays(wanted), strict=True))
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """The columns in pieces of some hundred thousand rows. Among objects, only texts name a unit."""
+        """The columns in pieces of some hundred thousand rows."""
         import pyarrow
 
-        held = [*map(self._held, names), *([] if unit is None else [self._held(unit, own_text)])]
-        table = pyarrow.table({f"c{place}": column for place, column in enumerate(held)})
+        keys = [*((name, False) for name in names), *([] if unit is None else [(unit, True)])]
+        table = pyarrow.table({f"c{place}": self._taken[key] for place, key in enumerate(keys)})
         for batch in table.to_batches(max_chunksize=_ROWS_AT_A_TIME):
             yield batch.columns
 
     @abstractmethod
-    def column(self, index: int, text: Callable[[object], str | None]) -> Any:
-        """A column as an Arrow array, in memory that nobody else can change; *text* is that of an object."""
-
-
-def _chunked(column: Any) -> Any:
-    """With one dictionary for all pieces, as tables want it."""
-    return column.unify_dictionaries() if hasattr(column, "unify_dictionaries") else column
+    def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
+        """Columns as Arrow arrays, all at one moment, in memory that nobody else can change; *wanted* has the place of
+        each, and what makes a text of an object."""
 
 
 class ArrowReader(FrameReader):
@@ -81,9 +89,9 @@ class ArrowReader(FrameReader):
         self.table = table
         self.columns = [_column(field.name, field.type, str(field.type)) for field in table.schema]
 
-    def column(self, index: int, text: Callable[[object], str | None]) -> Any:
-        """As it is: Arrow's memory does not change."""
-        return self.table.column(index)
+    def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
+        """As they are: Arrow's memory does not change."""
+        return [self.table.column(index) for index, _ in wanted]
 
 
 class PolarsReader(FrameReader):
@@ -106,15 +114,18 @@ class PolarsReader(FrameReader):
                 arrow = pyarrow.large_string() if objects or arrow is None else arrow
             self.columns.append(_column(name, arrow, str(dtype), objects=objects))
 
-    def column(self, index: int, text: Callable[[object], str | None]) -> Any:
-        """Where polars cannot make Arrow of it, through Python's values."""
+    def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
+        """A lazy frame is collected once. Where polars cannot make Arrow of a column, through Python's values."""
         import polars
         import pyarrow
 
-        name = self.columns[index].name
-        series = self.frame.lazy().select(name).collect().get_column(name)
-        arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
-        return texts(series.to_list, pyarrow.large_string(), text) if arrow is None else arrow
+        names = [self.columns[index].name for index, _ in wanted]
+        frame, found = self.frame.lazy().select(list(dict.fromkeys(names))).collect(), []
+        for name, (_, text) in zip(names, wanted, strict=True):
+            series = frame.get_column(name)
+            arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
+            found.append(texts(series.to_list, pyarrow.large_string(), text) if arrow is None else arrow)
+        return found
 
 
 class PandasReader(FrameReader):
@@ -133,11 +144,11 @@ class PandasReader(FrameReader):
             shown = own if own != "category" else f"category of {inner}"
             self.columns.append(_column(str(frame.columns[index]), kind, shown, objects=objects))
 
-    def column(self, index: int, text: Callable[[object], str | None]) -> Any:
-        """A copy; not-a-number becomes missing."""
-        return self._array(self.frame.iloc[:, index], text)
+    def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
+        """Copies; not-a-number becomes missing."""
+        return [self._array(self.frame.iloc[:, index], text) for index, text in wanted]
 
-    def _array(self, values: Any, text: Callable[[object], str | None]) -> Any:
+    def _array(self, values: Any, text: Text) -> Any:
         import pyarrow
 
         if hasattr(values.dtype, "categories"):

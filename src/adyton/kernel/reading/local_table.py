@@ -12,8 +12,10 @@ rows of a unit are kept is proved in :mod:`~adyton.kernel.reading.rows`.  ∎
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -274,6 +276,8 @@ class LocalTable(Sealed):
         """The rows that satisfy all conditions."""
         read = list(dict.fromkeys([*names, *(name for one in self._conditions for name in one.names)]))
         for batch in self._rows.batches(read or self._declared.names[:1]):
+            if _running.stop.is_set():
+                raise KernelFailure
             kept = batch
             for condition in self._conditions:
                 kept = kept.kept(condition.holds(kept))
@@ -375,8 +379,9 @@ class LocalTable(Sealed):
             moment = self.moment()
             if expected not in (None, moment):
                 break
+            stop = threading.Event()
             with engines.one_at_a_time:
-                found = interruptible(lambda: (work(),), None)
+                found = interruptible(partial(_quiet, work, stop), stop.set)
             if found is None:
                 break
             if self.moment() == moment:
@@ -391,6 +396,17 @@ class LocalTable(Sealed):
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError("a private table cannot be changed.")
+
+
+_running = threading.local()
+"""What says to the thread that goes through the rows that nobody waits for it any more."""
+
+
+def _quiet(work: Callable[[], Result], stop: threading.Event) -> tuple[Result]:
+    """Whatever is computed of a value that is not looked at is no reason for a warning: that would show the value."""
+    _running.stop = stop
+    with np.errstate(all="ignore"):
+        return (work(),)
 
 
 class _Groups:

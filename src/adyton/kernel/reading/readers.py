@@ -130,6 +130,9 @@ class Reader(ABC):
     ours: ClassVar[bool] = True
     """Whether that is an engine of our own, and not one that the caller works with."""
 
+    def declare(self, names: Sequence[str], unit: str | None) -> None:  # noqa: B027
+        """What will be asked for: the columns of the schema, and the one that says whose row it is."""
+
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
         """The Arrow arrays of some columns, batch by batch: where rows are read by us, and not by an engine. The last
         one is that of the column that says whose row it is, if there is a *unit*."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, Places
 from adyton.kernel.reading.plain_columns import plain, unit_type
-from adyton.kernel.reading.texts import KNOWN, MISSING, UNREAD, WHITE
+from adyton.kernel.reading.texts import KNOWN, LONGEST, MISSING, UNREAD, WHITE
 from adyton.kernel.reading.values import ValueReader, Values
 from adyton.schema import Schema
 from adyton.schema.declaration import DROP
@@ -249,9 +249,16 @@ def _unit_keys(array: Any) -> tuple[list[str | bytes | int], Places]:
         array = plain(array, unit_type(array.type))
     bare = types.is_large_binary(array.type)
     places, raw = _encoded(array)
-    keys: list[Any] = raw if bare else [text.decode("utf-8", "replace").strip(WHITE) for text in raw]
+    keys: list[Any] = raw if bare else [_name(text) for text in raw]
     empty = np.array([not key for key in keys] + [True])
     return keys, np.where(empty[places], -1, places)
+
+
+def _name(raw: bytes) -> str | bytes:
+    """The text of a unit without the white space around it; of a very long one, its digest."""
+    if len(raw) > LONGEST:
+        return hashlib.sha256(raw.strip()).digest()
+    return raw.decode("utf-8", "replace").strip(WHITE)
 
 
 def _digits(value: Any) -> str | None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, Places
 from adyton.kernel.reading.plain_columns import plain, text_of
-from adyton.kernel.reading.texts import KNOWN, MISSING, OUTSIDE, UNREAD, key_reader, number_in, reader_of
+from adyton.kernel.reading.texts import KNOWN, LONGEST, MISSING, OUTSIDE, UNREAD, key_reader, number_in, reader_of
 from adyton.kernel.reading.times import NO_TIME, iso_seconds, on_clock
 from adyton.kernel.sealed import quietly
 from adyton.remembered import cached_property
@@ -157,7 +157,7 @@ class ValueReader:
         if self._key is not None:
             return self._keys(array)
         if not self.attribute.reading.textual and not self.attribute.reading.numeric and _takes_numbers(self.attribute):
-            found = quietly(lambda: array.cast("float64"))  # all of them plain numbers, which need no reading of ours
+            found = _all_plain(array)
             if found is not None:
                 return self._numbers(found)
         places, texts = _encoded(array)
@@ -170,7 +170,7 @@ class ValueReader:
         found = self._known.get(raw)
         if found is None:
             assert self._read is not None
-            found = self._read(raw.decode("utf-8", "replace"))
+            found = self._read(_text(raw))
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             if len(raw) <= _REMEMBERED:
@@ -180,7 +180,7 @@ class ValueReader:
     def _keys(self, array: Any) -> Values:
         assert self._key is not None
         places, raw = _encoded(array)
-        found = [self._key(text.decode("utf-8", "replace")) for text in raw]
+        found = [self._key(_text(text)) for text in raw]
         missing = np.array([text is None for text in found] + [True])
         keys = list(dict.fromkeys(text for text in found if text is not None))
         numbers = {text: place for place, text in enumerate(keys)}
@@ -212,10 +212,10 @@ class ValueReader:
         """Texts of the usual shape all at once, each other one once however often it is there."""
         formats, named = tuple(attribute.format or ()), part_numbers(attribute.by)
         words = frozenset(str(text_of(word)).strip() for word in attribute.reading.missing)
-        seconds, others = (np.full(len(array), NO_TIME), array) if formats or words else iso_seconds(_valid(array))
+        seconds, others = (np.full(len(array), NO_TIME), array) if formats or words else iso_seconds(_plain(array))
         value = _finished(seconds, attribute, np.zeros(len(array), dtype=bool))
         places, raw = _encoded(others)
-        texts = [one.decode("utf-8", "replace") for one in raw]
+        texts = list(map(_text, raw))
         moments = [None if text.strip() in words else moment_in(text, formats) for text in texts]
         own = np.array([NO_TIME if moment is None else moment[0] for moment in moments] + [NO_TIME], dtype=np.int64)
         universal = np.array([moment is not None and moment[1] for moment in moments] + [False])
@@ -330,11 +330,26 @@ def _encoded(array: Any) -> tuple[Places, list[bytes]]:
     return np.where(known, places, -1).astype(np.int64), encoded.dictionary.to_pylist()
 
 
-def _valid(array: Any) -> Any:
-    """Texts as Arrow's functions on texts take them."""
+def _plain(array: Any) -> Any:
+    """Texts one after the other in memory, as Arrow's functions take them."""
     import pyarrow
 
-    return array.cast(pyarrow.string()) if not pyarrow.types.is_string(array.type) else array
+    return array.cast(pyarrow.large_string()) if pyarrow.types.is_string_view(array.type) else array
+
+
+def _text(raw: bytes) -> str:
+    """As much of a text as is looked at; a character has four bytes at most."""
+    return raw[: 4 * LONGEST].decode("utf-8", "replace")[:LONGEST]
+
+
+def _all_plain(array: Any) -> Any | None:
+    """Texts as doubles, where all of them are plain numbers that need no reading of ours; else None.
+
+    Arrow takes a text for the same double as :func:`~adyton.kernel.reading.texts.number_in`, or for none, but for some
+    that are not a number: ``nan(x)``. So it makes no difference to a text which others there are.
+    """
+    found = quietly(lambda: array.cast("float64"))
+    return None if found is None or np.isnan(_raw(found)[0][_known(found)]).any() else found
 
 
 def _as_texts(array: Any, attribute: Attribute) -> Any:

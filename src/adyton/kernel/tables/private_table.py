@@ -90,6 +90,7 @@ def local_table(reader: Reader, schema: Schema, unit: str | None = None, *, unit
     check_columns(reader, schema)
     schema, whose = unit_column(reader, schema, unit) if units else (schema, None)
     name = None if whose is None else reader.columns[whose].name
+    reader.declare(schema.columns, name)
     readers = {one: ValueReader(attribute) for one, attribute in schema.attributes.items()}  # files of look-ups, too
     stored = StoredRows(schema, readers, reader.batches, _identity(reader), name)
     rows = stored if name is None else UnitRows(stored, schema.rows_per_unit)

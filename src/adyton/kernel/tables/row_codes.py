@@ -57,6 +57,7 @@ def _local(reader: Any, schema: Schema, *, keep: bool) -> tuple[tuple[str, ...],
     names = tuple(column.name for column in reader.columns) if keep else ()
     readers = {name: ValueReader(attribute) for name, attribute in schema.attributes.items()}
     wanted = list(dict.fromkeys([*schema.columns, *names]))
+    reader.declare(wanted, None)
 
     def batches() -> Iterator[tuple[Integers, Any]]:
         import pyarrow

@@ -1,0 +1,132 @@
+"""A value is read by itself: what it is does not depend on which others are there, nor on when they are looked at."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import adyton as ad
+from adyton.kernel.reading import values as module
+from adyton.kernel.reading.texts import number_in
+from adyton.kernel.reading.values import ValueReader
+from adyton.kernel.tables import open_table
+
+TEXTS = [
+    *(
+        "1",
+        "1.5",
+        "-2e3",
+        "+5",
+        "+-5",
+        "nan",
+        "NaN",
+        "nan(1)",
+        "-nan(abc)",
+        "inf",
+        "-Infinity",
+        "1e400",
+        "1e-400",
+        "007",
+    ),
+    *(
+        "007",
+        " 1",
+        "1 ",
+        "\t1\n",
+        "1\x1c",
+        "1_0",
+        "0x1F",
+        "1,5",
+        "",
+        " ",
+        "x",
+        "true",
+        "F",
+        "2024-03-01",
+        "2024-03-01T10:00Z",
+    ),
+    *("9" * 400, "0." + "0" * 400 + "1", "\u0663", "\uff11", "1\u00a0", "$1,250.50", "10:30", "PT1H", "a" * 70_000),
+]
+ATTRIBUTES = {
+    "integer": ad.Integer(0, 9),
+    "numeric": ad.Numeric(0, 10, bins=4, nulls="level", outside="other"),
+    "levels": ad.Categorical(["F", "1", "true"], outside="other"),
+    "numbers": ad.Categorical([1, 7], nulls="level"),
+    "boolean": ad.Boolean(outside="other"),
+    "money": ad.Numeric(0, 2000, bins=4, reading=ad.Reading(currency="$", thousands=",", missing=["x", 1])),
+    "ignored": ad.Categorical(["f"], reading=ad.Reading(case="ignore", trim=True)),
+    "date": ad.Date("2024-01-01", "2024-12-31", by="month"),
+    "hour": ad.Datetime(by="hour of day"),
+    "duration": ad.Duration(0, 90, bins=3, unit="minutes"),
+}
+
+
+def told(values, place):
+    return int(values.state[place]), None if values.state[place] in (1, 2) else float(values.data[place])
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.string_view()])
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_a_text_is_read_alone_as_among_others(name, kind):
+    attribute = ATTRIBUTES[name]
+    alone = {text: told(ValueReader(attribute).read(pyarrow.array([text], kind)), 0) for text in TEXTS}
+    for pair in itertools.product(TEXTS, ("1", "x", "nan(1)", None)):
+        values = ValueReader(attribute).read(pyarrow.array(pair, kind))
+        assert told(values, 0) == alone[pair[0]], pair
+    every = ValueReader(attribute).read(pyarrow.array(TEXTS, kind))
+    assert [told(every, place) for place in range(len(TEXTS))] == list(alone.values())
+
+
+def test_arrow_reads_no_number_otherwise():
+    for text in TEXTS:
+        found = module._all_plain(pyarrow.array([text]))
+        assert found is None or found[0].as_py() == number_in(text), text
+
+
+def test_bytes_that_are_no_text_and_indices_that_are_none():
+    broken = pyarrow.array([b"F", b"\xff", b"\xc3"], pyarrow.binary()).view(pyarrow.string())
+    assert ValueReader(ATTRIBUTES["levels"]).read(broken).state.tolist() == [0, 3, 3]
+    indices = pyarrow.array([0, 5, -1, None], pyarrow.int8())
+    wild = pyarrow.DictionaryArray.from_arrays(indices, pyarrow.array(["F"]), safe=False)
+    assert ValueReader(ATTRIBUTES["levels"]).read(wild).state.tolist() == [0, 1, 1, 1]
+
+
+def test_no_value_makes_a_warning(recwarn):
+    numbers = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 2.0**63, -(2.0**63), None]
+    for kind in (pyarrow.float64(), pyarrow.float32()):
+        with np.errstate(over="ignore"):
+            column = pyarrow.array(numbers, pyarrow.float64()).cast(kind, safe=False)
+        for name in ("integer", "numeric", "numbers", "boolean", "duration"):
+            table = open_table(pyarrow.table({"x": column}), ad.Schema({"x": ATTRIBUTES[name]}))
+            table.vectorize()
+            table.where(ad.schema.predicates.Compare("x", "=", True if name == "boolean" else 1)).count()
+    assert not [one for one in recwarn if issubclass(one.category, RuntimeWarning)]
+
+
+@pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame])
+def test_what_becomes_of_a_frame_after_the_first_count_does_not_matter(frame):
+    """All declared columns are taken at once: rows stay rows, and each person has as many as are allowed."""
+    rows = frame({"who": ["a"] * 6 + ["b"], "x": [1] * 6 + [2], "y": [1] * 6 + [0]})
+    schema = ad.Schema({"x": ad.Integer(0, 2), "y": ad.Integer(0, 1)}, 2, unit="who")
+    table = open_table(rows, schema)
+    assert table.select("x").vectorize().tolist() == [0, 2, 1]
+    if frame is pandas.DataFrame:
+        rows.loc[:, "y"] = [0, 0, 0, 0, 0, 0, 1]
+        rows.loc[:, "who"] = list("abcdefg")
+    else:
+        rows.extend(frame({"who": ["c"], "x": [0], "y": [0]}))
+    assert table.select("y").vectorize().tolist() == [1, 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert table.by_unit("n", 9).select("n").vectorize().tolist() == [1, 0, 0, 0, 0, 1, 0, 0, 0]
+
+
+def test_units_are_told_apart_by_all_of_their_text():
+    long = "a" * 100_000
+    people = [long + "b", long + "c", long + "b ", "a", " a"]
+    table = open_table(pyarrow.table({"who": people, "x": [0] * 5}), ad.Schema({"x": ad.Integer(0, 0)}, 1, unit="who"))
+    assert table.count() == 3
