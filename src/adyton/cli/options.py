@@ -17,16 +17,16 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, Parquet or DuckDB file (file.duckdb#table), a pattern for several: 'week-*.csv', or the address "
-        "of a database: postgresql://host/name, sc://host (Spark Connect).",
+        help="CSV, Parquet, DuckDB or SQLite file (city.sqlite#trips), a pattern for several: 'week-*.csv', or the "
+        "address of a database: postgresql://host/name, sc://host (Spark Connect).",
     ),
 ]
 Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA…",
-        help="CSV, Parquet or DuckDB file (file.duckdb#table); several files, or a pattern such as 'week-*.csv', are "
-        "one table; or the address of a database: postgresql://host/name, sc://host (Spark Connect).",
+        help="CSV, Parquet, DuckDB or SQLite file (city.sqlite#trips); several files, or a pattern such as 'week-*.csv', "
+        "are one table; or the address of a database: postgresql://host/name, sc://host (Spark Connect).",
     ),
 ]
 Table = Annotated[

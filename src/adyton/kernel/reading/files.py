@@ -1,0 +1,200 @@
+"""Files that know the types of their columns: Parquet, and tables of DuckDB and SQLite files."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import SchemaError
+from adyton.kernel.engines.duckdb import check_stored
+from adyton.kernel.engines.own import sql_text
+from adyton.kernel.reading.plain_columns import own_text, text_of
+from adyton.kernel.reading.readers import Column, Family, Reader, type_name
+from adyton.kernel.sealed import quietly
+from adyton.messages import listing
+
+_ROWS_AT_A_TIME = 1 << 17
+_SQLITE = b"SQLite format 3\0"
+
+
+class ParquetReader(Reader):
+    """One or several Parquet files of the same types."""
+
+    local = True
+
+    def __init__(self, files: Sequence[str], given: str) -> None:
+        from pyarrow import parquet
+
+        if not files:
+            raise SchemaError(f"there is no Parquet file at {given!r}.")
+        self.files = [os.path.abspath(file) for file in files]
+        schemas = [quietly(lambda file=file: list(parquet.read_schema(file))) for file in self.files]  # type: ignore[misc]
+        if any(schema is None for schema in schemas):
+            raise SchemaError(
+                f"{given!r} cannot be read as Parquet. Check that the file is complete, or write it again."
+            )
+        first, *others = ([(field.name, field.type) for field in schema or ()] for schema in schemas)
+        if any(other != first for other in others):
+            raise SchemaError(f"the Parquet files at {given!r} differ in columns or types. Write them with the same.")
+        self.columns = [Column(name, type_name(kind), _stored(kind)) for name, kind in first]
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """Row group by row group. Texts that a file says once are read once."""
+        from pyarrow import parquet
+
+        wanted = [*names, *([] if unit is None else [unit])]
+        texts = [column.name for column in self.columns if column.name in wanted and column.type.is_string()]
+        for path in self.files:
+            with parquet.ParquetFile(path, read_dictionary=texts) as file:
+                for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=list(dict.fromkeys(wanted))):
+                    yield [batch.column(name) for name in wanted]
+
+
+def _stored(kind: Any) -> Family:
+    """Bytes in a file that does not say what they are, are texts."""
+    found = Family.of(kind)
+    return Family("string") if found == "binary" else found
+
+
+def database_reader(path: str, table: str) -> Reader:
+    """The reader of a table in a file of DuckDB or SQLite: which of them it is, the file says itself."""
+    with Path(path).open("rb") as file:
+        return SqliteReader(path, table) if file.read(len(_SQLITE)) == _SQLITE else DuckDbReader(path, table)
+
+
+def _only(path: str, table: str, tables: Sequence[str] | None, kind: str) -> str:
+    """The name of the table that is asked for, or of the only one."""
+    if tables is None:
+        raise SchemaError(
+            f"{path!r} cannot be opened: it is not a {kind} file, or another program has it open for writing."
+        )
+    if not table and len(tables) == 1:
+        return tables[0]
+    if table not in tables:
+        asked = f"no table {table!r}" if table else "not exactly one table"
+        raise SchemaError(f"{path!r} has {asked}. It has {listing(tables) or 'none'}. Write {path + '#table'!r}.")
+    return table
+
+
+class DuckDbReader(Reader):
+    """A stored table of a DuckDB file, which is opened for reading only."""
+
+    local = True
+
+    def __init__(self, path: str, table: str) -> None:
+        self.files = [os.path.abspath(path), os.path.abspath(path) + ".wal"]
+        connection = _own_duckdb()
+        table = _only(path, table, quietly(lambda: _attach(connection, path)), "DuckDB")
+        check_stored(connection, table, "stored", "main")
+        self._connection, self._table = connection, f"stored.main.{sql_name(table)}"
+        empty = quietly(lambda: connection.sql(f"select * from {self._table} limit 0").to_arrow_table())
+        if empty is None:
+            raise SchemaError(f"{table!r} of {path!r} cannot be read.")
+        self.columns = [Column(field.name, type_name(field.type), Family.of(field.type)) for field in empty.schema]
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """In the order in which they are stored."""
+        intervals = {column.name for column in self.columns if column.type.is_interval()}
+        columns = [f"'PT' || epoch({sql_name(name)}) || 'S'" if name in intervals else sql_name(name) for name in names]
+        columns += [] if unit is None else [sql_name(unit)]
+        query = f"select {', '.join(columns)} from {self._table}"
+        for batch in self._connection.cursor().sql(query).to_arrow_reader(_ROWS_AT_A_TIME):
+            yield batch.columns
+
+
+def sql_name(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _own_duckdb() -> Any:
+    """A fresh engine in memory that writes nothing to disk and installs nothing."""
+    import duckdb
+
+    settings = {
+        "temp_directory": "",
+        "memory_limit": "1GB",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "python_enable_replacements": "false",
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    connection.execute("set enable_progress_bar = false")
+    return connection
+
+
+def _attach(connection: Any, path: str) -> list[str]:
+    """Attach a database file for reading, and list its tables and views."""
+    connection.execute(f"attach {sql_text(path)} as stored (read_only)")
+    found = connection.execute(
+        "select table_name from information_schema.tables where table_catalog = 'stored' and table_schema = 'main'"
+    ).fetchall()
+    return sorted(row[0] for row in found)
+
+
+class SqliteReader(Reader):
+    """A table of a SQLite file, which is opened for reading only.
+
+    Any value may stand in any of its columns, whatever type was declared: each is read by itself, as its text.
+    """
+
+    local = True
+
+    def __init__(self, path: str, table: str) -> None:
+        full = os.path.abspath(path)
+        self.files = [full, f"{full}-wal", f"{full}-journal"]
+        self._uri = f"{Path(full).as_uri()}?mode=ro"
+        tables = quietly(lambda: [row[0] for row in self._asked(_TABLES)])
+        table = _only(path, table, tables, "SQLite")
+        self._table = sql_name(table)
+        found = quietly(
+            lambda: list(self._asked(f"select name, type, hidden from pragma_table_xinfo({sql_text(table)})"))
+        )
+        computed = [name for name, _, hidden in found or () if hidden]
+        if not found or computed:
+            why = (
+                f"has columns that are computed whenever they are read ({listing(computed)})"
+                if computed
+                else "cannot be read"
+            )
+            raise SchemaError(f"{table!r} of {path!r} {why}. Store the table again with create table … as select.")
+        text = Family("string")
+        self.columns = [
+            Column(name, kind.lower() or "any", text, from_text=True, inferred=True) for name, kind, _ in found
+        ]
+
+    def _asked(self, query: str) -> Iterator[tuple[Any, ...]]:
+        connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
+        try:
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            yield from connection.execute(query)
+        finally:
+            connection.close()
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """In the order in which they are stored, whatever columns are asked for: no index is used."""
+        import pyarrow
+
+        wanted = [*names, *([] if unit is None else [unit])]
+        texts = [*(text_of for _ in names), *([] if unit is None else [unit_text])]
+        rows = self._asked(f"select {', '.join(map(sql_name, wanted))} from {self._table} not indexed")
+        while batch := list(islice(rows, _ROWS_AT_A_TIME)):
+            columns = zip(texts, zip(*batch, strict=True), strict=True)
+            yield [pyarrow.array(map(text, column), pyarrow.large_string()) for text, column in columns]
+
+
+_TABLES = (
+    "select name from sqlite_master where type = 'table' and name not like 'sqlite!_%' escape '!' "
+    "and sql not like 'create virtual%' order by name"
+)
+"""Views and virtual tables are none: what they do to rows is not ours to judge."""
+
+
+def unit_text(value: object) -> str | None:
+    """What names a unit: a text, or a whole number; a number with a fraction names nobody."""
+    return str(value) if isinstance(value, int) else own_text(value)
