@@ -25,8 +25,8 @@ Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA…",
-        help="CSV, Parquet, DuckDB or SQLite file (city.sqlite#trips); several files, or a pattern such as 'week-*.csv', "
-        "are one table; or the address of a database: postgresql://host/name, sc://host (Spark Connect).",
+        help="CSV, Parquet, DuckDB or SQLite file (city.sqlite#trips); several files, or a pattern such as "
+        "'week-*.csv', are one table; or the address of a database: postgresql://host/name, sc://host (Spark Connect).",
     ),
 ]
 Table = Annotated[
