@@ -118,9 +118,10 @@ def test_the_same_numbers_come_out_of_every_engine(postgres, spark, remote, parq
     wanted = released(str(parquet), asked := QUICK | LONG)
     stored = ibis.duckdb.connect()
     stored.con.execute(f"create table hard as select * from read_parquet('{parquet}')")
-    plain = {name: one for name, one in asked.items() if one[0] is not UNITS and name != "misfits"}
-    check(pyarrow.parquet.read_table(parquet), plain, wanted)  # times are texts there: others are kept, or unreadable
+    check(pyarrow.parquet.read_table(parquet), asked, wanted)
     check(stored.table("hard"), asked, wanted)
+    cut = {"units": asked["units"]}  # on servers other rows of a person may be kept than in files: there, the same ones
+    wanted |= released(f"{postgres[1]}#hard", cut)
     check(f"{postgres[1]}#hard", asked, wanted)
     for session in (spark[0], remote):
         check(session.read.parquet(str(parquet)), asked, wanted)

@@ -195,7 +195,6 @@ def test_the_bits_of_many_doubles(postgres, spark, remote):
     wanted = dict(enumerate(map(text, numbers)))
     host, port = host_and_port(postgres[1])
     backends = [
-        ibis.duckdb.connect(),
         ibis.postgres.connect(host=host, port=int(port), user="adyton", database="postgres"),
     ]
     for backend in (*backends, *map(backend_of, (spark[0], remote))):

@@ -33,7 +33,9 @@ class SparkReader(Reader):
         if self._schema is None:
             raise SchemaError("Spark cannot tell the columns of the frame. Check that its table still exists.")
         folders = quietly(lambda: folder_columns(frame))
-        kinds = {field.name: (field.dataType.simpleString(), read_as(field.dataType)) for field in self._schema.fields}
+        named = {field.name: (field.dataType.simpleString(), read_as(field.dataType)) for field in self._schema.fields}
+        exact = {name: (kind, kind) for name, (kind, _) in named.items() if kind.startswith("decimal(")}  # as units are
+        kinds = named | exact
         kinds |= dict.fromkeys(kinds if folders is None else folders, (_FOLDERS, None))
         self.columns = [
             Column(field.name, kinds[field.name][0], _ibis_type(kinds[field.name][1])) for field in self._schema.fields
