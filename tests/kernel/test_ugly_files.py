@@ -6,6 +6,7 @@ import bz2
 import gzip
 import random
 import re
+import zipfile
 
 import numpy as np
 import pyarrow
@@ -286,3 +287,24 @@ def test_what_a_number_looks_like(reading, texts):
     read = sum(texts.values())
     assert open_table(column, declared).vectorize().tolist() == [read, len(texts) - read]
     assert {text: re.search(pattern(reading), text) is not None for text in texts} == texts
+
+
+def test_a_zip_archive_is_the_one_file_in_it(tmp_path):
+    def packed(name, *files):
+        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in files:
+                archive.writestr(file, "age\n34\n51\n" * (not file.endswith("/")))
+        return tmp_path / name
+
+    schema = Schema({"age": Integer(0, 99)})
+    for name in ("visits.csv.zip", "visits.zip"):
+        assert open_table(packed(name, "inner/", "inner/visits.csv", "__MACOSX/x"), schema).count() == 2
+    headless = Schema({"age": Integer(0, 99)}, file=FileFormat(header=False, columns=["age"]))
+    bad = {"two.zip": ("a.csv", "b.csv"), "none.zip": ()}
+    for archive, words in ((packed(name, *files), f"holds {len(files)} files") for name, files in bad.items()):
+        for declared in (schema, headless):
+            with pytest.raises(SchemaError, match=words):
+                open_table(archive, declared)
+    (tmp_path / "broken.zip").write_bytes(b"no archive")
+    with pytest.raises(SchemaError, match="is no zip archive"):
+        open_table(tmp_path / "broken.zip", headless)

@@ -13,7 +13,7 @@ from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema.reading import writable
 
-COMPRESSIONS = ("none", "gzip", "zstd", "bz2")
+COMPRESSIONS = ("none", "gzip", "zstd", "bz2", "zip")
 LINE_ENDS = ("lf", "cr")
 ENCODINGS = (
     "utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "latin-1",

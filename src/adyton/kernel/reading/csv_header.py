@@ -16,6 +16,7 @@ import csv
 import gzip
 import io
 import re
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, cast
@@ -27,7 +28,7 @@ from adyton.schema.file_format import PLAIN
 
 _CHUNK = 1 << 18
 _EXCHANGED = bytes.maketrans(b"\r\n", b"\n\r")
-_ENDINGS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2"}
+_ENDINGS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2", ".zip": "zip"}
 _MARK = codecs.BOM_UTF8
 
 
@@ -60,11 +61,25 @@ def _opened(path: str, compression: str) -> IO[bytes]:
         return cast("IO[bytes]", gzip.open(path, "rb"))
     if compression == "bz2":
         return cast("IO[bytes]", bz2.open(path, "rb"))
+    if compression == "zip":
+        with zipfile.ZipFile(path) as archive:
+            return archive.open(zip_member(path))
     if compression == "zstd":
         import pyarrow
 
         return _converted(pyarrow.CompressedInputStream(open(path, "rb"), "zstd"), lambda chunk, final: chunk)
     return open(path, "rb")
+
+
+def zip_member(path: str) -> str:
+    """The one file of an archive; an error if it has none, or several."""
+    every = quietly(lambda: zipfile.ZipFile(path).infolist())
+    files = [one for one in every or () if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+    locked = any(one.flag_bits & 1 for one in files)
+    if every is None or len(files) != 1 or locked:
+        has = "is no zip archive" if every is None else "needs a password" if locked else f"holds {len(files)} files"
+        raise SchemaError(f"{path!r} {has}. A table is one CSV file in an archive: unpack it, and open its files.")
+    return files[0].filename
 
 
 def _converted(file: Any, convert: Callable[[bytes, bool], bytes]) -> IO[bytes]:

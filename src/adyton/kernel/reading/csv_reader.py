@@ -21,7 +21,15 @@ import numpy.typing as npt
 from adyton.arrays import Places
 from adyton.compiling import compiled
 from adyton.errors import SchemaError
-from adyton.kernel.reading.csv_header import Header, as_utf8, looks_like_data, open_lines, read_header
+from adyton.kernel.reading.csv_header import (
+    Header,
+    as_utf8,
+    compression_of,
+    looks_like_data,
+    open_lines,
+    read_header,
+    zip_member,
+)
 from adyton.kernel.reading.readers import Column, Family, Reader
 from adyton.schema import FileFormat
 from adyton.schema.file_format import PLAIN
@@ -163,6 +171,9 @@ class CsvReader(Reader):
         self.paths = [os.path.abspath(path) for path in given]  # read later, when the working directory may be another
         self.files = self.paths
         self.multiline, self.file = multiline, file
+        for path in given:
+            if compression_of(path, file) == "zip":
+                zip_member(path)
         self.headers = [read_header(path, file) for path in given]
         first = self.headers[0]
         for path, header in zip(given, self.headers, strict=True):

@@ -30,7 +30,7 @@ _FILE = """\
 # delimiter = ";"                 # the sign that the header has most of, if left out
 # encoding = "latin-1"            # utf-8 if left out; also cp1252, utf-16, …
 # header = false                  # the first line is a row; then columns = ["…", "…"] names all columns in their order
-# compression = "gzip"            # none, gzip, zstd or bz2; told by the file's name if left out
+# compression = "gzip"            # none, gzip, zstd, bz2 or zip; told by the file's name if left out
 # line_end = "cr"                 # lines end with a carriage return alone; told by the header if left out
 
 # [attributes.place]              # two columns that are a place on the earth, for maps, in place of two attributes:

@@ -83,6 +83,8 @@ def _files_at(text: str) -> list[str]:
 def _kind(name: str) -> str | None:
     """What a file is, by its ending."""
     plain = without_ending(name)
+    if plain != name.lower() and name.lower().endswith(".zip") and not Path(plain).suffix:
+        return "CSV"
     kinds = {"CSV": _CSV, "Parquet": _PARQUET, "database": _DATABASE}
     return next((kind for kind, endings in kinds.items() if plain.endswith(endings)), None)
 
