@@ -14,7 +14,6 @@ from adyton.kernel.operators import MOST_PARTS, check_request
 from adyton.kernel.reading import local_table, packs
 from adyton.kernel.reading.packs import Column, Joins, packed
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.tables import private_table
 from adyton.queries import Identity, Partition
 from adyton.solving import energies
 
@@ -76,11 +75,11 @@ def test_what_is_joined_makes_every_pack() -> None:
 
 def test_parts_of_a_split_are_made_when_they_are_needed(monkeypatch) -> None:
     kernel = ad.Kernel(rows(a=20_000, b=2), schema=schema(a=20_000, b=2), epsilon=1)
-    own = private_table.among
-    monkeypatch.setattr(private_table, "among", forbidden)
+    own = local_table.cells
+    monkeypatch.setattr(local_table, "cells", forbidden)
     parts = kernel.root.split("a")
     assert len(parts) == 20_000
-    monkeypatch.setattr(private_table, "among", own)
+    monkeypatch.setattr(local_table, "cells", own)
     parts[7].where("b = 1").count("0.5")
     assert kernel.spent == Fraction(1, 2)
 

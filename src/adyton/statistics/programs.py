@@ -20,9 +20,9 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.kernel.mechanisms import Mechanism, NestedQuantiles, VectorLaplace
 from adyton.kernel.operators import check_request
+from adyton.kernel.reading.local_table import LARGEST_DOMAIN
 from adyton.kernel.recorder import Ended
 from adyton.kernel.sources import TableSource, VectorSource
-from adyton.kernel.tables.private_table import LARGEST_DOMAIN
 from adyton.messages import no_such
 from adyton.plans.algorithm import MOST_STRIPES, Algorithm
 from adyton.plans.registry import Registry, check_name, plan_named

@@ -264,12 +264,6 @@ class LocalTable(Sealed):
 
         return self._run(work)
 
-    def coded(self, rows_at_a_time: int) -> Iterator[Integers]:
-        """The cells of every row, −1 where there is none: for rows that are the caller's own to look at."""
-        for batch in self._batches(self._schema.names):
-            columns = [cells(batch.values(name), _celled(self._schema, name)) for name in self._schema.names]
-            yield np.stack(columns, axis=1)
-
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _batches(self, names: Sequence[str]) -> Iterator[Batch]:

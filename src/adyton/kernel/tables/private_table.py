@@ -17,7 +17,7 @@ from adyton.arrays import Array, Integers, Places
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine
 from adyton.kernel.engines.duckdb import identity_of
-from adyton.kernel.reading.local_table import LocalTable
+from adyton.kernel.reading.local_table import LocalTable, check_domain
 from adyton.kernel.reading.packs import KEYS_TOGETHER
 from adyton.kernel.reading.readers import Reader, unit_column
 from adyton.kernel.reading.rows import StoredRows, UnitRows
@@ -56,9 +56,6 @@ from adyton.schema.predicates import (
     without_groups,
 )
 from adyton.whole import IntegerArray
-
-LARGEST_DOMAIN = 1 << 27
-"""A vector of a gigabyte."""
 
 
 def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTable:
@@ -100,15 +97,6 @@ def local_table(reader: Reader, schema: Schema, unit: str | None = None, *, unit
 def _identity(reader: Reader) -> Callable[[], Hashable] | None:
     """What the system says about the files; nothing where rows are in a connection of others, and may change."""
     return (lambda: tuple(map(identity_of, reader.files))) if reader.ours else None
-
-
-def check_domain(schema: Schema) -> None:
-    """An error unless a vector over the whole domain can be held."""
-    if schema.cells > LARGEST_DOMAIN:
-        raise SchemaError(
-            f"the domain has {schema.cells:,} cells, allowed are {LARGEST_DOMAIN:,}. Select fewer attributes, or "
-            "declare fewer levels or bins."
-        )
 
 
 class PrivateTable(Sealed):
