@@ -130,3 +130,10 @@ def test_units_are_told_apart_by_all_of_their_text():
     people = [long + "b", long + "c", long + "b ", "a", " a"]
     table = open_table(pyarrow.table({"who": people, "x": [0] * 5}), ad.Schema({"x": ad.Integer(0, 0)}, 1, unit="who"))
     assert table.count() == 3
+
+
+def test_whole_numbers_of_128_bits_name_units():
+    who = polars.Series([2**100, 2**100 + 1, None, 2**100], dtype=polars.Int128)
+    rows = polars.DataFrame({"who": who, "x": [0, 0, 0, 0]})
+    table = open_table(rows, ad.Schema({"x": ad.Integer(0, 0)}, 1, unit="who"))
+    assert (table.by_unit("n", 3).count(), table.count()) == (2, 2)

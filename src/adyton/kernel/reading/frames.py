@@ -63,8 +63,9 @@ class FrameReader(Reader):
     def _taken(self) -> dict[tuple[str, bool], Any]:
         """The columns by name, and whether they say whose row it is: among objects, only texts name a unit."""
         keys = [*((name, False) for name in self._declared), *([] if self._unit is None else [(self._unit, True)])]
-        places = [column.name for column in self.columns]
-        wanted = [(places.index(name), own_text if unit else text_of) for name, unit in keys]
+        places = {column.name: place for place, column in reversed(list(enumerate(self.columns)))}
+        objects = {column.name for column in self.columns if column.from_text}
+        wanted = [(places[name], own_text if unit and name in objects else text_of) for name, unit in keys]
         return dict(zip(keys, self.arrays(wanted), strict=True))
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
