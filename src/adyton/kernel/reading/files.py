@@ -118,6 +118,7 @@ def _own_duckdb() -> Any:
     settings = {
         "temp_directory": "",
         "memory_limit": "1GB",
+        "arrow_large_buffer_size": "true",  # else a batch whose texts have two gigabytes fails
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",

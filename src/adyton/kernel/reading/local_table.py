@@ -24,8 +24,8 @@ from adyton.arrays import Flags, Integers
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.engines import engine as engines
 from adyton.kernel.reading.cells import cells, holds, steps, unfit
-from adyton.kernel.reading.packs import Column, Tally, packed, packed_for_passing
-from adyton.kernel.reading.rows import Batch, HeldRows, Rows, UnitRows
+from adyton.kernel.reading.packs import KEYS_TOGETHER, Column, Tally, packed, packed_for_passing
+from adyton.kernel.reading.rows import Batch, HeldRows, Rows, UnitRows, stoppable
 from adyton.kernel.reading.texts import KNOWN, MISSING, OUTSIDE
 from adyton.kernel.reading.values import Values
 from adyton.kernel.sealed import Sealed, interruptible
@@ -51,8 +51,8 @@ def check_domain(schema: Schema) -> None:
     """An error unless a vector over the whole domain can be held."""
     if schema.cells > LARGEST_DOMAIN:
         raise SchemaError(
-            f"the domain has {schema.cells:,} cells, allowed are {LARGEST_DOMAIN:,}. Select fewer attributes, or "
-            "declare fewer levels or bins."
+            f"the domain has {schema.cells:,} cells; at most {LARGEST_DOMAIN:,} are allowed. Select fewer "
+            "attributes, or declare fewer levels or bins."
         )
 
 
@@ -270,8 +270,6 @@ class LocalTable(Sealed):
         """The rows that satisfy all conditions."""
         read = list(dict.fromkeys([*names, *(name for one in self._conditions for name in one.names)]))
         for batch in self._rows.batches(read or self._declared.names[:1]):
-            if _running.stop.is_set():
-                raise KernelFailure
             kept = batch
             for condition in self._conditions:
                 kept = kept.kept(condition.holds(kept))
@@ -324,11 +322,15 @@ class LocalTable(Sealed):
             return list
         names = list(dict.fromkeys(name for group in groups for name in group))
         sizes = {name: self._schema.attributes[name].size for name in names}
+        large = [
+            group for group in groups if tree is None and math.prod(sizes[name] + 1 for name in group) > KEYS_TOGETHER
+        ]
+        shapes = [tuple(sizes[name] for name in group) for group in large]
         columns = {name: Column(size, size + 1) for name, size in sizes.items()}
         head = [] if tree is None else ["\0leaf"]
         if tree is not None:
             columns["\0leaf"] = Column(len(tree.leaves), len(tree.leaves) + 1)
-        wanted = [[*head, *group] for group in groups]
+        wanted = [[*head, *group] for group in groups if group not in large]
         packs, where = packed(columns, wanted)
         swift = packed_for_passing(columns, wanted, (packs, where)) if len(packs) > _FEW_PACKS else None
         packs, where = swift or (packs, where)
@@ -339,7 +341,10 @@ class LocalTable(Sealed):
             keys = [columns[name].keys for name in order]
             tally = Tally(keys, [[order.index(name) for name in pack.names] for pack in packs]) if swift else None
             counts = [np.zeros(pack.keys if tally is None else 0, np.int64) for pack in packs]
+            alone = [np.zeros(math.prod(shape), np.int64) for shape in shapes]
             for batch in self._batches([*names, *used]):
+                for group, shape, total in zip(large, shapes, alone, strict=True):
+                    _add(total, self._keys(batch, group, shape, None))
                 codes = {name: cells(batch.values(name), _celled(self._schema, name)) for name in names}
                 if tree is not None:
                     codes["\0leaf"] = self._leaves(batch, tree)
@@ -352,11 +357,13 @@ class LocalTable(Sealed):
                     for name, side in zip(pack.names[1:], pack.shape[1:], strict=True):
                         key = key * side + codes[name]
                     _add(total, key)
-            return counts if tally is None else tally.counts()
+            found = counts if tally is None else tally.counts()
+            tables = [packs[one].table(found[one], group, columns) for one, group in zip(where, wanted, strict=True)]
+            by_itself = [total.reshape(shape) for total, shape in zip(alone, shapes, strict=True)]
+            return [by_itself.pop(0) if group in large else tables.pop(0) for group in groups]
 
         def counted() -> list[Integers]:
-            counts = self._run(work)
-            return [packs[one].table(counts[one], group, columns) for one, group in zip(where, wanted, strict=True)]
+            return self._run(work)
 
         return counted
 
@@ -375,7 +382,7 @@ class LocalTable(Sealed):
                 break
             stop = threading.Event()
             with engines.one_at_a_time:
-                found = interruptible(partial(_quiet, work, stop), stop.set)
+                found = interruptible(partial(stoppable, work, stop), stop.set)
             if found is None:
                 break
             if self.moment() == moment:
@@ -390,17 +397,6 @@ class LocalTable(Sealed):
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError("a private table cannot be changed.")
-
-
-_running = threading.local()
-"""What says to the thread that goes through the rows that nobody waits for it any more."""
-
-
-def _quiet(work: Callable[[], Result], stop: threading.Event) -> tuple[Result]:
-    """Whatever is computed of a value that is not looked at is no reason for a warning: that would show the value."""
-    _running.stop = stop
-    with np.errstate(all="ignore"):
-        return (work(),)
 
 
 class _Groups:

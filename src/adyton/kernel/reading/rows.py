@@ -6,14 +6,16 @@ A batch is read when somebody asks for the values of an attribute, and what it w
 from __future__ import annotations
 
 import hashlib
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, Places
+from adyton.errors import KernelFailure
 from adyton.kernel.reading.plain_columns import plain, unit_type
 from adyton.kernel.reading.texts import KNOWN, LONGEST, MISSING, UNREAD, WHITE
 from adyton.kernel.reading.values import ValueReader, Values
@@ -22,7 +24,27 @@ from adyton.schema.declaration import DROP
 
 MOST_REMEMBERED = 1 << 27
 """Of so many rows the kernel remembers whose they are and which are kept; of more, it finds out again each time."""
+Result = TypeVar("Result")
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15))
+
+
+_running = threading.local()
+
+
+def stoppable(work: Callable[[], Result], stop: threading.Event) -> tuple[Result]:
+    """Go through rows in this thread, until somebody says that nobody waits for it any more.
+
+    Whatever is computed of a value that is not looked at is no reason for a warning: that would show the value.
+    """
+    _running.stop = stop
+    with np.errstate(all="ignore"):
+        return (work(),)
+
+
+def stopped() -> bool:
+    """Whether nobody waits for this thread any more."""
+    stop: threading.Event | None = getattr(_running, "stop", None)
+    return stop is not None and stop.is_set()
 
 
 class Batch:
@@ -88,6 +110,8 @@ class StoredRows(Rows):
             def read(name: str, by_name: Mapping[str, Any] = by_name) -> Values:
                 return self.readers[name].read(by_name[places[name]])
 
+            if stopped():
+                raise KernelFailure
             yield Batch(len(arrays[0]), read), arrays[-1]
 
     def moment(self) -> Hashable:
@@ -173,6 +197,8 @@ class UnitRows(Rows):
             kept = owners.kept[part] if self.cut else owners.unit[part] >= 0
             yield batch.kept(kept), owners.unit[part][kept]
             start = part.stop
+        if start != len(owners.unit):  # the same rows come in the same order each time, or nothing is told of them
+            raise KernelFailure
 
     def moment(self) -> Hashable:
         """That of the stored rows."""
@@ -256,9 +282,8 @@ def _unit_keys(array: Any) -> tuple[list[str | bytes | int], Places]:
 
 def _name(raw: bytes) -> str | bytes:
     """The text of a unit without the white space around it; of a very long one, its digest."""
-    if len(raw) > LONGEST:
-        return hashlib.sha256(raw.strip()).digest()
-    return raw.decode("utf-8", "replace").strip(WHITE)
+    name = raw.strip(WHITE.encode())
+    return hashlib.sha256(name).digest() if len(name) > LONGEST else name.decode("utf-8", "replace")
 
 
 def _digits(value: Any) -> str | None:

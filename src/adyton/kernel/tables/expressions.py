@@ -21,6 +21,7 @@ from adyton.kernel.engines.duckdb import DuckDb
 from adyton.kernel.engines.engine import engine_function
 from adyton.kernel.engines.own import take
 from adyton.kernel.reading.readers import TableReader
+from adyton.kernel.reading.texts import LONGEST
 from adyton.messages import shorten
 
 _RELATIONS = "DatabaseTable Project Filter DropColumns DropNull Sort SortKey SelfReference Field Literal"
@@ -39,7 +40,8 @@ _OURS = (
 _REAL = ("Add", "Subtract", "Multiply", "Negate", "Abs")
 """Total on doubles in DuckDB; integers overflow."""
 _FAR = 1 << 31
-_ROWS_AT_A_TIME = 1 << 17
+_ROWS_AT_A_TIME, _TEXTS_AT_A_TIME = 1 << 17, 1 << 12
+"""DuckDB puts the texts of a batch into two gigabytes, and fails where they do not fit: a text here has 256 kB."""
 _NAMES = {
     "RandomScalar": "ibis.random()",
     "RandomUUID": "ibis.uuid()",
@@ -82,9 +84,10 @@ class ExpressionReader(TableReader):
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
         """From the caller's own connection."""
         own = (table_column(self.table[name]) for name in names)
-        columns = [*own, *([] if unit is None else [self.table[unit]])]
+        columns = [*own, *([] if unit is None else [unit_column(self.table[unit])])]
         rows = self.table.select(**{f"c{place}": column for place, column in enumerate(columns)})
-        for batch in self._own.batches(rows, _ROWS_AT_A_TIME):
+        texts = any(column.type().is_string() for column in columns)
+        for batch in self._own.batches(rows, _TEXTS_AT_A_TIME if texts else _ROWS_AT_A_TIME):
             yield batch.columns
 
     def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
@@ -94,10 +97,29 @@ class ExpressionReader(TableReader):
 
 
 def table_column(column: Any) -> Any:
-    """A column in a type that Arrow has: durations as texts."""
+    """A column in a type that Arrow has: durations as texts; and of texts as much as is looked at."""
+    if column.type().is_string():
+        return column.left(LONGEST)
     if not column.type().is_interval():
         return column
     return "PT" + engine_function("epoch", column.type(), "float64")(column).cast("string") + "S"
+
+
+def unit_column(column: Any) -> Any:
+    """Whose row it is; of bytes, and of a very long text, a digest: texts of many rows must fit into one batch."""
+    import ibis
+
+    kind = column.type()
+    if kind.is_binary():
+        return ibis.ifelse(engine_function("octet_length", kind, "int64")(column) > 0, _digest(column), None)
+    if not kind.is_string():
+        return column
+    name = column.strip()
+    return ibis.ifelse(name.length() > LONGEST, "sha256 " + _digest(name), name)
+
+
+def _digest(column: Any) -> Any:
+    return engine_function("sha256", column.type(), "string")(column)
 
 
 def check_expression(table: Any) -> None:
