@@ -88,7 +88,7 @@ def test_what_cannot_be_opened(file, table, words):
 def test_a_release_and_a_file_that_is_none(file, tmp_path):
     session = ad.Session(str(file), schema=ad.Schema(SCHEMA), epsilon=1, dataset="city")
     assert session.release(ad.Histogram("sex"), epsilon=1, algorithm="identity").estimate.shape == (4,)
-    with pytest.raises(SchemaError, match="not a DuckDB file"):
+    with pytest.raises(SchemaError, match="not a DuckDB or SQLite file"):
         open_table(
             tmp_path.joinpath("broken.sqlite").write_bytes(b"no") and tmp_path / "broken.sqlite", ad.Schema(SCHEMA)
         )

@@ -478,7 +478,7 @@ def bad_sources(folder):
         (folder / "mac.csv", Schema({"y": Boolean()}), "names none of the schema's attributes ('y')"),
         (folder / "quote.csv", number, "does not begin with a header"),
         (folder / "bad.parquet", number, "cannot be read as Parquet"),
-        (folder / "bad.duckdb", number, "it is not a DuckDB file"),
+        (folder / "bad.duckdb", number, "it is not a DuckDB or SQLite file"),
         (folder / "absent.duckdb", number, "does not exist"),
         (folder / "t.xlsx", number, "no known ending"),
         (folder / "none", number, "a directory without Parquet or CSV files"),

@@ -30,7 +30,7 @@ from adyton.kernel.reading.csv_header import (
     read_header,
     zip_member,
 )
-from adyton.kernel.reading.readers import Column, Family, Reader
+from adyton.kernel.reading.readers import Column, Family, LocalReader
 from adyton.schema import FileFormat
 from adyton.schema.file_format import PLAIN
 
@@ -154,7 +154,7 @@ _WORTH_COMPILING = 1 << 17
 _MOST_THREADS = 4
 
 
-class CsvReader(Reader):
+class CsvReader(LocalReader):
     """One or several CSV files in which nothing can be wrong: whatever cannot be read is missing.
 
     Columns are taken from the header line, or from the schema; all values are read as text. A line end ends a row,
@@ -164,7 +164,7 @@ class CsvReader(Reader):
     missing, quoted or not.
     """
 
-    is_text = local = True
+    is_text = True
 
     def __init__(self, paths: str | Sequence[str], *, multiline: bool = False, file: FileFormat = PLAIN) -> None:
         given = [paths] if isinstance(paths, str) else list(paths)

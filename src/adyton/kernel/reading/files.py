@@ -13,7 +13,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines.duckdb import check_stored
 from adyton.kernel.engines.own import sql_text
 from adyton.kernel.reading.plain_columns import own_text, text_of
-from adyton.kernel.reading.readers import Column, Family, Reader, type_name
+from adyton.kernel.reading.readers import Column, Family, LocalReader, Reader, type_name
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 
@@ -21,10 +21,8 @@ _ROWS_AT_A_TIME = 1 << 17
 _SQLITE = b"SQLite format 3\0"
 
 
-class ParquetReader(Reader):
+class ParquetReader(LocalReader):
     """One or several Parquet files of the same types."""
-
-    local = True
 
     def __init__(self, files: Sequence[str], given: str) -> None:
         from pyarrow import parquet
@@ -80,15 +78,13 @@ def _only(path: str, table: str, tables: Sequence[str] | None, kind: str) -> str
     return table
 
 
-class DuckDbReader(Reader):
+class DuckDbReader(LocalReader):
     """A stored table of a DuckDB file, which is opened for reading only."""
-
-    local = True
 
     def __init__(self, path: str, table: str) -> None:
         self.files = [os.path.abspath(path), os.path.abspath(path) + ".wal"]
         connection = _own_duckdb()
-        table = _only(path, table, quietly(lambda: _attach(connection, path)), "DuckDB")
+        table = _only(path, table, quietly(lambda: _attach(connection, path)), "DuckDB or SQLite")
         check_stored(connection, table, "stored", "main")
         self._connection, self._table = connection, f"stored.main.{sql_name(table)}"
         empty = quietly(lambda: connection.sql(f"select * from {self._table} limit 0").to_arrow_table())
@@ -138,13 +134,11 @@ def _attach(connection: Any, path: str) -> list[str]:
     return sorted(row[0] for row in found)
 
 
-class SqliteReader(Reader):
+class SqliteReader(LocalReader):
     """A table of a SQLite file, which is opened for reading only.
 
     Any value may stand in any of its columns, whatever type was declared: each is read by itself, as its text.
     """
-
-    local = True
 
     def __init__(self, path: str, table: str) -> None:
         full = os.path.abspath(path)

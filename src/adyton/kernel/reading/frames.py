@@ -17,7 +17,7 @@ import numpy as np
 
 from adyton.errors import SchemaError
 from adyton.kernel.reading.plain_columns import own_text, text_of, texts
-from adyton.kernel.reading.readers import Column, Family, Reader
+from adyton.kernel.reading.readers import Column, Family, LocalReader, Reader
 from adyton.kernel.sealed import quietly
 from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.messages import shorten
@@ -48,10 +48,9 @@ def frame_reader(data: Any) -> Reader | None:
     return None
 
 
-class FrameReader(Reader):
+class FrameReader(LocalReader):
     """What the three kinds of frames share: types are known at once, columns are taken when they are counted."""
 
-    local = True
     _declared: tuple[str, ...] = ()
     _unit: str | None = None
 

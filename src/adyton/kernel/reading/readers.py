@@ -6,7 +6,7 @@ A reader lists the columns with their types (public), and turns the wanted ones 
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -130,23 +130,33 @@ class Reader(ABC):
     ours: ClassVar[bool] = True
     """Whether that is an engine of our own, and not one that the caller works with."""
 
-    def declare(self, names: Sequence[str], unit: str | None) -> None:  # noqa: B027
+
+class LocalReader(Reader):
+    """A table whose rows are read by us."""
+
+    local = True
+
+    def declare(self, names: Sequence[str], unit: str | None) -> None:
         """What will be asked for: the columns of the schema, and the one that says whose row it is."""
 
+    @abstractmethod
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """The Arrow arrays of some columns, batch by batch: where rows are read by us, and not by an engine. The last
-        one is that of the column that says whose row it is, if there is a *unit*."""
-        raise NotImplementedError
+        """The Arrow arrays of some columns, batch by batch, in the same order each time. The last one is that of the
+        column that says whose row it is, if there is a *unit*."""
 
+
+class EngineReader(Reader):
+    """A table in an engine, as Ibis sees it."""
+
+    @abstractmethod
     def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
         """An Ibis table of the wanted columns, named c0, c1, …; decimals keep all their digits in *exact* ones.
 
         A column may be wanted twice. With *unit*, the last of the wanted ones says whose row it is.
         """
-        raise NotImplementedError
 
 
-class TableReader(Reader):
+class TableReader(EngineReader):
     """An Ibis table whose types are known."""
 
     def __init__(self, table: Any, *, inferred: bool = False) -> None:

@@ -20,7 +20,7 @@ from adyton.kernel.engines import ENGINES, engine_of
 from adyton.kernel.engines.duckdb import DuckDb
 from adyton.kernel.engines.engine import engine_function
 from adyton.kernel.engines.own import take
-from adyton.kernel.reading.readers import TableReader
+from adyton.kernel.reading.readers import LocalReader, TableReader
 from adyton.kernel.reading.texts import LONGEST
 from adyton.messages import shorten
 
@@ -69,7 +69,7 @@ _ALLOWED = (
 )
 
 
-class ExpressionReader(TableReader):
+class ExpressionReader(TableReader, LocalReader):
     """An Ibis table, counted where it is."""
 
     ours = False

@@ -8,7 +8,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines import Engine, engine_of
-from adyton.kernel.reading.readers import RAW_UNIT, Column, Reader, unit_column, wanted_columns
+from adyton.kernel.reading.readers import RAW_UNIT, Column, EngineReader, Reader, unit_column, wanted_columns
 from adyton.kernel.tables.attribute_values import attribute_values
 from adyton.kernel.tables.columns import check_type
 from adyton.kernel.tables.engine_formats import check_formats
@@ -68,6 +68,7 @@ def opened_rows(
     Everything that can be wrong with the names and types of its columns is said here. With *units*, the column that the
     schema names as unit is read, too, or the one that is called *unit*, if there is one.
     """
+    assert isinstance(reader, EngineReader)
     wanted, sources = check_columns(reader, schema)
     translations = {name: translation_of(attribute) for name, attribute in schema.attributes.items()}
     schema, whose = unit_column(reader, schema, unit) if units else (schema, None)

@@ -19,7 +19,7 @@ from adyton.kernel.engines import Engine
 from adyton.kernel.engines.duckdb import identity_of
 from adyton.kernel.reading.local_table import LocalTable, check_domain
 from adyton.kernel.reading.packs import KEYS_TOGETHER
-from adyton.kernel.reading.readers import Reader, unit_column
+from adyton.kernel.reading.readers import LocalReader, Reader, unit_column
 from adyton.kernel.reading.rows import StoredRows, UnitRows
 from adyton.kernel.reading.values import ValueReader
 from adyton.kernel.sealed import Sealed
@@ -70,7 +70,7 @@ def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTab
     <private table: age>
     """
     reader = checked_reader(data, schema)
-    if reader.local:
+    if reader.local and isinstance(reader, LocalReader):
         return local_table(reader, schema, unit)  # type: ignore[return-value]
     opened = opened_rows(reader, schema, units=True, unit=unit)
     rows, units = opened.rows, None
@@ -82,7 +82,7 @@ def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTab
     )
 
 
-def local_table(reader: Reader, schema: Schema, unit: str | None = None, *, units: bool = True) -> LocalTable:
+def local_table(reader: LocalReader, schema: Schema, unit: str | None = None, *, units: bool = True) -> LocalTable:
     """Rows that are read by us."""
     check_columns(reader, schema)
     schema, whose = unit_column(reader, schema, unit) if units else (schema, None)

@@ -10,7 +10,7 @@ from adyton.kernel.engines.own import take
 from adyton.kernel.engines.spark import Spark, identifier, read_as
 from adyton.kernel.engines.spark_plans import check_frame, folder_columns
 from adyton.kernel.engines.spark_traces import name_for
-from adyton.kernel.reading.readers import Column, Reader
+from adyton.kernel.reading.readers import Column, EngineReader
 from adyton.kernel.sealed import quietly
 
 _FOLDERS = "of folders' names, which Spark guesses (store the frame with df.write.saveAsTable(…), and open that)"
@@ -21,7 +21,7 @@ def is_spark_frame(data: Any) -> bool:
     return type(data).__name__ == "DataFrame" and type(data).__module__.startswith("pyspark.sql.")
 
 
-class SparkReader(Reader):
+class SparkReader(EngineReader):
     """A frame of Spark. It has a name while a query runs; nothing is set or written otherwise."""
 
     engine = Spark
