@@ -13,7 +13,7 @@ from adyton.kernel.budget import Budget
 from adyton.kernel.counts import CountedTables, GuessedTables
 from adyton.kernel.mechanisms import MECHANISMS, Selection
 from adyton.kernel.operators import section
-from adyton.kernel.tables import units
+from adyton.kernel.counting import units
 from adyton.kernel.transforms import TRANSFORMS
 
 NAME = "proofs"

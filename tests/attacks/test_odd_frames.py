@@ -18,7 +18,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import KernelFailure, SchemaError
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
 
 

@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 import adyton as ad
 from adyton.errors import SchemaError
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 from adyton.schema.predicate_parser import parse_predicate
 
 LIMIT = 3

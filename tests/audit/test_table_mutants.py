@@ -20,7 +20,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice, parent_choice
 from adyton.kernel.reading.packs import Pack
 from adyton.kernel.shapes import TablesShape
-from adyton.kernel.tables.coded_table import CodedTable
+from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.transforms.vectors import CountTables, SingleTables
 from adyton.schema import Integer, Schema
 

@@ -4,7 +4,7 @@ import pytest
 from hard_rows import ROWS, insert_into_postgres, write_parquet
 from servers import running_postgres, running_spark, skip
 
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 
 
 @pytest.fixture(scope="session")

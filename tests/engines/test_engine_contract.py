@@ -6,7 +6,7 @@ from hard_rows import LENGTH, LEVELS, ROWS
 from plain_oracle import cell_of
 
 import adyton as ad
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 from adyton.queries import Partition
 from adyton.schema import Reading, RowTree, Schema
 from adyton.schema.misfits import misfits_of

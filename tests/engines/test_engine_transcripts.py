@@ -4,7 +4,7 @@ import pytest
 
 from adyton.audit.people import NAMES, arrow_of, named
 from adyton.audit.whole_programs import SHORT, audit_cases, table_cases
-from adyton.kernel.tables.locations import table_at
+from adyton.kernel.counting.locations import table_at
 
 PEOPLE = ("heavy", "")
 

@@ -14,7 +14,7 @@ from servers import host_and_port
 
 import adyton as ad
 from adyton.errors import SchemaError
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 
 CALENDAR = ad.Datetime("2024-01-01", "2024-12-31", by="month", zone="Europe/Berlin", nulls="level", outside="other")
 ATTRIBUTES = {

@@ -10,7 +10,7 @@ from plain_oracle import inside
 
 import adyton as ad
 from adyton.errors import SchemaError
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 from adyton.schema import Reading, Schema
 from adyton.schema.misfits import misfits_of
 

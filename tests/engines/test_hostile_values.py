@@ -11,10 +11,10 @@ import pytest
 import adyton as ad
 from adyton.errors import SchemaError
 from adyton.kernel.reading.readers import unit_column
-from adyton.kernel.tables import open_table
-from adyton.kernel.tables.columns import check_type
+from adyton.kernel.counting import open_table
+from adyton.kernel.counting.opening import check_type
 from adyton.kernel.tables.engine_formats import check_formats
-from adyton.kernel.tables.origins import reader_for
+from adyton.kernel.counting.origins import reader_for
 from adyton.schema import Reading, Schema
 from adyton.schema.misfits import misfits_of
 from adyton.schema.times import Times

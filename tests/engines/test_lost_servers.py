@@ -16,7 +16,7 @@ import adyton as ad
 from adyton.errors import SchemaError
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.sealed import interruptible
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 
 FULL = pytest.mark.full
 

@@ -10,7 +10,7 @@ from test_engine_sessions import SCHEMA, SECRET
 
 import adyton as ad
 from adyton.errors import KernelFailure, SchemaError
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 
 FULL = pytest.mark.full
 

@@ -14,8 +14,8 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.reading import local_table
 from adyton.kernel.reading.local_table import LocalTable
-from adyton.kernel.tables import open_table
-from adyton.kernel.tables.coded_table import CodedTable
+from adyton.kernel.counting import open_table
+from adyton.kernel.counting.coded_table import CodedTable
 from adyton.queries import Identity
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 

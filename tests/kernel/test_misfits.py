@@ -7,7 +7,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput, SchemaError
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 from adyton.queries import Identity
 from adyton.schema.misfits import misfits_of
 

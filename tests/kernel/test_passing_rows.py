@@ -9,7 +9,7 @@ import pytest
 from adyton.kernel.reading import frames as frame_readers
 from adyton.kernel.reading import local_table, packs
 from adyton.kernel.reading.packs import Column, packed, packed_for_passing
-from adyton.kernel.tables.private_table import open_table
+from adyton.kernel.counting import open_table
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 
 SCHEMA = Schema(

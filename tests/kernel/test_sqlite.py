@@ -6,7 +6,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import SchemaError
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 
 ROWS = [
     *(("a", 1, 2.5, "F"), ("a", "2", "7.25", " M "), ("b", 3.0, None, "x"), ("b", "three", float("inf"), None)),

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import KernelFailure, SchemaError
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 from adyton.queries import Partition
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
 from adyton.schema.predicate_parser import parse_predicate

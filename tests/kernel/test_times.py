@@ -14,8 +14,8 @@ import pytest
 
 import adyton as ad
 from adyton.errors import PredicateError, SchemaError
-from adyton.kernel.tables import open_table
-from adyton.kernel.tables.row_codes import row_codes
+from adyton.kernel.counting import open_table
+from adyton.kernel.counting.row_codes import row_codes
 from adyton.schema.calendar import MONTHS, WEEKDAYS
 from adyton.schema.cell_groups import coarsened, merged_cells
 from adyton.schema.misfits import misfits_of

@@ -16,7 +16,7 @@ import pytest
 from adyton.errors import PredicateError, SchemaError
 from adyton.kernel.reading import csv_reader
 from adyton.kernel.reading.csv_header import as_utf8
-from adyton.kernel.tables import open_table
+from adyton.kernel.counting import open_table
 from adyton.kernel.tables.translating import translation_of
 from adyton.kernel.tables.written_numbers import pattern
 from adyton.schema import Boolean, Categorical, Date, FileFormat, Identifier, Integer, Numeric, Reading, Schema

@@ -10,7 +10,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput, SchemaError
-from adyton.kernel.tables.row_codes import row_codes
+from adyton.kernel.counting.row_codes import row_codes
 from adyton.kernel.tables.units import Units
 from adyton.workloads import Identity
 

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.counting.opening import check_type
+from adyton.kernel.counting.origins import reader_for
 from adyton.kernel.reading.csv_header import compression_of
 from adyton.kernel.reading.csv_reader import CsvReader
 from adyton.kernel.reading.readers import Reader, unit_column, wanted_columns
-from adyton.kernel.tables.columns import check_type
-from adyton.kernel.tables.origins import reader_for
 from adyton.messages import listing
 from adyton.schema import Attribute, Categorical, Schema
 from adyton.schema.look_up_files import look_up_values
@@ -105,7 +105,7 @@ def _checked(
     if missing is None:
         found = next(one for one in reader.columns if one.name == column)
         kind, written = found.engine_type, found.kind in ("text", "categorical")
-        problems.append(_problem(lambda: check_type(found, attribute, reader.engine)))
+        problems.append(_problem(lambda: check_type(found, attribute)))
     elif not told:
         problems.append(missing)
     remarks, looked_up = _look_up(attribute)

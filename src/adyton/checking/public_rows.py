@@ -5,14 +5,13 @@ Only for tables that anybody may see, such as a public sample of a private table
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from adyton.kernel.tables import open_table
-from adyton.kernel.tables.row_codes import rows_beside_codes
-from adyton.kernel.tables.written_numbers import pattern
+from adyton.kernel.counting import open_table
+from adyton.kernel.counting.row_codes import rows_beside_codes
+from adyton.kernel.reading.texts import Amounts
 from adyton.schema import Categorical, Integer, Numeric, Reading, Schema
 from adyton.schema.attributes import CelledAttribute
 from adyton.schema.misfits import misfits_of
@@ -83,7 +82,7 @@ def _without_cells(data: Any, schema: Schema) -> dict[str, Counter[str]]:
 def _advice(attribute: CelledAttribute, texts: list[str]) -> str | None:
     """The keys that would read at least half of these texts."""
     if isinstance(attribute, Integer | Numeric):
-        unread = [text for text in texts if re.search(pattern(attribute.reading), text) is None]
+        unread = [text for text in texts if Amounts.of(attribute.reading).plain(text) is None]
         signs = tuple(sign for sign in _SIGNS if any(sign in text for text in unread))
         ways = [Reading(currency=signs, thousands=thousands, decimal=decimal) for thousands, decimal in _WAYS]
         best = max(ways, key=lambda reading: _share(unread, reading))
@@ -98,8 +97,7 @@ def _advice(attribute: CelledAttribute, texts: list[str]) -> str | None:
 
 
 def _share(texts: list[str], reading: Reading) -> float:
-    found = re.compile(pattern(reading))
-    return sum(found.search(text) is not None for text in texts) / max(1, len(texts))
+    return sum(Amounts.of(reading).plain(text) is not None for text in texts) / max(1, len(texts))
 
 
 def _toml(value: object) -> str:

@@ -31,7 +31,7 @@ def command(
     """
     from adyton.checking import check_table, look_at_public_rows
     from adyton.cli.console import print_json
-    from adyton.kernel.tables.locations import table_at
+    from adyton.kernel.counting.locations import table_at
     from adyton.schema import Schema
 
     declared = Schema.from_toml(schema)

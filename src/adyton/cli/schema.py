@@ -48,8 +48,8 @@ def command(
     if data.lower().endswith(".toml"):
         _show(Path(data))
         return
+    from adyton.kernel.counting.locations import table_at
     from adyton.kernel.tables.draft import draft_schema, headless_draft
-    from adyton.kernel.tables.locations import table_at
     from adyton.schema import FileFormat
 
     given = {"delimiter": delimiter and delimiter.replace("\\t", "\t"), "encoding": encoding}

@@ -22,6 +22,7 @@ from adyton.exact import Rational, display, positive
 from adyton.grid import rounded_down
 from adyton.interrupts import deferred, noticed
 from adyton.kernel.budget import ROOT, Budget
+from adyton.kernel.counting import PrivateTable, open_table
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.ledger import ledger_for
 from adyton.kernel.ledger.records import Account, Budgeted, checked_total, refusal
@@ -33,7 +34,6 @@ from adyton.kernel.roots import OtherRoots, checked_noise, is_path, name_of
 from adyton.kernel.sealed import Sealed, this_process
 from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.sources import KINDS, Source, TableSource, handle
-from adyton.kernel.tables import PrivateTable, open_table
 from adyton.kernel.transforms import Transform
 from adyton.kernel.wire import admit, is_one_of
 from adyton.messages import shorten

@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
+from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.locations import address_name, is_address
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.instances.curves import Curve
 from adyton.kernel.instances.lattice import POINTS, Lattice
@@ -28,8 +30,6 @@ from adyton.kernel.ledger.records import checked_total
 from adyton.kernel.mechanisms import Declared, trusted_functions
 from adyton.kernel.shapes import InstancesShape, SourceShape, TableShape, VectorShape
 from adyton.kernel.sources import InstancesSource, TableSource, VectorSource
-from adyton.kernel.tables.coded_table import CodedTable
-from adyton.kernel.tables.locations import address_name, is_address
 from adyton.messages import shorten
 from adyton.noise import SimulatedNoise
 from adyton.noise.source import NoiseSource

@@ -16,12 +16,12 @@ import numpy as np
 from adyton.arrays import Array, Integers
 from adyton.errors import BadInput, SchemaError
 from adyton.exact import Rational, budget
+from adyton.kernel.counting.row_codes import row_codes, rows_beside_codes
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.file import file_name
 from adyton.kernel.reading.plain_columns import texts
 from adyton.kernel.sources import TableSource
-from adyton.kernel.tables.row_codes import row_codes, rows_beside_codes
 from adyton.learning.model import Target
 from adyton.messages import listing, suggestion
 from adyton.noise.source import NoiseSource

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from adyton.kernel.engines.duckdb import arrow_column
+from adyton.arrays import arrow_column
 from adyton.result import frames
 from adyton.result.intervals import Interval, Kind
 from adyton.schema.calendar import DAY, date_at

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from adyton.arrays import arrow_column
 from adyton.choice.checked_file import WRONG, FileKind, digest_of
 from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number
 from adyton.interrupts import deferred
-from adyton.kernel.engines.duckdb import arrow_column
 from adyton.messages import path_of, shorten
 from adyton.result.receipt import read_misfits, read_receipt
 from adyton.result.result import AS_IT_IS, Look, Result

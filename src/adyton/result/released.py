@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 
 import numpy as np
 
-from adyton.arrays import Reals
+from adyton.arrays import Reals, arrow_column
 from adyton.errors import BadInput
 from adyton.exact import Rational, share
-from adyton.kernel.engines.duckdb import arrow_column
 from adyton.messages import listing, path_of
 from adyton.plans.base import ExpectedError
 from adyton.queries import Cells, Explicit, Kronecker, Product, Queries, Ranges, Total

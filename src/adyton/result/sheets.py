@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adyton.arrays import Array
-from adyton.kernel.engines.duckdb import arrow_column
+from adyton.arrays import Array, arrow_column
 from adyton.result import frames
 
 if TYPE_CHECKING:

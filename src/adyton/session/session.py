@@ -13,12 +13,12 @@ from adyton import odds
 from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
+from adyton.kernel.counting.locations import table_at
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.ledger.file import file_name
 from adyton.kernel.ledger.records import Account, Budgeted
 from adyton.kernel.sources import TableSource
-from adyton.kernel.tables.locations import table_at
 from adyton.messages import path_of
 from adyton.noise.source import NoiseSource
 from adyton.programs.base import Epsilon, Outlook, program_of

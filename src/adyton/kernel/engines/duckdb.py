@@ -1,48 +1,54 @@
-"""DuckDB, where somebody works with it: what may be read from it, and how."""
+"""DuckDB: what may be read from a connection to it, our own or one that somebody works with, and how."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.own import sql_text
+from adyton.kernel.engines.server import LONGEST_NAME
+from adyton.kernel.engines.sql import identifier, sql_text
+from adyton.kernel.reading.readers import Column, Family, LocalReader, type_name
+from adyton.kernel.reading.texts import LONGEST
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+_ROWS_AT_A_TIME, _TEXTS_AT_A_TIME = 1 << 17, 1 << 12
+"""DuckDB puts the texts of a batch into two gigabytes, and fails where they do not fit: a text here has 256 kB."""
 
 
-class DuckDb:
-    """A connection to DuckDB that somebody works with: its rows are read by us, as they come."""
+class DuckDbReader(LocalReader):
+    """What a connection shows: its rows are read by us, as they come."""
 
-    name = "duckdb"
-    title = "DuckDB"
+    def __init__(self, connection: Any, shown: str, *, ours: bool = True) -> None:
+        """*shown* is what stands behind ``from``."""
+        self._connection, self._shown, self.ours = connection, shown, ours
+        empty = quietly(lambda: connection.sql(f"select * from {shown} limit 0").to_arrow_table())
+        if empty is None:
+            raise SchemaError("the columns of the table cannot be told. Check that it still exists.")
+        self.columns = [Column(field.name, type_name(field.type), Family.of(field.type)) for field in empty.schema]
 
-    def __init__(self, backend: Any) -> None:
-        self.backend = backend
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """In the order in which they are stored; of texts as much as is looked at, durations as texts."""
+        known = {column.name: str(column.type) for column in self.columns}
+        columns = [_column(identifier(name), known[name]) for name in names]
+        columns += [] if unit is None else [_unit(identifier(unit), known[unit])]
+        query = f"select {', '.join(columns)} from {self._shown}"
+        texts = any(known[name] == "string" for name in names) or unit is not None
+        connection = self._connection.cursor() if self.ours else self._connection
+        for batch in connection.sql(query).to_arrow_reader(_TEXTS_AT_A_TIME if texts else _ROWS_AT_A_TIME):
+            yield batch.columns
 
-    def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
-        """Views are refused, because their text is not ours to judge, and so are columns that are computed."""
-        check_stored(self.backend.con, name, catalog, database)
 
-    def batches(self, rows: Any, rows_at_a_time: int) -> Iterator[Any]:
-        """Rows as Arrow's batches, in their order."""
-        return iter(self.backend._to_duckdb_relation(rows).to_arrow_reader(rows_at_a_time))
+def _column(name: str, kind: str) -> str:
+    if kind == "interval":
+        return f"'PT' || epoch({name}) || 'S'"
+    return f"left({name}, {LONGEST})" if kind == "string" else name
 
 
-def identity_of(path: str) -> tuple[int, ...]:
-    """What changes when a file is written or replaced; nothing for one that is not there."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def _unit(name: str, kind: str) -> str:
+    length = {"string": "strlen", "binary": "octet_length"}.get(kind)
+    return name if length is None else f"case when {length}({name}) <= {LONGEST_NAME} then {name} end"
 
 
 def check_stored(connection: Any, name: str, catalog: str | None, database: str | None) -> None:
@@ -78,45 +84,3 @@ def check_stored(connection: Any, name: str, catalog: str | None, database: str 
             f"{name!r} has columns that are computed whenever they are read "
             f"({listing(row[0] for row in computed or [])}). Store the table again with create table … as select."
         )
-
-
-def arrow_column(values: Sequence[Any] | Array, kind: str | None = None) -> pa.Array:
-    """Numbers and texts as an Arrow array, as ``pyarrow.array()`` makes it; of another kind, if one is given.
-
-    Without the functions that load pandas, half a second, wherever it is installed.
-    """
-    import pyarrow as pa
-
-    column = _column(values)
-    if kind in (None, str(column.type)):
-        return column
-    if kind == "binary" and column.type == pa.string():
-        return column.view(kind)  # the same bytes
-    return column.cast(kind)
-
-
-def _column(values: Sequence[Any] | Array) -> pa.Array:
-    import pyarrow as pa
-    from pyarrow.lib import StringBuilder
-
-    if isinstance(values, tuple | list) and values and all(type(value) is int for value in values):
-        values = np.array(values)
-    number = getattr(values, "dtype", None)
-    if number in (np.int32, np.int64, np.float64):
-        numbers = np.ascontiguousarray(values)
-        return pa.Array.from_buffers(pa.from_numpy_dtype(number), numbers.size, [None, pa.py_buffer(numbers)])
-    if not (len(values) and all(isinstance(value, str) for value in values)):
-        return pa.array(values)
-    texts = StringBuilder()
-    texts.append_values(values)
-    return texts.finish()
-
-
-def arrow_memtable(table: pa.Table) -> Any:
-    """An Arrow table for Ibis, as ``ibis.memtable()`` makes it."""
-    import ibis
-    from ibis.expr.operations import InMemoryTable
-    from ibis.formats.pyarrow import PyArrowTableProxy
-
-    name, schema = ibis.util.gen_name("adyton_memtable"), ibis.schema(table.schema)
-    return InMemoryTable(name=name, schema=schema, data=PyArrowTableProxy(table)).to_expr()

@@ -1,60 +1,133 @@
 """PostgreSQL: rows stay in the server, which has no conversions that never fail; what it is given is guarded.
 
-Claim.  No value of a column makes the server fail.
-Proof.  Texts are brought to the collation of their bytes, in which all are ordered. A text becomes a number only if it
-has the shape of one and at most so many signs, by way of exact decimals, which reach further than any such text. A
-decimal becomes a double only within the range of doubles. Times are brought between the years 1 and 9999 before their
-parts are taken. The server evaluates a branch of a CASE only where its condition holds, and no guarded value is a
-constant or an aggregate, which alone it would look at before.  ∎
+Claim.  No value of a column makes the server fail, and every row that is counted is a row of a stored table, once.
+Proof.  Texts are cut to a public length and brought to the collation of their bytes, in which all are ordered. Decimals
+become doubles only within the range of doubles. Dates are brought between the years 1 and 9999 before anything is
+computed with them, and times have seconds wherever they are. The server evaluates a branch of a CASE only where its
+condition holds, and no guarded value is a constant or an aggregate, which alone it would look at before. A table that
+is opened is stored, with all that inherit from it, and shows every row to everybody. Each query asks once more before
+it reads a row, and fails if the name stands for something else by then, or if a column has another type: a conversion
+that was total might not be so any more.  ∎
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
-import numpy as np
-
-from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted, engine_function, sets_of
-from adyton.kernel.engines.own import OURS, sql_text
-from adyton.kernel.engines.postgres_connection import SETTINGS, connected
-from adyton.kernel.engines.postgres_tables import fingerprint, identifier, kind_query, problem_of, quoted, unchanged
-from adyton.kernel.engines.server import Server
-from adyton.kernel.engines.written import FAR, MODERATE, PLAIN, SHORT, is_number, is_special, special
+from adyton.kernel.engines.server import LONGEST_NAME, Server, ServerReader, arrow
+from adyton.kernel.engines.sql import Stored, identifier, sql_text
+from adyton.kernel.reading.readers import Column, Family
+from adyton.kernel.reading.texts import LONGEST
 from adyton.kernel.sealed import quietly
+from adyton.messages import listing, shorten, suggestion
 
+_MEMORY = 64 << 20
+"""A hash table of a hundred thousand cells should not go to the disk; what the server allows beyond that stays."""
+_FIXED = {"standard_conforming_strings": "on", "extra_float_digits": "1", "DateStyle": "ISO", "TimeZone": "UTC"}
+_OWN_FIRST = "concat_ws(', ', 'pg_catalog', nullif(current_setting('search_path'), ''))"
+_ENOUGH = f"greatest(pg_size_bytes(current_setting('work_mem')), {_MEMORY}) / 1024 || 'kB'"
+_VALUES = {name: f"'{value}'" for name, value in _FIXED.items()} | {"search_path": _OWN_FIRST, "work_mem": _ENOUGH}
+_SETTINGS = f"select {', '.join(f'set_config({name!r}, {value}, true)' for name, value in _VALUES.items())}"
+"""For one query: what is set for this user or this database does not change what texts mean, and functions are the
+server's own."""
+_PATIENCE = {
+    "connect_timeout": 15,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+    "application_name": "adyton",
+}
+"""As long is waited for a server that does not answer: seconds, and milliseconds for what was sent."""
+_NO_SERVER = (
+    "the PostgreSQL server cannot be reached, or does not let this user in. Check host, port, database, user and "
+    "password in the address, or in PGHOST, PGUSER, PGPASSWORD and their like."
+)
+_NO_PASSWORD = "the PostgreSQL server asks for a password, and has got none. Put it into ~/.pgpass or PGPASSWORD."
+_WRONG_PASSWORD = (
+    "the PostgreSQL server was reached, but does not let this user in. Check database, user and password in the "
+    "address, or in PGDATABASE, PGUSER, PGPASSWORD and ~/.pgpass."
+)
+_FAMILIES = {
+    "integer": ("int2", "int4", "int8"),
+    "floating": ("float4", "float8"),
+    "decimal": ("numeric",),
+    "boolean": ("bool",),
+    "string": ("text", "varchar", "bpchar", "name", "citext", "json", "jsonb"),
+    "uuid": ("uuid",),
+    "binary": ("bytea",),
+    "date": ("date",),
+    "timestamp": ("timestamp", "timestamptz"),
+    "time": ("time", "timetz"),
+    "interval": ("interval",),
+}
 _LARGEST, _SMALLEST = "1.7976931348623157e308", "2.4703282292062329e-324"
 """Decimals beyond the first are infinite as doubles; those below the second are zero."""
-_TYPES = {"string": "text", "int64": "bigint", "float64": "double precision", "int32": "integer"}
-_FEW_KEYS = 1 << 22
-_HASHED = "select set_config('enable_sort', 'off', true), set_config('hash_mem_multiplier', '1000', true)"
-"""For many tables in one pass: it takes their keys for many more than there can be, and would sort rows for each."""
-_WHOLE = {"int16": "smallint", "int32": "integer", "int64": "bigint"}
+_ROWS_AT_A_TIME = 1 << 16
+_IDLE, _IN_TRANSACTION = 0, 2
 _ONE_MOMENT = "begin isolation level repeatable read read only"
-_IN_TRANSACTION = 2
-_LONG_TEXT = 1 << 18
-"""In bytes. The server's functions take four times the memory of a text, and fail beyond a gigabyte."""
+_DIGESTED = 200
+"""Of so many signs of each text a digest is made, which must fit into one text."""
 
 
 class Postgres(Server):
-    """A connection to PostgreSQL."""
+    """A connection to PostgreSQL: one that we made, and make anew when it was lost, or one that somebody works with."""
 
-    name = "postgres"
     title = "PostgreSQL"
-    _held: tuple[Any, object] | None = None
-    """A connection with a transaction that sees one moment, and a mark of it."""
+
+    def __init__(self, connected: Callable[[], Any], renew: Callable[[], None] | None, *, ours: bool) -> None:
+        self._current, self._renew, self._ours = connected, renew, ours
+        self._query = threading.Lock()
+        self._held: tuple[Any, object] | None = None
+        """A connection with a transaction that sees one moment, and a mark of it."""
+
+    @classmethod
+    def at(cls, url: str) -> Postgres:
+        """The server at an address; if there is none, an error that repeats neither the address nor what it says."""
+        try:
+            import psycopg
+        except ImportError:
+            raise SchemaError("PostgreSQL needs a driver: pip install 'adyton[postgres]'.") from None
+        refusals: list[str] = []
+
+        def first() -> Any:
+            try:
+                return _connection(url)
+            except psycopg.OperationalError as error:
+                refusals.append(_refusal(error.pgconn))
+                raise
+
+        connection = quietly(first)
+        if connection is None:
+            raise SchemaError(refusals[0] if refusals else _NO_SERVER)
+        kept = [connection]
+
+        def renew() -> None:
+            kept[0] = _connection(url)
+
+        def close() -> None:
+            kept[0].close()
+
+        server = cls(lambda: kept[0], renew, ours=True)
+        weakref.finalize(server, close)
+        return server
+
+    # ---- moments ----------------------------------------------------------------------------------------------------
 
     @property
     def steady(self) -> bool:
         """On a connection of our own, where no transaction of others is in the way."""
-        return bool(getattr(self.backend, OURS, False))
+        return self._ours
 
     def hold(self) -> None:
         """By a transaction that stays open: whatever others change, it sees the rows as they were."""
         if self.steady and self.moment() is None:
-            connection = connected(self.backend)
+            connection = self.connection()
             if quietly(lambda: connection.execute(_ONE_MOMENT)) is not None:
                 self._held = connection, object()
 
@@ -63,208 +136,277 @@ class Postgres(Server):
         if self._held is None:
             return None
         connection, mark = self._held
-        answers = connection is self.backend.con and quietly(lambda: connection.execute("select")) is not None
+        answers = connection is self._current() and quietly(lambda: connection.execute("select")) is not None
         if answers and connection.info.transaction_status == _IN_TRANSACTION:
             return mark
         self._held = None
         quietly(lambda: connection.execute("rollback"))
         return None
 
-    def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
-        """Views, foreign tables and tables under row security are refused: what they show is not ours to judge."""
-        found = quietly(lambda: self._rows(kind_query(quoted(name, database)))[1])
+    def connection(self) -> Any:
+        """The connection; a new one if it was lost while nothing was asked, so that no count is lost for that."""
+        connection = self._current()
+        open_work = not connection.closed and connection.info.transaction_status != _IDLE
+        if open_work or self._renew is None:
+            return connection
+
+        def answers() -> bool:
+            with connection.transaction():
+                return True
+
+        if not quietly(answers):
+            self._renew()
+        return self._current()
+
+    # ---- queries ----------------------------------------------------------------------------------------------------
+
+    def fetched(self, query: str, kinds: Sequence[str]) -> Iterator[Sequence[Any]]:
+        """As they come; inside a transaction that is open, if there is one, whose settings stay."""
+        with self._query:  # a query that was interrupted twice may still be under way
+            connection = self.connection()
+            with connection.transaction(force_rollback=True), connection.cursor(binary=True) as cursor:
+                cursor.execute(_SETTINGS)
+                rows = cursor.stream(query, binary=True, size=_ROWS_AT_A_TIME)
+                while batch := list(islice(rows, _ROWS_AT_A_TIME)):
+                    columns = zip(*batch, strict=True)
+                    yield [arrow(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+
+    def asked(self, query: str) -> list[tuple[Any, ...]]:
+        """The rows of a result, of what the server knows about tables."""
+        with self.connection().transaction(force_rollback=True), self._current().cursor(binary=True) as cursor:
+            cursor.execute(_SETTINGS)
+            return list(cursor.execute(query).fetchall())
+
+    def stop(self) -> None:
+        """A request to cancel, on a connection of its own."""
+        self._current().cancel()  # the one that there is then: it may have connected anew
+
+    # ---- expressions ------------------------------------------------------------------------------------------------
+
+    def real(self, number: float) -> str:
+        """Its shortest text, converted."""
+        return f"'{number!r}'::float8"
+
+    def divided(self, dividend: str, divisor: int) -> str:
+        """The server's quotient of whole numbers is whole."""
+        return f"({dividend} / {divisor})"
+
+    def floor(self, number: str) -> str:
+        """By the server's own function."""
+        return f"floor({number})::bigint"
+
+    def double(self, number: str) -> str:
+        """Every whole number has one."""
+        return f"{number}::float8"
+
+    def is_nan(self, number: str) -> str:
+        """It equals itself here."""
+        return f"{number} = 'NaN'::float8"
+
+    def total(self, number: str) -> str:
+        """Sums of whole numbers are decimals."""
+        return f"sum({number})::text"
+
+    def column(self, column: Column) -> Stored:
+        """Texts by their bytes, decimals as doubles, times as seconds."""
+        name, kind = identifier(column.name), str(column.type)
+        seconds = f"greatest(least(date_part('epoch', date_trunc('second', {name})), 1e15), -1e15)::bigint"
+        in_years = f"{name} between '0001-01-01'::date and '9999-12-31'::date"
+        plain = {
+            "integer": f"{name}::bigint",
+            "floating": f"{name}::float8",
+            "decimal": _double(f"{name}::numeric"),
+            "boolean": name,
+            "date": f"(case when {in_years} then {name} - '1970-01-01'::date end)",
+            "timestamp": f"(case when {name} is not null then {seconds} end)",
+            "interval": f"date_part('epoch', {name})",
+        }
+        if kind not in plain:
+            return Stored(f'(left({name}::text, {LONGEST}) collate "C")', "string")
+        zoned = {"timestamp with time zone": "universal"}.get(column.engine_type, kind)
+        return Stored(plain[kind], "floating" if kind == "decimal" else zoned)
+
+    def unit(self, column: Column) -> str:
+        """Digits, or a text of at most so many bytes: the server's functions fail on very long ones."""
+        name = identifier(column.name)
+        match str(column.type):
+            case "integer" | "uuid":
+                text = f"{name}::text"
+            case "decimal":
+                text = f"trim_scale(nullif({name}::numeric, 'NaN'))::text"
+            case "binary":
+                text = f"case when octet_length({name}) <= {LONGEST_NAME} then nullif(encode({name}, 'hex'), '') end"
+            case _:
+                short = f"octet_length({name}::text) <= {LONGEST_NAME}"
+                text = f"case when {short} then nullif(btrim({name}::text, E' \\t\\n\\r\\v\\f'), '') end"
+        return f'(({text}) collate "C")'
+
+    def digest(self, columns: Sequence[Stored]) -> str:
+        """Of a row as the server writes it."""
+        parts = [f"left({one.sql}, {_DIGESTED})" if one.kind == "string" else one.sql for one in columns]
+        return f"md5(row({', '.join(parts)})::text)"
+
+
+class PostgresReader(ServerReader):
+    """A stored table of PostgreSQL, or what an expression shows of it."""
+
+    def __init__(self, server: Postgres, shown: str, tables: Sequence[str], fields: Collection[str] = ()) -> None:
+        """*shown* is what stands behind ``from``, *tables* are those that it shows, and *fields* columns that it uses
+        besides those it shows."""
+        self.server, self._shown, self._tables, self._fields = server, shown, tables, fields
+        self.ours = server.steady
+        found = quietly(lambda: _columns(server, shown))
         if not found:
-            raise SchemaError(f"the table {name!r} cannot be found. Check its name, and that you may read it.")
-        problem = problem_of(*found[0])
-        if problem:
-            raise SchemaError(f"{name!r} {problem}. Store what it shows with create table … as select, and open that.")
+            raise SchemaError("the columns of the table cannot be told. Check that it still exists, and has any.")
+        self.columns = found
 
-    def plain(self, table: Any, exact: Collection[str] = ()) -> Any:
-        """Texts by their bytes, decimals as doubles."""
-        import ibis
-
-        columns, kinds = [], {}
-        for name, kind in table.schema().items():
-            column = identifier(name)
-            kinds[name] = kind
-            if kind.is_string() or kind.is_uuid():
-                column, kinds[name] = _text(f"{column}::text"), "string"
-            elif kind.is_decimal() and name in exact:
-                column = f"nullif({column}::numeric, 'NaN')"
-            elif kind.is_decimal():
-                column, kinds[name] = _double(f"{column}::numeric"), "float64"
-            elif kind.is_floating():
-                column, kinds[name] = f"{column}::double precision", "float64"
-            elif (whole := str(kind.copy(nullable=True))) in _WHOLE:
-                column = f"{column}::{_WHOLE[whole]}"  # object identifiers are called whole numbers, too
-            columns.append(f"{column} as {identifier(name)}")
-        identity = fingerprint(table)
-        found = quietly(lambda: self._rows(f"select {identity}")[1])
+    def source(self, names: Collection[str]) -> str:
+        """What stands behind ``from``, as long as it is what it was."""
+        told = _fingerprint(self._tables, sorted({*names, *self._fields}))
+        server = self.server
+        assert isinstance(server, Postgres)
+        found = quietly(lambda: server.asked(f"select {told}"))
         if not found:
             raise SchemaError("what the table is cannot be told. Check that the server can be reached.")
-        given = f"({self.backend.compile(table)}) as given where {unchanged(identity, found[0][0])}"
-        query = f"select {', '.join(columns)} from {given}"
-        return self.backend.sql(query, schema=ibis.schema(kinds))
+        same = f"(case when {told} = {sql_text(found[0][0])} then 'true' else 'changed' end)::boolean"
+        return f"(select * from {self._shown} where {same}) as stored"
 
-    def try_out(self, table: Any) -> bool:
-        """None of its rows are asked for."""
-        return quietly(lambda: self._rows(self.backend.compile(table.limit(0)))) is not None
 
-    def fenced(self, table: Any) -> Any:
-        """Behind an offset, which the server does not look through."""
-        name = self._steps.add(f"select * from ({self.backend.compile(table)}) as fenced offset 0")
-        return self.backend.sql(f"select * from {name}", schema=table.schema())
+def postgres_reader(url: str, table: str) -> PostgresReader:
+    """The reader of a table at an address."""
+    server = Postgres.at(url)
+    place = quietly(lambda: _place_of(server.connection(), table))
+    if place is None:
+        names = quietly(lambda: _names_of(server.connection())) or []
+        there = f" There are {listing(names)}.{suggestion(table, names)}" if names else ""
+        raise SchemaError(f"there is no table {shorten(table)} that this user may read.{there}")
+    check_stored(server, place[1], place[0])
+    return PostgresReader(server, quoted(place[1], place[0]), [quoted(place[1], place[0])])
 
-    def number(self, text: Any) -> Any:
-        """Digits directly, others as decimals; with more digits in the exponent, infinite or zero."""
-        import ibis
 
-        fits = is_number(text)
-        clean = text.replace("_", "").replace("+", "")
-        short = fits & (text.length() <= SHORT) & clean.re_search(PLAIN)
-        moderate = fits & clean.re_search(MODERATE)
-        digits = ibis.ifelse(short, clean, "0").cast("float64")
-        decimal = ibis.ifelse(moderate, clean, "0").cast("decimal")
-        double = ibis.cases(
-            (decimal > ibis.literal(float(_LARGEST)), float("inf")),
-            (decimal < ibis.literal(-float(_LARGEST)), -float("inf")),
-            (decimal.abs() < ibis.literal(5e-324), 0.0),
-            else_=decimal.cast("float64"),
+def _columns(server: Postgres, shown: str) -> list[Column]:
+    connection = server.connection()
+    with connection.transaction(force_rollback=True), connection.cursor() as cursor:
+        cursor.execute(_SETTINGS)
+        cursor.execute(f"select * from {shown} limit 0")
+        described = [(column.name, column.type_code) for column in cursor.description]
+    kinds = {
+        number: (shown_as, name, kind)
+        for number, shown_as, name, kind in server.asked(
+            "select oid::bigint, format_type(oid, null), typname::text, typtype::text from pg_type "
+            f"where oid in ({', '.join(str(number) for _, number in described) or 0})"
         )
-        zero = clean.re_search(FAR) | ~clean.re_search("^[^eE]*[1-9]")
-        infinite = ibis.ifelse(clean.startswith("-"), -float("inf"), float("inf"))
-        return ibis.cases(
-            (short, digits),
-            (moderate, double),
-            (is_special(text, self.text_end), special(text)),
-            (fits, ibis.ifelse(zero, 0.0, infinite)),
-            else_=ibis.null("float64"),
-        )
-
-    def bits(self, number: Any) -> Any:
-        """As the server would send them."""
-        sent = engine_function("float8send", "float64", "binary")(number)
-        digits = engine_function("encode", ("binary", "string"), "string")(sent, "hex")
-        return engine_function("ltrim", ("string", "string"), "string")(digits, "0").upper()
-
-    def decimal_text(self, decimal: Any) -> Any:
-        """Each value has as many as it was given."""
-        return engine_function("trim_scale", decimal.type(), decimal.type())(decimal).cast("string")
-
-    def hexadecimal(self, raw: Any) -> Any:
-        """Of bytes that are too many for the server's functions, the digest."""
-        import ibis
-
-        digits = engine_function("encode", ("binary", "string"), "string")(raw, "hex").upper().nullif("")
-        length = engine_function("octet_length", "binary", "int32")(raw)
-        digest = engine_function("md5", "binary", "string")(raw)
-        return ibis.ifelse(length > _LONG_TEXT, "digest " + digest, digits)
-
-    def bin_of(self, value: Any, edges: Sequence[float]) -> Any:
-        """By the server's binary search."""
-        import ibis
-
-        search = engine_function("width_bucket", ("float64", "array<float64>"), "int32")
-        return search(value, ibis.literal(list(edges), "array<float64>").cast("array<float64>"))
-
-    def passed(self, value: Any, places: Sequence[int]) -> Any:
-        """By the same search."""
-        return self.bin_of(value.cast("float64"), places)
-
-    def seconds(self, column: Any) -> Any:
-        """Infinite times have infinite seconds; days beyond the calendar would have none, and are clamped before."""
-        import ibis
-
-        kind, inside = column.type(), ibis.literal(True)
-        if kind.is_date():
-            first, last = ibis.date(1, 1, 1), ibis.date(9999, 12, 31)
-            inside, column = column.between(first, last), ibis.greatest(ibis.least(column, last), first)
-        else:
-            column = engine_function("date_trunc", ("string", kind), kind)("second", column)
-        number = engine_function("date_part", ("string", kind), "float64")("epoch", column)
-        clamped = ibis.greatest(ibis.least(number, 1e15), -1e15).cast("int64")
-        return ibis.ifelse(inside & column.notnull(), clamped, ibis.null("int64"))
-
-    def length(self, column: Any) -> Any:
-        """The server's epoch."""
-        return engine_function("date_part", ("string", "interval"), "float64")("epoch", column)
-
-    def lookup(self, columns: Mapping[str, Sequence[Any] | Array], kinds: Mapping[str, str]) -> Any:
-        """Arrays in the query's text, side by side: nothing is written into the database."""
-        import ibis
-
-        parts = [f"unnest({_array(values)}::{_TYPES[kinds[name]]}[]) as {name}" for name, values in columns.items()]
-        return self.backend.sql(f"select {', '.join(parts)}", schema=ibis.schema(dict(kinds)))
-
-    def fetched(self, expression: Any) -> dict[str, Array]:
-        """Row by row: there are at most as many as cells. (Without rows, Python would take them for doubles.)"""
-        names, rows = self._rows(self.backend.compile(expression))
-        kind = None if rows else np.int64
-        return {name: np.array(column, kind) for name, column in zip(names, _columns(names, rows), strict=True)}
-
-    def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
-        """By grouping sets, of which Ibis has none."""
-        hashed = (_HASHED,) if len(sizes) > 1 and sum(sizes) <= _FEW_KEYS else ()
-        rows = self.fenced(rows) if len(sizes) > 1 else rows  # else it computes every key anew for every set
-        names, found = self._rows(sets_of(rows.columns, self.backend.compile(rows)), *hashed)
-        *columns, counts = _columns(names, found)
-        lines = [[place for place, value in enumerate(column) if value is not None] for column in columns]
-        return [
-            (np.array([column[place] for place in here], np.int64), np.array(counts, np.int64)[here])
-            for column, here in zip(columns, lines, strict=True)
-        ]
-
-    def batches(self, rows: Any, rows_at_a_time: int) -> Iterator[Any]:
-        """All at once."""
-        import pyarrow
-
-        names, found = self._rows(self.backend.compile(rows))
-        return iter(pyarrow.table(dict(zip(names, _columns(names, found), strict=True))).to_batches(rows_at_a_time))
-
-    def stopping(self) -> Callable[[], None]:
-        """A request to cancel, on a connection of its own."""
-
-        def stop() -> None:
-            self.backend.con.cancel()  # the one that there is then: it may have connected anew
-
-        return stop
-
-    def _rows(self, query: str, *settings: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The names and rows of a result; inside a transaction that is open, if there is one, whose settings stay."""
-        connection = connected(self.backend)
-        with connection.transaction(force_rollback=True), connection.cursor(binary=True) as cursor:
-            for setting in (SETTINGS, *settings):
-                cursor.execute(setting)
-            cursor.execute(self._steps.before(query))
-            return [column.name for column in cursor.description], cursor.fetchall()
-
-
-def _text(column: str) -> str:
-    """A text by its bytes; of one that is too long to be anything, what tells it from others."""
-    short = f"case when octet_length({column}) > {_LONG_TEXT} then 'digest ' || md5({column}) else {column} end"
-    return f'(({short}) collate "C")'
+    }
+    columns = []
+    for name, number in described:
+        shown_as, base, kind = kinds.get(number, ("unknown", "", ""))
+        family = next((one for one, names in _FAMILIES.items() if base in names), "unknown")
+        columns.append(Column(name, shown_as, Family("string" if kind == "e" else family)))
+    return columns
 
 
 def _double(column: str) -> str:
     """A decimal as a double: infinite or zero where it is beyond the range of doubles."""
     return (
-        f"(case when {column} = 'NaN'::numeric then 'NaN'::double precision "
-        f"when {column} > {_LARGEST} then 'Infinity'::double precision "
-        f"when {column} < -{_LARGEST} then '-Infinity'::double precision "
-        f"when abs({column}) < {_SMALLEST} then 0::double precision else {column}::double precision end)"
+        f"(case when {column} = 'NaN'::numeric then 'NaN'::float8 when {column} > {_LARGEST} then 'Infinity'::float8 "
+        f"when {column} < -{_LARGEST} then '-Infinity'::float8 when abs({column}) < {_SMALLEST} then 0::float8 "
+        f"else {column}::float8 end)"
     )
 
 
-def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[Sequence[Any]]:
-    return list(zip(*rows, strict=True)) if rows else [() for _ in names]
+# ---- connections ----------------------------------------------------------------------------------------------------
 
 
-def _array(values: Sequence[Any] | Array) -> str:
-    """Values as the literal of an array. No text of the server has a NUL: one that has is null here."""
-    return sql_text("{" + ",".join(map(_element, values)) + "}")
+def _connection(url: str) -> Any:
+    """A connection to the address, which may say itself how long it waits."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    given: dict[str, Any] = {**_PATIENCE, **conninfo_to_dict(url), "client_encoding": "utf8"}
+    return psycopg.connect(**given, autocommit=True)
 
 
-def _element(value: Any) -> str:
-    if not isinstance(value, str):
-        return repr(value.item() if isinstance(value, np.generic) else value)
-    return "null" if "\0" in value else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _refusal(attempt: Any) -> str:
+    """How far an attempt to connect came. What the server said, maybe in another language, is not read."""
+    if attempt is None or not (attempt.needs_password or attempt.used_password):
+        return _NO_SERVER
+    return _NO_PASSWORD if attempt.needs_password else _WRONG_PASSWORD
+
+
+# ---- what a name stands for -----------------------------------------------------------------------------------------
+
+_STORED = ("r", "p", "m")
+_WHAT = {"v": "a view", "f": "a foreign table"}
+_INHERITING = (
+    "with recursive family(oid) as (select c.oid union select i.inhrelid from pg_inherits i join family f "
+    "on i.inhparent = f.oid) select from family join pg_class l using (oid) where l.relkind = 'f'"
+)
+
+
+def quoted(name: str, database: str | None) -> str:
+    """The name of a table, with its schema if there is one."""
+    return ".".join(identifier(part) for part in (database, name) if part)
+
+
+def check_stored(server: Postgres, name: str, database: str | None) -> None:
+    """Views, foreign tables and tables under row security are refused: what they show is not ours to judge."""
+    query = (
+        "select c.relkind::text, row_security_active(c.oid), current_setting('server_encoding'), "
+        f"exists ({_INHERITING}), "
+        "exists (select from pg_attribute a where a.attrelid = c.oid and a.attgenerated = 'v') "
+        f"from pg_class c where c.oid = to_regclass({sql_text(quoted(name, database))})"
+    )
+    found = quietly(lambda: server.asked(query))
+    if not found:
+        raise SchemaError(f"the table {name!r} cannot be found. Check its name, and that you may read it.")
+    problem = _problem(*found[0])
+    if problem:
+        raise SchemaError(f"{name!r} {problem}. Store what it shows with create table … as select, and open that.")
+
+
+def _problem(kind: str, secured: bool, encoding: str, foreign: bool, computed: bool) -> str:
+    """What is wrong with a table; an empty text if nothing is."""
+    if kind not in _STORED or foreign:
+        return f"is {_WHAT.get('f' if foreign else kind, 'no table')}, not a stored table"
+    if secured:
+        return "has row security, which shows some rows to you and others to others"
+    if computed:
+        return "has columns that are computed whenever they are read"
+    return "" if encoding == "UTF8" else f"is in a database with the encoding {encoding}; UTF8 is needed"
+
+
+def _fingerprint(tables: Sequence[str], used: Sequence[str]) -> str:
+    """An expression for what tables are: their kinds, and the columns that are used with their types."""
+    names = ", ".join(map(sql_text, used))
+    told = [
+        "(select concat(c.relkind, row_security_active(c.oid), (select string_agg(a.attname || a.atttypid::text, ',' "
+        f"order by a.attname) from pg_attribute a where a.attrelid = c.oid and a.attname in ({names}))) "
+        f"from pg_class c where c.oid = to_regclass({sql_text(table)}))"
+        for table in tables
+    ]
+    return f"concat({', '.join(told)})"
+
+
+def _place_of(connection: Any, table: str) -> tuple[str, str] | None:
+    """The schema and the name of a table as it was said: its name, or the schema's, a dot and its name."""
+    dots = [place for place, sign in enumerate(table) if sign == "."]
+    query = (
+        "select n.nspname, c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n "
+        "on n.oid = c.relnamespace where c.oid = pg_catalog.to_regclass(%s)"
+    )
+    for name, within in ((table, None), *((table[dot + 1 :], table[:dot]) for dot in dots)):
+        found = connection.execute(query, [quoted(name, within)]).fetchone()
+        if found and found[1] == name:  # the server cuts long names
+            return str(found[0]), str(found[1])
+    return None
+
+
+def _names_of(connection: Any) -> list[str]:
+    """The tables that the user may read, with their schema where the name alone does not find them."""
+    found = connection.execute(
+        "select n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid) from pg_catalog.pg_class c "
+        "join pg_catalog.pg_namespace n on n.oid = c.relnamespace where c.relkind in ('r', 'p', 'm', 'v', 'f') "
+        "and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_t%' "
+        "and pg_catalog.has_schema_privilege(n.oid, 'usage') and pg_catalog.has_any_column_privilege(c.oid, 'select')"
+    )
+    return sorted(name if visible else f"{schema}.{name}" for schema, name, visible in found.fetchall())

@@ -1,61 +1,371 @@
-"""Engines outside this process: they cannot call functions of ours, and rows would be slow to come from them.
+"""Rows in a server: grouped there by what is asked of them, and only the groups come back.
 
-What such a function would read in a value is computed in the engine's own arithmetic, step by step, each step once.
+What can be said in SQL is computed in the server (:mod:`~adyton.kernel.engines.sql`); every other value, such as a
+text, is a key of the groups as it is, and is read here by the one reader there is. So each group has a number of rows,
+and is treated like that many rows that are alike.
+
+Claim.  Every count is a sum over the kept rows of a function of that row alone; no row makes a query fail.
+Proof.  A group is made of rows with equal keys, each of which is a total function of the row; what is read from the
+keys is a function of them.  ∎
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from adyton.kernel.engines.engine import Engine
+import numpy as np
 
-_STEP = re.compile(r"\bstep_[0-9a-f]{16}\b")
+from adyton.arrays import Integers, Places
+from adyton.errors import KernelFailure, SchemaError
+from adyton.kernel.engines.sql import Dialect, Expressions, Stored
+from adyton.kernel.reading.cells import Asked, Cell, Condition, Fit, Leaf, Term
+from adyton.kernel.reading.readers import Column, Reader
+from adyton.kernel.reading.rows import BITS, Batch, OwnedRows, Sums, stopped
+from adyton.kernel.reading.values import ValueReader
+from adyton.kernel.sealed import quietly
+from adyton.schema import Duration, Schema
+from adyton.schema.attributes import Attribute
+from adyton.schema.declaration import DROP
+
+LONGEST_NAME = 1 << 18
+"""In bytes: a longer text names nobody."""
+_UNREADABLE = (
+    "the columns of the schema cannot be read. Check that this user may read all of them, that the table still exists, "
+    "and that no two of its columns have names that differ in capitals alone."
+)
+_MOST_KEYS = 1 << 62
+_TOGETHER = 1 << 18
+"""A pass over the rows takes longer there than a table of so many keys."""
 
 
-class Server(Engine):
+class Server(Dialect):
     """A connection to an engine outside this process."""
 
-    few_levels = 4
-
-    def __init__(self, backend: Any) -> None:
-        super().__init__(backend)
-        self._steps = Steps()
+    title: str
 
     @abstractmethod
-    def passed(self, value: Any, places: Sequence[int]) -> Any:
-        """How many of these whole numbers, which are in order, lie at or below a value."""
+    def column(self, column: Column) -> Stored:
+        """The expression that reads a column in a plain type."""
 
     @abstractmethod
-    def seconds(self, column: Any) -> Any:
-        """The whole seconds since 1970 of a date or a time from the year 1 to 9999; null for every other."""
+    def unit(self, column: Column) -> str:
+        """An expression that tells units apart, null for none: a text, of which spaces around it do not count."""
+
+    @abstractmethod
+    def digest(self, columns: Sequence[Stored]) -> str:
+        """An expression that puts rows in order, and is the same for rows with the same values."""
+
+    @abstractmethod
+    def total(self, number: str) -> str:
+        """The sum of whole numbers over a group, however large, as a text."""
+
+    @abstractmethod
+    def fetched(self, query: str, kinds: Sequence[str]) -> Iterator[Sequence[Any]]:
+        """The result of a query in batches of Arrow arrays of these kinds: see :class:`Stored`."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End the query that runs, from another thread."""
+
+    @property
+    def steady(self) -> bool:
+        """Whether several queries can be asked of the rows as they are at one moment."""
+        return False
+
+    def hold(self) -> None:
+        """From now on all queries see the rows of one moment, where the server can do that."""
+
+    def moment(self) -> Hashable:
+        """What stays the same as long as the rows certainly do; None where nobody can tell."""
+        return None
 
 
-class Steps:
-    """Queries that others are built on, by name: each is written once, however many are built on it."""
+class ServerReader(Reader):
+    """A table in a server: what can be known of it without a row."""
 
-    def __init__(self) -> None:
-        self._queries: dict[str, str] = {}
+    server: Server
 
-    def add(self, query: str) -> str:
-        """The name of a query."""
-        name = f"step_{hashlib.sha256(query.encode()).hexdigest()[:16]}"
-        self._queries[name] = query
-        return name
+    @abstractmethod
+    def source(self, names: Collection[str]) -> str:
+        """What stands behind ``from``, of which these columns are asked for; an error if they cannot be read."""
 
-    def before(self, query: str) -> str:
-        """A query with those before it that it is built on."""
-        needed: dict[str, str] = {}
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """The rows themselves, for those who may look at them."""
+        known = {column.name: column for column in self.columns}
+        columns = [self.server.column(known[name]) for name in names]
+        query = f"select {', '.join(one.sql for one in columns)} from {self.source(names)}"
+        return self.server.fetched(query, [one.kind for one in columns])
 
-        def need(text: str) -> None:
-            for name in _STEP.findall(text):
-                if name in self._queries and name not in needed:
-                    need(self._queries[name])
-                    needed[name] = self._queries[name]
 
-        need(query)
-        steps = ", ".join(f"{name} as ({own})" for name, own in needed.items())
-        return f"with {steps} select * from ({query}) as whole_query" if needed else query
+class GroupBatch(Batch):
+    """Groups of rows: what was asked for is known."""
+
+    times: Integers
+
+    def __init__(self, told: Mapping[Asked, Any], times: Integers) -> None:
+        super().__init__(len(times), _never, times)
+        self._told, self.times = told, times
+
+    def of(self, term: Asked) -> Any:
+        """What a term says of each group."""
+        if term in self._told:
+            return self._told[term]
+        assert isinstance(term, Leaf)
+        return term.at(self.rows, self.of)
+
+    def at(self, places: Places) -> GroupBatch:
+        """The groups at some places."""
+        told = {
+            term: own[places] if isinstance(own, np.ndarray) else own.kept(places) for term, own in self._told.items()
+        }
+        return GroupBatch(told, self.times[places])
+
+
+def _never(name: str) -> Any:
+    raise AssertionError(name)
+
+
+@dataclass(frozen=True, eq=False)
+class ServerRows(OwnedRows):
+    """The rows of a table in a server; of each unit, where there is one, as many as the schema allows.
+
+    Claim.  Of each unit at most ``rows_per_unit`` rows are kept, and which ones depends on that unit's rows alone.
+    Proof.  Every row has one unit, which is a function of that row. The rows of a unit are put in an order: by a digest
+    of the unit and of all columns of the schema, rows of the same digest by the columns themselves; the first
+    ``rows_per_unit`` stay. Rows that are the same in all columns cannot be told apart by anything that follows.  ∎
+    """
+
+    server: Server
+    schema: Schema
+    source: str
+    """What stands behind ``from``: rows with the columns a0, a1, … of the attributes, and u, the unit."""
+    columns: dict[str, Stored]
+    readers: Mapping[str, ValueReader]
+    has_unit: bool = False
+    cut: bool = True
+
+    keys_together = _TOGETHER
+    passing = False
+
+    @classmethod
+    def of(cls, reader: ServerReader, schema: Schema, unit: str | None) -> ServerRows:
+        """The rows of a table that has been looked at."""
+        server, known = reader.server, {column.name: column for column in reader.columns}
+        columns, selected = {}, []
+        for place, (name, attribute) in enumerate(schema.attributes.items()):
+            column = schema.column_of(name)
+            own = _stored(server, known[column], attribute)
+            columns[name] = Stored(f"a{place}", own.kind)
+            selected.append(f"{own.sql} as a{place}")
+        selected += [] if unit is None else [f"{server.unit(known[unit])} as u"]
+        readers = {name: ValueReader(attribute) for name, attribute in schema.attributes.items()}
+        shown = reader.source([*schema.columns, *([] if unit is None else [unit])])
+        source = f"(select {', '.join(selected)} from {shown}) as given"
+        kinds = [column.kind for column in columns.values()] + ([] if unit is None else ["string"])
+        if quietly(lambda: list(server.fetched(f"select * from {source} limit 0", kinds))) is None:
+            raise SchemaError(_UNREADABLE)
+        return cls(server, schema, source, columns, readers, unit is not None)
+
+    def uncut(self) -> ServerRows:
+        """All rows that have a unit."""
+        return replace(self, cut=False)
+
+    def moment(self) -> Hashable:
+        """What the server says."""
+        return self.server.moment()
+
+    @property
+    def steady(self) -> bool:
+        """Whether the server can show one moment."""
+        return self.server.steady
+
+    def hold(self) -> None:
+        """By the server's means."""
+        self.server.hold()
+
+    def stop(self) -> None:
+        """The query is cancelled."""
+        self.server.stop()
+
+    # ---- what is asked ----------------------------------------------------------------------------------------------
+
+    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+        """Groups of all rows."""
+        return self.batches(terms, ())
+
+    def batches(self, terms: Collection[Asked], rules: Sequence[Condition]) -> Iterator[Batch]:
+        """Groups of the rows for which all conditions hold: in the server, where it can tell."""
+        where, rest = self._conditions(rules)
+        for batch, _ in self._grouped([*terms, *(term for rule in rest for term in rule.terms)], where):
+            yield _kept(batch, rest)
+
+    def packs(self, terms: Sequence[Collection[Asked]], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
+        """One query for each set."""
+        for number, own in enumerate(terms):
+            for batch in self.batches(own, rules):
+                yield number, batch
+
+    def sums(self, terms: Collection[Asked], steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
+        """Added up in the server, where it can tell the steps and which rows are kept."""
+        code = self._expressions.code(steps)
+        where, rest = self._conditions(rules)
+        if code is None or rest:
+            yield from super().sums(terms, steps, rules)
+            return
+        high = self.server.divided("(steps * steps)", 1 << BITS)
+        parts = ["steps", high, f"(steps * steps - {high} * {1 << BITS})"]
+        totals = [self.server.total(part) for part in parts]
+        for batch, found in self._grouped(terms, where, steps=code, more=totals):
+            wholes = [np.array([int(one) for one in column.to_pylist()], object) for column in found]
+            yield batch, (batch.times, *wholes)
+
+    def by_unit(self, rules: Sequence[Condition]) -> Integers:
+        """Groups by the unit, and by what conditions ask for that cannot be told in the server."""
+        where, rest = self._conditions(rules)
+        sizes: dict[Any, int] = {}
+        for batch, (unit,) in self._grouped([term for rule in rest for term in rule.terms], where, unit=True):
+            kept = np.ones(batch.rows, bool)
+            for rule in rest:
+                kept &= rule.holds(batch.of)
+            for name, times, own in zip(unit.to_pylist(), batch.times.tolist(), kept.tolist(), strict=True):
+                if own:
+                    sizes[name] = sizes.get(name, 0) + times
+        return np.array(list(sizes.values()), np.int64)
+
+    # ---- queries ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _expressions(self) -> Expressions:
+        return Expressions(self.server, self.columns)
+
+    def _conditions(self, rules: Sequence[Condition]) -> tuple[list[str], list[Condition]]:
+        """Those that the server can tell, as expressions; and those that it cannot."""
+        told = [(rule, self._expressions.condition(rule)) for rule in rules]
+        return [f"({own})" for _, own in told if own is not None], [rule for rule, own in told if own is None]
+
+    def _rows(self) -> str:
+        """What stands behind ``from``: rows that are cut, if they are."""
+        owned = "where u is not null" if self.has_unit and self.schema.no_unit == DROP else ""
+        if not self.has_unit or not self.cut:
+            return f"(select * from {self.source} {owned}) as owned" if owned else self.source
+        names = [column.sql for column in self.columns.values()]
+        order = ", ".join([self.server.digest([Stored("u", "string"), *self.columns.values()]), *names])
+        placed = f"row_number() over (partition by u order by {order}) as place"
+        rows = f"select {', '.join(['u', *names])}, {placed} from {self.source} {owned}"
+        return f"(select * from ({rows}) as placed where place <= {self.schema.rows_per_unit}) as owned"
+
+    def _grouped(
+        self,
+        terms: Collection[Asked],
+        where: Sequence[str],
+        *,
+        steps: str | None = None,
+        more: Sequence[str] = (),
+        unit: bool = False,
+    ) -> Iterator[tuple[GroupBatch, Sequence[Any]]]:
+        """Groups of rows, with *more* totals of each as texts; with *unit*, groups by the unit, too, which comes last.
+
+        Rows have the column *steps*, if there is one, and are left out where that is negative.
+        """
+        coded, valued = self._told(terms)
+        inner: dict[str, str] = {}
+        for expression in [*coded.values(), *valued.values(), *([] if steps is None else [steps])]:
+            inner.setdefault(expression, f"k{len(inner)}")
+        keys = _joined([(term, inner[own]) for term, own in coded.items()])
+        values = list(dict.fromkeys(valued.values()))
+        groups = [sql for sql, _ in keys] + [inner[own] for own in values] + (["u"] if unit else [])
+        kinds = ["integer"] * len(keys) + [self._kind(valued, own) for own in values] + (["string"] if unit else [])
+        selected = [f"{own} as {name}" for own, name in inner.items()] + (["u"] if unit else [])
+        rows = f"select {', '.join(selected) or '1 as one'} from {self._rows()}"
+        rows = f"{rows} where {' and '.join(where)}" if where else rows
+        if steps is not None:
+            rows = f"select *, {inner[steps]} as steps from ({rows}) as stepped where {inner[steps]} >= 0"
+        named = [f"{sql} as g{place}" for place, sql in enumerate(groups)]
+        query = f"select {', '.join([*named, 'count(*) as times', *more])} from ({rows}) as coded"
+        if groups:
+            query += f" group by {', '.join(groups)}"
+        for arrays in self.server.fetched(query, [*kinds, "integer", *(["string"] * len(more))]):
+            if stopped():
+                raise KernelFailure
+            numbers = [_whole(array) for array in arrays[: len(keys)]]
+            told: dict[Asked, Any] = {}
+            for (_, parts), column in zip(keys, numbers, strict=True):
+                for term, stride, size, first in parts:
+                    told[term] = column // stride % size + first
+            read: dict[tuple[str, str], Any] = {}
+            for term, own in valued.items():
+                array = arrays[len(keys) + values.index(own)]
+                if (term.name, own) not in read:
+                    read[term.name, own] = self.readers[term.name].read(array)
+                told[term] = term.of(read[term.name, own])
+            times = _whole(arrays[len(groups)])
+            rest = arrays[len(groups) - 1 : len(groups)] if unit else arrays[len(groups) + 1 :]
+            yield GroupBatch(told, times), rest
+
+    def _told(self, terms: Collection[Asked]) -> tuple[dict[Asked, str], dict[Term, str]]:
+        """The terms that the server can tell, and those for which it gives the value, with their expressions."""
+        coded: dict[Asked, str] = {}
+        valued: dict[Term, str] = {}
+        waiting = list(dict.fromkeys(terms))
+        while waiting:
+            term = waiting.pop(0)
+            code = self._expressions.code(term)
+            if code is not None:
+                coded[term] = code
+            elif isinstance(term, Leaf):
+                waiting += term.cells.values()
+            else:
+                valued[term] = self._expressions.value(term)
+        return coded, valued
+
+    def _kind(self, valued: Mapping[Term, str], expression: str) -> str:
+        return next(self.columns[term.name].kind for term, own in valued.items() if own == expression)
+
+
+def _kept(batch: Batch, rules: Sequence[Condition]) -> Batch:
+    for rule in rules:
+        batch = batch.kept(rule.holds(batch.of))
+    return batch
+
+
+def _joined(codes: Sequence[tuple[Asked, str]]) -> list[tuple[str, list[tuple[Asked, int, int, int]]]]:
+    """Numbers of terms as few keys: an expression for each, and which terms are in it, by stride, size and first."""
+    keys: list[tuple[str, list[tuple[Asked, int, int, int]]]] = []
+    total = _MOST_KEYS
+    for term, sql in codes:
+        first, size = (-1, term.size + 1) if isinstance(term, Cell | Leaf) else (0, 4 if isinstance(term, Fit) else 3)
+        if total * size >= _MOST_KEYS:
+            keys.append((f"({sql} - ({first}))", [(term, 1, size, first)]))
+            total = size
+            continue
+        before, parts = keys[-1]
+        keys[-1] = (f"({before} + ({sql} - ({first})) * {total})", [*parts, (term, total, size, first)])
+        total *= size
+    return keys
+
+
+def arrow(values: Sequence[Any], kind: str) -> Any:
+    """An Arrow array of values of a kind, as :class:`Stored` has them."""
+    import pyarrow as pa
+
+    if kind in ("date", "timestamp", "universal"):
+        target = {"date": pa.date32(), "timestamp": pa.timestamp("s"), "universal": pa.timestamp("s", "UTC")}[kind]
+        return pa.array(values, pa.int32() if kind == "date" else pa.int64()).view(target)
+    plain = {"integer": pa.int64(), "floating": pa.float64(), "interval": pa.float64(), "boolean": pa.bool_()}
+    return pa.array(values, plain.get(kind, pa.large_string()))
+
+
+def _whole(array: Any) -> Integers:
+    return np.asarray(array.to_numpy(zero_copy_only=False)).astype(np.int64)
+
+
+def _stored(server: Server, column: Column, attribute: Attribute) -> Stored:
+    """How a column is read for an attribute: lengths of time in the attribute's unit."""
+    own = server.column(column)
+    if own.kind == "interval":
+        seconds = attribute.seconds if isinstance(attribute, Duration) else 1.0
+        return Stored(f"({own.sql} / {server.real(float(seconds))})", "floating")
+    return own

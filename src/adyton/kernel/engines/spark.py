@@ -1,282 +1,322 @@
 """Spark: rows stay in the cluster, reached through a classic session or through Connect.
 
-Claim.  No value of a column makes Spark fail, whether its arithmetic is set to raise errors (ANSI) or not.
-Proof.  Texts become numbers by ``try_cast``, and only if they have the shape of one. Doubles and decimals are clamped
-before they become whole numbers; sums are decimals, long enough for any number of rows. Times are taken apart into
-whole numbers by functions that have one for every time, without the session's time zone.  ∎
+Claim.  No value of a column makes Spark fail, whether its arithmetic is set to raise errors (ANSI) or not. A query
+leaves nothing behind in a session: no name, no line in a log, and no setting.
+Proof.  Texts are cut to a public length and compared by their bytes. Decimals become doubles, which every one has; sums
+are decimals, long enough for any number of rows. Times are taken apart into whole numbers by functions that have one
+for every time, without the session's time zone. Frames have names of our own as long as a query runs.  ∎
+
+Sessions of Connect that we open ourselves are never let go. Spark's client closes a session when Python collects it,
+and waits for a lock meanwhile. If that happens in the middle of a query of another session, the query has that lock
+already, and waits for ever.
 """
 
 from __future__ import annotations
 
-import json
+import logging
+import threading
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from adyton.arrays import Array
 from adyton.errors import SchemaError
-from adyton.kernel.engines.engine import Counted, engine_function
-from adyton.kernel.engines.server import Server
-from adyton.kernel.engines.spark_plans import check_frame, is_remote
-from adyton.kernel.engines.spark_traces import impatient, named, quiet
-from adyton.kernel.engines.written import TEXT_END, is_number, is_special, special
+from adyton.kernel.engines.server import LONGEST_NAME, Server, ServerReader, arrow
+from adyton.kernel.engines.spark_plans import check_frame, folder_columns, is_remote
+from adyton.kernel.engines.sql import Stored, identifier
+from adyton.kernel.reading.readers import Column, Family
+from adyton.kernel.reading.texts import LONGEST, WHITE
 from adyton.kernel.sealed import quietly
+from adyton.messages import shorten
 
-_IBIS_TYPES = {
-    "ByteType": "int8",
-    "ShortType": "int16",
-    "IntegerType": "int32",
-    "LongType": "int64",
-    "FloatType": "float64",
-    "DoubleType": "float64",
-    "DecimalType": "float64",
-    "StringType": "string",
-    "CharType": "string",
-    "VarcharType": "string",
-    "BooleanType": "boolean",
-    "DateType": "date",
-    "TimestampType": "timestamp('UTC')",
-    "TimestampNTZType": "timestamp",
-    "DayTimeIntervalType": "interval('s')",
+_FAMILIES = {
+    "integer": ("ByteType", "ShortType", "IntegerType", "LongType"),
+    "floating": ("FloatType", "DoubleType"),
+    "decimal": ("DecimalType",),
+    "boolean": ("BooleanType",),
+    "string": ("StringType", "CharType", "VarcharType"),
+    "binary": ("BinaryType",),
+    "date": ("DateType",),
+    "timestamp": ("TimestampType", "TimestampNTZType"),
+    "interval": ("DayTimeIntervalType",),
 }
-"""Ibis's types for what columns are read as; no other type can be read."""
-_TYPES = {"string": "string", "int64": "bigint", "float64": "double", "int32": "int"}
 _BYTES = "UTF8_BINARY"
-_ESCAPED = "spark.sql.parser.escapedStringLiterals"
+_WHITE = WHITE.encode().hex()
+_FOLDERS = "of folders' names, which Spark guesses (store the frame with df.write.saveAsTable(…), and open that)"
+_SECONDS = 15
+"""As long is waited for a server that does not answer."""
+_ROWS_AT_A_TIME = 1 << 17
+_kept: list[Any] = []
+_answering: dict[str, Any] = {}
 
 
 class Spark(Server):
     """A session of Spark."""
 
-    name = "pyspark"
     title = "Spark"
-    text_end = TEXT_END
 
-    def __init__(self, backend: Any) -> None:
-        super().__init__(backend)
-        self._session = backend._session
-        self._remote = is_remote(self._session)
+    def __init__(self, session: Any, frame: Any = None) -> None:
+        """With a *frame*, which has a name while a query runs."""
+        self._session, self._frame = session, frame
+        self._remote = is_remote(session)
+        self.name = f"adyton_{uuid.uuid4().hex}"
+        """No other thing can have it."""
         self._group = f"adyton-{uuid.uuid4()}"
 
-    def check_stored(self, name: str, catalog: str | None, database: str | None) -> None:
-        """A name may stand for a view: then what it shows is looked at."""
-        quoted = ".".join(identifier(part) for part in (catalog, database, name) if part)
-        frame = quietly(lambda: self._session.table(quoted))
-        if frame is None or quietly(lambda: frame.schema) is None:
-            raise SchemaError(f"the table {name!r} cannot be found. Check its name, and that you may read it.")
-        check_frame(frame, quoted)
-
-    def plain(self, table: Any, exact: Collection[str] = ()) -> Any:
-        """Texts by their bytes, decimals as doubles, times with or without a zone as Spark has them."""
-        query = self.backend.compile(table)
-        return self.plain_query(query, self._session.sql(query).schema, exact)
-
-    def plain_query(self, query: str, schema: Any, exact: Collection[str]) -> Any:
-        """The same for the text of a query, whose columns Spark has told."""
-        import ibis
-
-        columns, kinds = [], {}
-        for field in schema.fields:
-            column = own = identifier(field.name)
-            kind, collation = read_as(field.dataType), getattr(field.dataType, "collation", _BYTES)
-            if kind is None:
-                continue
-            if kind == "string" and collation != _BYTES:
-                column = f"collate({column}, '{_BYTES}')"
-            elif field.name in exact and hasattr(field.dataType, "scale"):
-                kind = f"decimal({field.dataType.precision}, {field.dataType.scale})"
-            elif kind == "float64":
-                column = f"cast({column} as double)"
-            columns.append(f"{column} as {own}")
-            kinds[field.name] = kind
-        return self.backend.sql(f"select {', '.join(columns)} from ({query}) as given", schema=ibis.schema(kinds))
-
-    def try_out(self, table: Any) -> bool:
-        """Asks for its columns, and for the one setting that changes what texts in queries mean."""
-        if self._session.conf.get(_ESCAPED, "false") == "true":
-            raise SchemaError(f"{_ESCAPED} is set, so that texts are not compared sign by sign. Set it to false.")
-
-        def columns() -> Any:
-            with quiet(), named(self.backend):
-                return self._session.sql(plain_text(self.backend.compile(table))).schema
-
-        return quietly(columns) is not None
-
-    def fenced(self, table: Any) -> Any:
-        """As a text of its own; Spark itself does not compute twice what costs something."""
-        name = self._steps.add(self.backend.compile(table))
-        return self.backend.sql(f"select * from {name}", schema=table.schema())
-
-    def constant(self, text: str) -> Any:
-        """In hexadecimal digits: settings decide what a backslash or a dollar in a query's text means."""
-        raw = engine_function("`unhex`", "string", "binary")(text.encode().hex())
-        return engine_function("`decode`", ("binary", "string"), "string")(raw, "UTF-8")
-
-    def number(self, text: Any) -> Any:
-        """By Spark's own conversion, of what has the shape of a number."""
-        import ibis
-
-        clean = ibis.ifelse(is_number(text), text.replace("_", "").replace("+", ""), ibis.null("string"))
-        return ibis.ifelse(is_special(text, self.text_end), special(text), clean.try_cast("float64"))
-
-    def fraction_text(self, number: Any) -> Any:
-        """From Java's way of writing doubles to the usual one."""
-        return usual_text(number)
-
-    def bits(self, number: Any) -> Any:
-        """From Java's exact way of writing doubles."""
-        return exact_bits(number)
-
-    def decimal_text(self, decimal: Any) -> Any:
-        """In a format, because plain conversions write small ones with exponents or not, as the session is set."""
-        digits = engine_function("`format_number`", (decimal.type(), "string"), "string")
-        return digits(decimal, "0." + "#" * decimal.type().scale if decimal.type().scale else "0")
-
-    def passed(self, value: Any, places: Sequence[int]) -> Any:
-        """By a function over an array, which Spark does not compile: compiling would take minutes."""
-        import ibis
-
-        before = ibis.literal(list(places), "array<int64>").filter(lambda place: place <= value)
-        return before.length().cast("int32")
-
-    def seconds(self, column: Any) -> Any:
-        """Days and seconds as Spark keeps them; a time without a zone is taken apart."""
-        kind = column.type()
-        if kind.is_timestamp() and kind.timezone is not None:
-            return engine_function("`unix_seconds`", kind, "int64")(column)
-        days = engine_function("`unix_date`", "date", "int32")  # unquoted it would be written as a difference
-        if kind.is_date():
-            return days(column).cast("int64") * 86_400
-        parts = {"hour": 3600, "minute": 60, "second": 1}
-        clock = [
-            engine_function(f"`{part}`", kind, "int32")(column).cast("int64") * size for part, size in parts.items()
-        ]
-        day = engine_function("`to_date`", kind, "date")(column)
-        return days(day).cast("int64") * 86_400 + clock[0] + clock[1] + clock[2]
-
-    def length(self, column: Any) -> Any:
-        """From days, hours, minutes and seconds."""
-        kind = column.type()
-        sizes = {"day": 86_400.0, "hour": 3600.0, "minute": 60.0, "second": 1.0}
-        part = engine_function("date_part", ("string", kind), "float64")
-        days, hours, minutes, seconds = (part(name, column).cast("float64") * size for name, size in sizes.items())
-        return days + hours + minutes + seconds
-
-    def total(self, column: Any) -> Any:
-        """As a decimal: sums of whole numbers would overflow."""
-        return column.cast("decimal(20, 0)").sum()
-
-    def lookup(self, columns: Mapping[str, Sequence[Any] | Array], kinds: Mapping[str, str]) -> Any:
-        """In the query's text, as JSON in hexadecimal digits: no sign in it can be taken for another."""
-        import ibis
-
-        own = {
-            name: np.asarray(values).tolist() if kinds[name] != "string" else values for name, values in columns.items()
-        }
-        lines = [dict(zip(own, line, strict=True)) for line in zip(*own.values(), strict=True)]
-        fields = ", ".join(f"{name}: {_TYPES[kinds[name]]}" for name in columns)
-        text = json.dumps(lines).encode().hex()
-        query = f"select inline(from_json(decode(unhex('{text}'), 'UTF-8'), 'array<struct<{fields}>>'))"
-        return self.backend.sql(query, schema=ibis.schema(dict(kinds)))
-
-    def fetched(self, expression: Any) -> dict[str, Array]:
-        """Through Arrow."""
-        found = self._arrow(self.backend.compile(expression))
-        return {name: found.column(name).to_numpy() for name in found.column_names}
-
-    def counted(self, rows: Any, sizes: Sequence[int]) -> list[Counted]:
-        """By one group-by: every row has one key for each column, and the keys of a column follow those of the last.
-
-        Grouping sets would group by all columns together, which takes more than twice the time.
-        """
-        starts = np.cumsum([0, *sizes])
-        keys = [f"cast(`{name}` as bigint) + {start}" for name, start in zip(rows.columns, starts[:-1], strict=True)]
-        key = f"explode(array({', '.join(keys)}))" if len(keys) > 1 else f"`{rows.columns[0]}`"
-        query = f"select {key} as counted_key from ({self.backend.compile(rows)}) as coded_rows"
-        found = self._arrow(f"select counted_key, count(*) from ({query}) as counted_rows group by counted_key")
-        values, counts = (column.to_numpy().astype(np.int64) for column in found.columns)
-        column_of = np.searchsorted(starts, values, side="right") - 1
-        return [
-            (values[column_of == place] - start, counts[column_of == place]) for place, start in enumerate(starts[:-1])
-        ]
-
-    def batches(self, rows: Any, rows_at_a_time: int) -> Iterator[Any]:
-        """All at once."""
-        return iter(self._arrow(self.backend.compile(rows)).to_batches(rows_at_a_time))
-
-    def stopping(self) -> Callable[[], None]:
-        """The jobs that carry our mark are cancelled, and no others."""
-        if self._remote:
-            return lambda: self._session.interruptTag(self._group)
-        context = self._session.sparkContext
-        return lambda: context.cancelJobGroup(self._group)
-
-    def _arrow(self, query: str) -> Any:
-        """A result as an Arrow table, under our mark."""
+    def fetched(self, query: str, kinds: Sequence[str]) -> Iterator[Sequence[Any]]:
+        """Through Arrow, under our mark."""
         if self._remote:
             self._session.addTag(self._group)
         else:
             self._session.sparkContext.setJobGroup(self._group, "adyton", interruptOnCancel=True)
-        with quiet(), impatient(self._session), named(self.backend):
-            return self._asked(self._steps.before(query))
+        with _quiet(), _impatient(self._session), self._named():
+            frame = self._session.sql(query.replace("${", "\\u0024{"))  # else Spark puts values of variables there
+            if not hasattr(frame, "toArrow"):  # before Spark 4
+                rows = frame.collect()
+                yield [arrow([row[place] for row in rows], kind) for place, kind in enumerate(kinds)]
+                return
+            table = frame.toArrow()
+        for start in range(0, max(table.num_rows, 1), _ROWS_AT_A_TIME):
+            part = table.slice(start, _ROWS_AT_A_TIME)
+            yield [_plain(column, kind) for column, kind in zip(part.columns, kinds, strict=True)]
 
-    def _asked(self, query: str) -> Any:
-        import pyarrow
+    def stop(self) -> None:
+        """The jobs that carry our mark are cancelled, and no others."""
+        if self._remote:
+            self._session.interruptTag(self._group)
+        else:
+            self._session.sparkContext.cancelJobGroup(self._group)
 
-        frame = self._session.sql(plain_text(query))
-        if hasattr(frame, "toArrow"):
-            return frame.toArrow().combine_chunks()
-        rows = frame.collect()  # before Spark 4
-        return pyarrow.table({name: [row[place] for row in rows] for place, name in enumerate(frame.columns)})
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """The frame has its name as long as a query runs.
+
+        If it fails, a server may be gone: it is told in the background, because a client waits for it for minutes.
+        """
+        if self._frame is None:
+            yield
+            return
+        done = False
+
+        def forget() -> None:
+            quietly(lambda: self._session.catalog.dropTempView(self.name))
+
+        try:
+            if self._remote:
+                check_frame(self._frame)  # Connect looks names up anew: a table may have become a view
+            self._frame.createOrReplaceTempView(self.name)
+            yield
+            done = True
+        finally:
+            if done or not self._remote:
+                forget()
+            else:
+                threading.Thread(target=forget, daemon=True).start()
+
+    # ---- expressions ------------------------------------------------------------------------------------------------
+
+    def real(self, number: float) -> str:
+        """Its shortest text, converted."""
+        return f"double('{number!r}')"
+
+    def divided(self, dividend: str, divisor: int) -> str:
+        """Spark's quotient of whole numbers has a sign of its own."""
+        return f"({dividend} div {divisor})"
+
+    def floor(self, number: str) -> str:
+        """It is whole."""
+        return f"cast(floor({number}) as bigint)"
+
+    def double(self, number: str) -> str:
+        """Every whole number has one."""
+        return f"double({number})"
+
+    def is_nan(self, number: str) -> str:
+        """By Spark's own function."""
+        return f"isnan({number})"
+
+    def total(self, number: str) -> str:
+        """As a decimal: sums of whole numbers would overflow."""
+        return f"cast(sum(cast({number} as decimal(20, 0))) as string)"
+
+    def column(self, column: Column) -> Stored:
+        """Texts by their bytes, decimals as doubles, times as seconds."""
+        name, kind = identifier(column.name, "`"), str(column.type)
+        parts = {"day": 86_400.0, "hour": 3600.0, "minute": 60.0, "second": 1.0}
+        length = " + ".join(f"double(date_part('{part}', {name})) * double('{size}')" for part, size in parts.items())
+        clock = f"hour({name}) * 3600 + minute({name}) * 60 + int(floor(second({name})))"
+        plain = {
+            "integer": f"bigint({name})",
+            "floating": f"double({name})",
+            "decimal": f"double({name})",
+            "boolean": name,
+            "date": f"unix_date({name})",
+            "timestamp": f"unix_seconds({name})",
+            "interval": f"({length})",
+        }
+        if column.engine_type == "timestamp_ntz":
+            return Stored(f"(bigint(unix_date(to_date({name}))) * 86400 + {clock})", "timestamp")
+        if kind == "timestamp":
+            return Stored(plain[kind], "universal")
+        if kind in plain:
+            return Stored(plain[kind], "floating" if kind == "decimal" else kind)
+        return Stored(f"cast(left({_by_bytes(name, column)}, {LONGEST}) as binary)", "string")
+
+    def unit(self, column: Column) -> str:
+        """Digits, or a text of at most so many bytes."""
+        name, kind = identifier(column.name, "`"), str(column.type)
+        if kind in ("integer", "decimal"):  # all of a column have as many digits behind the point
+            return f"string({name})"
+        short = f"octet_length({name}) <= {LONGEST_NAME}"
+        text = f"trim(both decode(unhex('{_WHITE}'), 'UTF-8') from {_by_bytes(name, column)})"
+        text = f"hex({name})" if kind == "binary" else text
+        return f"(case when {short} then nullif({text}, '') end)"
+
+    def digest(self, columns: Sequence[Stored]) -> str:
+        """By Spark's own function of any columns."""
+        return f"xxhash64({', '.join(one.sql for one in columns)})"
 
 
-def plain_text(query: str) -> str:
-    """In the text of a query Spark puts the values of variables in place of ${their names}: not here."""
-    return query.replace("${", "\\u0024{")
+def _by_bytes(name: str, column: Column) -> str:
+    """A text in the collation of its bytes."""
+    return f"collate({name}, '{_BYTES}')" if "collate" in column.engine_type.lower() else name
 
 
-def read_as(kind: Any) -> str | None:
-    """Ibis's type for what a column of a Spark type is read as; None if it cannot be read."""
-    return _IBIS_TYPES.get(type(kind).__name__)
+def _plain(column: Any, kind: str) -> Any:
+    """A column of a result in the type that it is read in."""
+    import pyarrow as pa
+
+    target = arrow([], kind).type
+    column = column.combine_chunks()
+    if pa.types.is_temporal(target):
+        return column.cast(pa.int32() if kind == "date" else pa.int64()).view(target)
+    return column if kind == "string" else column.cast(target)
 
 
-def identifier(name: str) -> str:
-    """A name as Spark quotes it."""
-    return "`" + name.replace("`", "``") + "`"
+class SparkReader(ServerReader):
+    """A frame of Spark, or what an expression shows of its tables."""
+
+    ours = False
+
+    def __init__(self, frame: Any, shown: str | None = None) -> None:
+        """*shown* is a query that shows what the frame does, and was checked; else the frame is, and has a name."""
+        if shown is None:
+            check_frame(frame)
+        schema = quietly(lambda: frame.schema)
+        if schema is None:
+            raise SchemaError("Spark cannot tell the columns of the frame. Check that its table still exists.")
+        server = Spark(frame.sparkSession, frame if shown is None else None)
+        self.server, self._shown = server, server.name if shown is None else f"({shown}) as shown"
+        folders = quietly(lambda: folder_columns(frame)) if shown is None else set()
+        unknown = {field.name for field in schema.fields} if folders is None else folders
+        self.columns = [
+            Column(field.name, _FOLDERS, Family("unknown"))
+            if field.name in unknown
+            else Column(field.name, field.dataType.simpleString(), _family(field.dataType))
+            for field in schema.fields
+        ]
+
+    def source(self, names: Collection[str]) -> str:
+        """The frame's name, or the query."""
+        return self._shown
 
 
-def usual_text(number: Any) -> Any:
-    """12345678.9 and 1e-05, not 1.23456789E7 and 1.0E-5."""
-    import ibis
-
-    text = number.cast("string").replace("4.9E-324", "5.0E-324")  # some versions of Java write one digit too many
-    sign = ibis.ifelse(text.startswith("-"), "-", "")
-    mantissa = text.re_replace("E.*$", "").re_replace("[.]0$", "").re_replace("^-", "")
-    exponent = ibis.ifelse(text.contains("E"), text.re_replace("^.*E", ""), "0").try_cast("int64").fill_null(0)
-    digits = mantissa.replace(".", "")
-    point = exponent + 1  # of a mantissa that has one digit before the point
-    padded = digits + "0" * 17
-    large = padded.substr(0, point) + "." + digits.substr(point)
-    small = "0." + ibis.literal("0000").substr(0, -point) + digits
-    size = exponent.abs().cast("string")
-    far = mantissa + ibis.ifelse(exponent < 0, "e-", "e+") + ibis.ifelse(size.length() < 2, "0" + size, size)
-    written = ibis.cases(
-        (~text.contains("E"), mantissa),
-        (exponent.between(0, 15), large),
-        (exponent.between(-4, -1), small),
-        else_=far,
-    )
-    return sign + written
+def _family(kind: Any) -> Family:
+    name = type(kind).__name__
+    return Family(next((family for family, names in _FAMILIES.items() if name in names), "unknown"))
 
 
-def exact_bits(number: Any) -> Any:
-    """From Java's exact way of writing doubles, 0x1.8p3 or, for the smallest, 0x0.8p-1022."""
-    import ibis
+def is_spark_frame(data: Any) -> bool:
+    """Whether it is a frame of Spark, told without importing Spark."""
+    return type(data).__name__ == "DataFrame" and type(data).__module__.startswith("pyspark.sql.")
 
-    text = engine_function("`format_string`", ("string", "float64"), "string")("%a", number)
-    fraction = text.re_extract("[.]([0-9a-f]+)p", 1).rpad(13, "0")
-    power = text.re_extract("p(-?[0-9]+)$", 1).try_cast("int64").fill_null(0)
-    first = ibis.ifelse(text.contains("x1."), power + 1023, 0) + ibis.ifelse(text.startswith("-"), 2048, 0)
-    return (engine_function("hex", "int64", "string")(first) + fraction).re_replace("^0+", "").upper()
+
+# ---- sessions -------------------------------------------------------------------------------------------------------
+
+
+def spark_reader(url: str, table: str) -> SparkReader:
+    """The reader of a table at an address of Connect."""
+    try:
+        import pyspark.sql.connect.session
+
+        _ = pyspark.sql.connect.session
+    except ImportError:
+        raise SchemaError("Spark needs its client: pip install 'adyton[spark]'.") from None
+    session = session_at(url)
+    if session is None:
+        raise SchemaError(
+            "the Spark server cannot be reached, or does not let this user in. Check host, port and token in the "
+            "address, or the token in SPARK_CONNECT_AUTHENTICATE_TOKEN."
+        )
+    frame = session.table(table)
+    if quietly(lambda: frame.schema) is None:
+        raise SchemaError(f"there is no table {shorten(table)} that this user may read. Check its name.")
+    return SparkReader(frame)
+
+
+def session_at(address: str) -> Any | None:
+    """A session at an address whose server answers, the last one if it still does; None if there is none."""
+    last = _answering.pop(address, None)
+    session = last if last is not None and _answers(last) else quietly(lambda: _answering_session(address))
+    if session is not None:
+        _answering[address] = session
+    return session
+
+
+def _answering_session(address: str) -> Any | None:
+    """A new one. If its server does not answer it is closed at once: threads of its own would go on asking."""
+    from pyspark.sql.connect.session import SparkSession
+
+    session = SparkSession.builder.remote(address).create()
+    _kept.append(session)
+    if _answers(session):
+        return session
+    session.client.close()
+    return None
+
+
+def _answers(session: Any) -> bool:
+    """Whether its server does, within some seconds; Spark itself would ask again for ten minutes."""
+    from grpc import channel_ready_future
+
+    def asked() -> str:
+        ready = channel_ready_future(session.client._channel)
+        try:
+            ready.result(timeout=_SECONDS)
+        finally:
+            ready.cancel()
+        return str(session.conf.get("spark.sql.session.timeZone"))  # the version would be remembered
+
+    quietly(lambda: _be_impatient(session))
+    return not session.client.is_closed and quietly(asked) is not None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Spark's client writes down what went wrong, which may quote a row."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = disabled
+
+
+def _be_impatient(session: Any) -> None:
+    """A client of Connect asks a server that is gone again for half a minute; of itself, for ten minutes."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=10_000)])
+
+
+@contextmanager
+def _impatient(session: Any) -> Iterator[None]:
+    """For the time of a query."""
+    before = quietly(lambda: list(session.client.get_retry_policies())) if is_remote(session) else None
+    if before is not None:
+        quietly(lambda: _be_impatient(session))
+    try:
+        yield
+    finally:
+        if before is not None:
+            quietly(lambda: session.client.set_retry_policies(before))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import operator as operators
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,13 @@ import numpy as np
 from adyton.arrays import Array, Flags, Integers
 from adyton.kernel.reading.texts import KNOWN, UNREAD
 from adyton.kernel.reading.values import Values
-from adyton.schema import Boolean, Categorical, Integer, Numeric
+from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.numbers import FixedPoint
 from adyton.schema.predicates import And, Between, Compare, In, IsNull, Not, Or, Predicate
 from adyton.schema.times import Times
 
-_EXACT_BINS = 10**6
+EXACT_BINS = 10**6
 
 
 def cells(values: Values, attribute: CelledAttribute) -> Integers:
@@ -110,7 +111,7 @@ def _times(data: Array, known: Flags, attribute: Times) -> tuple[Integers, Flags
 def _bins(data: Array, known: Flags | None, attribute: Numeric) -> tuple[Integers, Flags]:
     """Bins of equal width by arithmetic, or unequal ones by search. What is not a number is in none."""
     low, high, last, width = attribute.min, attribute.max, attribute.base_size - 1, attribute.width
-    whole = low.is_integer() and width.is_integer() and width <= _EXACT_BINS and attribute.bins <= _EXACT_BINS
+    whole = low.is_integer() and width.is_integer() and width <= EXACT_BINS and attribute.bins <= EXACT_BINS
     if attribute.edges is None and data.dtype.kind == "i" and whole:
         every = np.ones(len(data), dtype=bool) if known is None else known
         found, inside = _integers(data, every, int(low), int(high), int(width))
@@ -154,41 +155,188 @@ def steps(values: Values, attribute: Attribute) -> Integers:
     return np.where(kept, np.minimum(np.maximum(found, 0), grid.span), -1)
 
 
-def unfit(values: Values, attribute: CelledAttribute, reason: str) -> Flags:
-    """Which values do not fit for this reason."""
+# ---- terms ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """What is asked of each row: a function of its value of one attribute."""
+
+    name: str
+    attribute: Attribute
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes that are looked at."""
+        return (self.name,)
+
+    def of(self, values: Values) -> Any:
+        """For each value a whole number; of a plain term, the values themselves."""
+        return values
+
+
+class Cell(Term):
+    """The cell; −1 for a row that has none."""
+
+    attribute: CelledAttribute
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return self.attribute.size
+
+    def of(self, values: Values) -> Integers:
+        """By the schema's policies."""
+        return cells(values, self.attribute)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """The leaf of a tree that a row belongs to, by its cells; −1 for a row that has none."""
+
+    tree: RowTree
+    cells: Mapping[int, Cell]
+    """By the number of the attribute, those that the tree looks at."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes that are looked at."""
+        return tuple(cell.name for cell in self.cells.values())
+
+    @property
+    def size(self) -> int:
+        """How many leaves there are."""
+        return len(self.tree.leaves)
+
+    def at(self, rows: int, asked: Callable[[Term], Integers]) -> Integers:
+        """For so many rows, given what the cells are."""
+        codes = np.full((rows, len(self.tree.attributes)), -1, dtype=np.int64)
+        for place, cell in self.cells.items():
+            codes[:, place] = asked(cell)
+        return self.tree.leaf_of(codes)
+
+
+Asked = Term | Leaf
+"""What can be asked of each row."""
+
+
+class Steps(Term):
+    """How many steps of the public grid a value lies above the lower bound; −1 for a row without a number."""
+
+    def of(self, values: Values) -> Integers:
+        """Rounded."""
+        return steps(values, self.attribute)
+
+
+FITS, NOTHING, UNREADABLE, BEYOND = range(4)
+
+
+class Fit(Term):
+    """Whether a value fits, and why not: there is none, a text shows none, it is no level or beyond the bounds."""
+
+    attribute: CelledAttribute
+
+    def of(self, values: Values) -> Integers:
+        """One of four numbers."""
+        _, inside = base_cells(values, self.attribute)
+        found = np.where(inside, FITS, BEYOND)
+        return np.where(values.missing, np.where(values.state == UNREAD, UNREADABLE, NOTHING), found)
+
+
+def misfit_codes(reason: str) -> tuple[int, ...]:
+    """The numbers of :class:`Fit` that a reason stands for."""
     if reason == "missing":
-        return values.missing
-    if reason in ("unreadable", "no time"):
-        return np.asarray(values.state == UNREAD)
-    return ~values.missing & ~base_cells(values, attribute)[1]
+        return (NOTHING, UNREADABLE)
+    return (UNREADABLE,) if reason in ("unreadable", "no time") else (BEYOND,)
 
 
-def holds(predicate: Predicate, values: Mapping[str, Values], attributes: Mapping[str, Attribute]) -> Flags:
-    """The rows for which a predicate is true, with whole numbers in place of times and levels in place of groups."""
-    return _truth(predicate, values, attributes)[0]
+FALSE, TRUE, UNKNOWN = range(3)
 
 
-def _truth(
-    predicate: Predicate, values: Mapping[str, Values], attributes: Mapping[str, Attribute]
-) -> tuple[Flags, Flags]:
-    """Where it is true, and where it is false; neither where it is unknown."""
-    if isinstance(predicate, Not):
-        true, false = _truth(predicate.part, values, attributes)
-        return false, true
-    if isinstance(predicate, And | Or):
-        parts = [_truth(part, values, attributes) for part in predicate.parts]
-        every, some = (0, 1) if isinstance(predicate, And) else (1, 0)
-        all_of = np.logical_and.reduce([part[every] for part in parts])
-        any_of = np.logical_or.reduce([part[some] for part in parts])
-        return (all_of, any_of) if isinstance(predicate, And) else (any_of, all_of)
-    own, attribute = values[predicate.column], attributes[predicate.column]
-    if isinstance(predicate, IsNull):
-        return own.missing, ~own.missing
-    known = ~own.missing
-    if _is_boolean(attribute):  # what is neither true nor false is unknown
-        known = own.state == KNOWN
-    true = known & _compared(predicate, own, attribute)
-    return true, known & ~true
+@dataclass(frozen=True, eq=False)
+class Truth(Term):
+    """Whether a comparison is true."""
+
+    part: Compare | Between | In | IsNull
+
+    def of(self, values: Values) -> Integers:
+        """One of three numbers."""
+        if isinstance(self.part, IsNull):
+            return np.where(values.missing, TRUE, FALSE)
+        # what is neither true nor false is unknown
+        known = values.state == KNOWN if _is_boolean(self.attribute) else ~values.missing
+        return np.where(known, np.where(_compared(self.part, values, self.attribute), TRUE, FALSE), UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which rows are kept: a predicate, with whole numbers in place of times and levels in place of groups."""
+
+    predicate: Predicate
+    leaves: Mapping[Predicate, Truth]
+
+    @classmethod
+    def of(cls, predicate: Predicate, attributes: Mapping[str, Attribute]) -> Rule:
+        """With a term for each comparison."""
+        parts = list(dict.fromkeys(_leaves(predicate)))
+        return cls(predicate, {part: Truth(part.column, attributes[part.column], part) for part in parts})
+
+    @property
+    def terms(self) -> Collection[Term]:
+        """What is asked of a row."""
+        return self.leaves.values()
+
+    def holds(self, asked: Callable[[Term], Integers]) -> Flags:
+        """The rows for which it is true, given what the terms say of them."""
+        return self._truth(self.predicate, {part: asked(term) for part, term in self.leaves.items()})[0]
+
+    def _truth(self, predicate: Predicate, told: Mapping[Predicate, Integers]) -> tuple[Flags, Flags]:
+        """Where it is true, and where it is false; neither where it is unknown."""
+        match predicate:
+            case Not(part):
+                true, false = self._truth(part, told)
+                return false, true
+            case And(parts) | Or(parts):
+                both = [self._truth(part, told) for part in parts]
+                every, some = (0, 1) if isinstance(predicate, And) else (1, 0)
+                all_of = np.logical_and.reduce([part[every] for part in both])
+                any_of = np.logical_or.reduce([part[some] for part in both])
+                return (all_of, any_of) if isinstance(predicate, And) else (any_of, all_of)
+        return told[predicate] == TRUE, told[predicate] == FALSE
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The rows whose cell of an attribute is in one group of a partition."""
+
+    cell: Cell
+    labels: Integers
+    """The group of each cell, and −1 at the end."""
+    group: int
+
+    @property
+    def terms(self) -> Collection[Term]:
+        """What is asked of a row."""
+        return (self.cell,)
+
+    def holds(self, asked: Callable[[Term], Integers]) -> Flags:
+        """The rows that are in the group."""
+        return np.asarray(self.labels[asked(self.cell)] == self.group)
+
+
+Condition = Rule | Part
+"""Which rows are kept."""
+
+
+def _leaves(predicate: Predicate) -> Iterator[Compare | Between | In | IsNull]:
+    match predicate:
+        case Not(part):
+            yield from _leaves(part)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _leaves(part)
+        case _:
+            yield predicate
 
 
 def _compared(predicate: Compare | Between | In, own: Values, attribute: Attribute) -> Flags:
@@ -223,14 +371,17 @@ def _order(data: Array, operator: str, value: Any) -> Flags:
         ">": operators.gt,
         ">=": operators.ge,
     }[operator]
-    if data.dtype.kind == "i" and isinstance(value, float) and operator != "=":
-        up = operator in ("<", ">=")
-        value = math.ceil(value) if up else math.floor(value)
-    elif data.dtype.kind == "i" and isinstance(value, float):
-        value = int(value) if value.is_integer() else None
-    if value is None:
-        return np.zeros(len(data), dtype=bool)
-    return np.asarray(compare(data, value), dtype=bool)
+    value = whole_literal(operator, value) if data.dtype.kind == "i" else value
+    return np.zeros(len(data), dtype=bool) if value is None else np.asarray(compare(data, value), dtype=bool)
+
+
+def whole_literal(operator: str, value: Any) -> Any:
+    """A literal that whole numbers are compared with as a whole number; None for a fraction that none can equal."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    if operator == "=":
+        return int(value) if value.is_integer() else None
+    return math.ceil(value) if operator in ("<", ">=") else math.floor(value)
 
 
 def _is_boolean(attribute: Attribute) -> bool:

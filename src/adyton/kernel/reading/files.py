@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines.duckdb import check_stored
-from adyton.kernel.engines.own import sql_text
+from adyton.kernel.engines.duckdb import DuckDbReader, check_stored
+from adyton.kernel.engines.sql import identifier, sql_text
 from adyton.kernel.reading.plain_columns import own_text, text_of
 from adyton.kernel.reading.readers import Column, Family, LocalReader, Reader, type_name
 from adyton.kernel.sealed import quietly
@@ -61,7 +61,7 @@ def _stored(kind: Any) -> Family:
 def database_reader(path: str, table: str) -> Reader:
     """The reader of a table in a file of DuckDB or SQLite: which of them it is, the file says itself."""
     with Path(path).open("rb") as file:
-        return SqliteReader(path, table) if file.read(len(_SQLITE)) == _SQLITE else DuckDbReader(path, table)
+        return SqliteReader(path, table) if file.read(len(_SQLITE)) == _SQLITE else DuckDbFile(path, table)
 
 
 def _only(path: str, table: str, tables: Sequence[str] | None, kind: str) -> str:
@@ -78,7 +78,7 @@ def _only(path: str, table: str, tables: Sequence[str] | None, kind: str) -> str
     return table
 
 
-class DuckDbReader(LocalReader):
+class DuckDbFile(DuckDbReader):
     """A stored table of a DuckDB file, which is opened for reading only."""
 
     def __init__(self, path: str, table: str) -> None:
@@ -86,25 +86,7 @@ class DuckDbReader(LocalReader):
         connection = _own_duckdb()
         table = _only(path, table, quietly(lambda: _attach(connection, path)), "DuckDB or SQLite")
         check_stored(connection, table, "stored", "main")
-        self._connection, self._table = connection, f"stored.main.{sql_name(table)}"
-        empty = quietly(lambda: connection.sql(f"select * from {self._table} limit 0").to_arrow_table())
-        if empty is None:
-            raise SchemaError(f"{table!r} of {path!r} cannot be read.")
-        self.columns = [Column(field.name, type_name(field.type), Family.of(field.type)) for field in empty.schema]
-
-    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """In the order in which they are stored."""
-        intervals = {column.name for column in self.columns if column.type.is_interval()}
-        columns = [f"'PT' || epoch({sql_name(name)}) || 'S'" if name in intervals else sql_name(name) for name in names]
-        columns += [] if unit is None else [sql_name(unit)]
-        query = f"select {', '.join(columns)} from {self._table}"
-        for batch in self._connection.cursor().sql(query).to_arrow_reader(_ROWS_AT_A_TIME):
-            yield batch.columns
-
-
-def sql_name(name: str) -> str:
-    """A name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
+        super().__init__(connection, f"stored.main.{identifier(table)}")
 
 
 def _own_duckdb() -> Any:
@@ -146,7 +128,7 @@ class SqliteReader(LocalReader):
         self._uri = f"{Path(full).as_uri()}?mode=ro"
         tables = quietly(lambda: [row[0] for row in self._asked(_TABLES)])
         table = _only(path, table, tables, "SQLite")
-        self._table = sql_name(table)
+        self._table = identifier(table)
         found = quietly(
             lambda: list(self._asked(f"select name, type, hidden from pragma_table_xinfo({sql_text(table)})"))
         )
@@ -177,7 +159,7 @@ class SqliteReader(LocalReader):
 
         wanted = [*names, *([] if unit is None else [unit])]
         texts = [*(text_of for _ in names), *([] if unit is None else [unit_text])]
-        rows = self._asked(f"select {', '.join(map(sql_name, wanted))} from {self._table} not indexed")
+        rows = self._asked(f"select {', '.join(map(identifier, wanted))} from {self._table} not indexed")
         while batch := list(islice(rows, _ROWS_AT_A_TIME)):
             columns = zip(texts, zip(*batch, strict=True), strict=True)
             yield [pyarrow.array(map(text, column), pyarrow.large_string()) for text, column in columns]

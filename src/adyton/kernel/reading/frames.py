@@ -19,7 +19,6 @@ from adyton.errors import SchemaError
 from adyton.kernel.reading.plain_columns import own_text, text_of, texts
 from adyton.kernel.reading.readers import Column, Family, LocalReader, Reader
 from adyton.kernel.sealed import quietly
-from adyton.kernel.tables.expressions import ExpressionReader
 from adyton.messages import shorten
 from adyton.remembered import cached_property
 
@@ -44,7 +43,9 @@ def frame_reader(data: Any) -> Reader | None:
         table = data.op()
         if isinstance(table, operations.InMemoryTable):  # its types are what Ibis found in the rows
             return frame_reader(table.data.obj)
-        return ExpressionReader(data)
+        from adyton.kernel.engines.ibis_tables import ibis_reader
+
+        return ibis_reader(data)
     return None
 
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers
 from adyton.compiling import compiled
-from adyton.kernel.engines import Engine
 
 KEYS_TOGETHER = 1 << 16
 """Columns are counted together while there are so many keys: one table less to look up per row, and keys of 16 bits,
@@ -57,13 +56,6 @@ class Pack(NamedTuple):
     def keys(self) -> int:
         """How many keys there are."""
         return math.prod(self.shape)
-
-    def key(self, rows: Any, engine: Engine) -> Any:
-        """The key of each row, as an expression that cannot overflow."""
-        key = rows[self.names[0]] if self.keys <= KEYS_TOGETHER else rows[self.names[0]].cast("int64")
-        for name, keys in zip(self.names[1:], self.shape[1:], strict=True):
-            key = key * keys + rows[name]
-        return engine.small(key, self.keys - 1) if self.keys <= KEYS_TOGETHER else key
 
     def table(self, counts: Integers, names: Sequence[str], columns: Mapping[str, Column]) -> Integers:
         """How many rows have each combination of cells in some of the columns, from the counts of all keys."""

@@ -1,19 +1,17 @@
 """Readers: what a table can be opened with.
 
-A reader lists the columns with their types (public), and turns the wanted ones into an Ibis table with columns ``c0``,
-``c1``, … in the order asked for. Messages come from the path, the header and the types; never from a row.
+A reader lists the columns with their types (public), and is asked for their rows. Messages come from the path, the
+header and the types; never from a row.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines.duckdb import DuckDb
-from adyton.kernel.engines.own import take
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema import Schema
 
@@ -35,7 +33,7 @@ _FAMILIES = {
 
 
 class Family(str):
-    """What a type is. It answers as Ibis's types do: ``Family("date").is_temporal()``."""
+    """What a type is: ``Family("date").is_temporal()``."""
 
     __slots__ = ()
 
@@ -83,7 +81,7 @@ def type_name(kind: Any) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """What is public about a column: its name, the engine's type and Ibis's; and where the type comes from.
+    """What is public about a column: its name, what its type is called and what it is; and where it comes from.
 
     Values of any kind may stand in it *from_text*; its type may have been *inferred* from rows.
     """
@@ -121,22 +119,12 @@ class Reader(ABC):
     """Whether all values are texts that were written by anybody, as those of a CSV file are."""
     doubtful: bool = False
     """Whether the names of the columns look like values: then they are not shown."""
-    engine: type[Any] = DuckDb
-    """What holds the rows, where they are not read by us."""
     files: Sequence[str] = ()
-    """What an engine of our own reads the rows from, whenever they are counted."""
-    local: bool = False
-    """Whether rows are read by us."""
-    ours: ClassVar[bool] = True
-    """Whether that is an engine of our own, and not one that the caller works with."""
+    """What the rows are read from, whenever they are counted."""
+    ours: bool = True
+    """Whether nobody else works with what the rows are read from."""
 
-
-class LocalReader(Reader):
-    """A table whose rows are read by us."""
-
-    local = True
-
-    def declare(self, names: Sequence[str], unit: str | None) -> None:
+    def declare(self, names: Sequence[str], unit: str | None) -> None:  # noqa: B027
         """What will be asked for: the columns of the schema, and the one that says whose row it is."""
 
     @abstractmethod
@@ -145,29 +133,8 @@ class LocalReader(Reader):
         column that says whose row it is, if there is a *unit*."""
 
 
-class EngineReader(Reader):
-    """A table in an engine, as Ibis sees it."""
-
-    @abstractmethod
-    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
-        """An Ibis table of the wanted columns, named c0, c1, …; decimals keep all their digits in *exact* ones.
-
-        A column may be wanted twice. With *unit*, the last of the wanted ones says whose row it is.
-        """
-
-
-class TableReader(EngineReader):
-    """An Ibis table whose types are known."""
-
-    def __init__(self, table: Any, *, inferred: bool = False) -> None:
-        self.table = table
-        self.columns = [
-            Column(name, _type_name(kind), kind, inferred=inferred) for name, kind in table.schema().items()
-        ]
-
-    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
-        """A projection."""
-        return take(self.table, [self.columns[index].name for index in wanted])
+class LocalReader(Reader):
+    """A table whose rows are read by us."""
 
 
 def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
@@ -199,15 +166,6 @@ def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
         if times > 1:
             raise SchemaError(f"the table has {times} columns called {shorten(name)}. Rename all but one.")
     return [present.index(name) for name in names]
-
-
-def _type_name(kind: Any) -> str:
-    """What people call a type; of one that Ibis does not know, what the engine calls it."""
-    raw = getattr(kind, "raw_type", None)
-    return str(raw.sql()).lower() if raw is not None and hasattr(raw, "sql") else str(kind)
-
-
-RAW_UNIT = "whose"
 
 
 def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schema, int | None]:

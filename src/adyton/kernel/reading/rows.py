@@ -6,9 +6,10 @@ A batch is read when somebody asks for the values of an attribute, and what it w
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -16,12 +17,18 @@ import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, Places
 from adyton.errors import KernelFailure
+from adyton.kernel.reading.cells import Asked, Condition, Leaf, Term
+from adyton.kernel.reading.packs import KEYS_TOGETHER
 from adyton.kernel.reading.plain_columns import plain, unit_type
 from adyton.kernel.reading.texts import KNOWN, LONGEST, MISSING, UNREAD, WHITE
 from adyton.kernel.reading.values import ValueReader, Values
 from adyton.schema import Schema
 from adyton.schema.declaration import DROP
 
+BITS = 27
+"""Squares of steps are added up in two parts of so many bits: no sum leaves 63 bits before there are 2³⁶ rows."""
+Sums = tuple[Array, ...]
+"""How many rows there are, Σ k, and the two parts of Σ k²."""
 MOST_REMEMBERED = 1 << 27
 """Of so many rows the kernel remembers whose they are and which are kept; of more, it finds out again each time."""
 Result = TypeVar("Result")
@@ -29,6 +36,22 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(
 
 
 _running = threading.local()
+_lock = threading.RLock()
+
+
+def one_at_a_time() -> threading.RLock:
+    """One reading at a time: tables may share a connection, which runs one query at a time. A forked child gets a lock
+    of its own: the thread that held this one while the process forked does not exist there."""
+    return _lock
+
+
+def _renew() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 def stoppable(work: Callable[[], Result], stop: threading.Event) -> tuple[Result]:
@@ -48,7 +71,7 @@ def stopped() -> bool:
 
 
 class Batch:
-    """Some rows: their values are read once, when they are asked for."""
+    """Some rows, or groups of rows that are alike: their values are read once, when they are asked for."""
 
     def __init__(self, rows: int, read: Callable[[str], Values], times: Integers | None = None) -> None:
         self.rows, self.times = rows, times
@@ -61,24 +84,79 @@ class Batch:
             self._values[name] = self._read(name)
         return self._values[name]
 
+    def of(self, term: Asked) -> Any:
+        """What a term says of each row."""
+        return term.at(self.rows, self.of) if isinstance(term, Leaf) else term.of(self.values(term.name))
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.rows if self.times is None else int(self.times.sum())
+
     def kept(self, rows: Flags) -> Batch:
         """Some of the rows."""
-        if rows.all():
-            return self
-        places = np.flatnonzero(rows)
-        return Batch(places.size, lambda name: self.values(name).kept(places))
+        return self if rows.all() else self.at(np.flatnonzero(rows))
+
+    def at(self, places: Places) -> Batch:
+        """The rows at some places."""
+        times = None if self.times is None else self.times[places]
+        return Batch(places.size, lambda name: self.values(name).kept(places), times)
+
+    def add(self, counts: Integers, keys: Integers) -> None:
+        """One row more for each key."""
+        if self.times is not None or len(keys) * 4 < len(counts):
+            np.add.at(counts, keys, 1 if self.times is None else self.times)
+        else:
+            counts += np.bincount(keys, minlength=len(counts))
 
 
 class Rows(ABC):
     """Rows that can be gone through as often as needed, in the same order each time."""
 
+    keys_together: int = KEYS_TOGETHER
+    """Columns are counted together while there are so many keys."""
+    passing: bool = True
+    """Whether rows pass by one after the other, and are not counted elsewhere."""
+
     @abstractmethod
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
-        """All rows; what is asked of a batch are attributes among these."""
+    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+        """All rows; what is asked of a batch are these terms."""
+
+    def batches(self, terms: Collection[Asked], rules: Sequence[Condition]) -> Iterator[Batch]:
+        """The rows for which all conditions hold."""
+        for batch in self.all([*terms, *(term for rule in rules for term in rule.terms)]):
+            kept = batch
+            for rule in rules:
+                kept = kept.kept(rule.holds(kept.of))
+            yield kept
+
+    def packs(self, terms: Sequence[Collection[Asked]], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
+        """Rows for several sets of terms, each batch with the number of its set; −1 for one that serves all of them."""
+        for batch in self.batches(list({term: None for part in terms for term in part}), rules):
+            yield -1, batch
+
+    def sums(self, terms: Collection[Asked], steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
+        """Rows with a number of steps k, and for each how often it is there, k, and the two parts of k²."""
+        for batch in self.batches([*terms, steps], rules):
+            own = batch.of(steps)
+            kept, own = batch.kept(own >= 0), own[own >= 0]
+            parts = np.ones_like(own), own, own * own >> BITS, own * own & ((1 << BITS) - 1)
+            yield kept, parts if kept.times is None else tuple(part * kept.times for part in parts)
 
     def moment(self) -> Hashable:
         """What stays the same as long as the rows certainly do; None where nobody can tell."""
         return ()
+
+    @property
+    def steady(self) -> bool:
+        """Whether rows can be gone through several times as they are at one moment."""
+        return self.moment() is not None
+
+    def hold(self) -> None:  # noqa: B027
+        """From now on all that is asked is asked of one moment, where that must be arranged."""
+
+    def stop(self) -> None:  # noqa: B027
+        """End what is running elsewhere, because nobody waits for it any more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +173,9 @@ class StoredRows(Rows):
     unit: str | None = None
     """The column that says whose row it is."""
 
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
         """As they are stored."""
+        names = list(dict.fromkeys(name for term in terms for name in term.names)) or self.schema.names[:1]
         for batch, _ in self.with_units(names, with_unit=False):
             yield batch
 
@@ -138,7 +217,7 @@ class HeldRows(Rows):
     made: Callable[[], tuple[int, Mapping[str, Values]]]
     above: Rows
 
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
         """All of them."""
         rows, values = self.made()
         yield Batch(rows, values.__getitem__)
@@ -146,6 +225,19 @@ class HeldRows(Rows):
     def moment(self) -> Hashable:
         """That of the rows that they are made of."""
         return self.above.moment()
+
+    @property
+    def steady(self) -> bool:
+        """As those are."""
+        return self.above.steady
+
+    def hold(self) -> None:
+        """Those are held."""
+        self.above.hold()
+
+    def stop(self) -> None:
+        """What they are made of."""
+        self.above.stop()
 
 
 # ---- units ----------------------------------------------------------------------------------------------------------
@@ -160,7 +252,19 @@ class Owners:
     kept: Flags
 
 
-class UnitRows(Rows):
+class OwnedRows(Rows):
+    """Rows that say whose they are, cut to what the schema allows or not."""
+
+    @abstractmethod
+    def uncut(self) -> OwnedRows:
+        """All rows that have a unit."""
+
+    @abstractmethod
+    def by_unit(self, rules: Sequence[Condition]) -> Integers:
+        """How many rows each unit has for which the conditions hold, of those units that have any."""
+
+
+class UnitRows(OwnedRows):
     """The rows of each unit, cut to what the schema allows: before anything else looks at them.
 
     Claim.  Of each unit at most ``rows_per_unit`` rows are kept, and which ones depends on that unit's rows alone. So
@@ -181,18 +285,31 @@ class UnitRows(Rows):
         other._remembered = self._remembered
         return other
 
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
         """Those that are kept."""
-        for batch, _ in self.owned(names):
+        for batch, _ in self._owned(terms):
             yield batch
 
-    def owned(self, names: Sequence[str]) -> Iterator[tuple[Batch, Integers]]:
-        """The same, with the number of each row's unit."""
+    def by_unit(self, rules: Sequence[Condition]) -> Integers:
+        """How many rows each unit has for which the conditions hold, of those units that have any."""
+        sizes = np.zeros(0, np.int64)
+        for batch, unit in self._owned([term for rule in rules for term in rule.terms]):
+            kept, owners = batch, unit
+            for rule in rules:
+                true = rule.holds(kept.of)
+                kept, owners = kept.kept(true), owners[true]
+            own = np.bincount(owners, minlength=len(sizes))
+            own[: len(sizes)] += sizes
+            sizes = own
+        return sizes[sizes > 0]
+
+    def _owned(self, terms: Collection[Asked]) -> Iterator[tuple[Batch, Integers]]:
+        """The rows that are kept, with the number of each row's unit."""
         if self.stored.identity is None:  # rows may change between two readings, so that there is only one
-            yield from UnitRows(self.stored.held(), self.limit, cut=self.cut).owned(names)
+            yield from UnitRows(self.stored.held(), self.limit, cut=self.cut)._owned(terms)
             return
         owners, start = self.owners(), 0
-        for batch in self.stored.batches(names or self.stored.schema.names[:1]):
+        for batch in self.stored.all(terms):
             part = slice(start, start + batch.rows)
             kept = owners.kept[part] if self.cut else owners.unit[part] >= 0
             yield batch.kept(kept), owners.unit[part][kept]

@@ -118,7 +118,7 @@ def draft_schema(data: Any, *, header: bool = False, file: FileFormat = PLAIN) -
     # missing = ["NA", -99]  # words and numbers that mean that there is no value
     <BLANKLINE>
     """
-    from adyton.kernel.tables.origins import reader_for
+    from adyton.kernel.counting.origins import reader_for
 
     reader = reader_for(data, file=file)
     if reader.doubtful and not header:

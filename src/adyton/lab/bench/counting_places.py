@@ -18,7 +18,7 @@ from adyton.kernel.sealed import quietly
 from adyton.lab.bench.servers import family_seconds, parent_of
 
 if TYPE_CHECKING:
-    from adyton.kernel.tables import PrivateTable
+    from adyton.kernel.counting import PrivateTable
     from adyton.schema import Schema
 
 Ways = dict[str, Callable[[], int]]
@@ -97,7 +97,7 @@ class Files(Place):
 
     def opened(self, question: str, schema: Schema) -> PrivateTable:
         """The file."""
-        from adyton.kernel.tables import open_table
+        from adyton.kernel.counting import open_table
 
         return open_table(self._path, schema)
 
@@ -166,7 +166,7 @@ class Server(Place):
 
     def opened(self, question: str, schema: Schema) -> PrivateTable:
         """The server's table."""
-        from adyton.kernel.tables import open_table
+        from adyton.kernel.counting import open_table
 
         return open_table(self._data, schema)
 
@@ -182,12 +182,12 @@ class Server(Place):
 @contextmanager
 def _postgres(address: str, rows: int) -> Iterator[Place]:
     """A table of its own, which is dropped at the end."""
-    from adyton.kernel.engines.postgres_connection import backend_at
+    from adyton.kernel.engines.postgres import Postgres
 
     name = "adyton_made_up"
     made = _MADE.format(random="random()", text="text", series=f"generate_series(1, {rows})")
-    backend = backend_at(address)  # while somebody has it, it is connected
-    with backend.con as connection:
+    server = Postgres.at(address)  # while somebody has it, it is connected
+    with server.connection() as connection:
         if quietly(lambda: connection.execute(f"create unlogged table {name} as {made}")) is None:
             raise BadInput(f"the table {name} cannot be made. Give a user who may, and drop the table if it is there.")
         try:

@@ -12,16 +12,17 @@ functions of fields of the same row and of literals.  ∎
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines import ENGINES, engine_of
-from adyton.kernel.engines.duckdb import DuckDb
-from adyton.kernel.engines.engine import engine_function
-from adyton.kernel.engines.own import take
-from adyton.kernel.reading.readers import LocalReader, TableReader
-from adyton.kernel.reading.texts import LONGEST
+from adyton.kernel.engines import duckdb, postgres
+from adyton.kernel.engines.duckdb import DuckDbReader
+from adyton.kernel.engines.postgres import Postgres, PostgresReader, quoted
+from adyton.kernel.engines.spark import SparkReader
+from adyton.kernel.engines.spark_plans import check_frame
+from adyton.kernel.engines.sql import identifier
+from adyton.kernel.reading.readers import Reader
+from adyton.kernel.sealed import quietly
 from adyton.messages import shorten
 
 _RELATIONS = "DatabaseTable Project Filter DropColumns DropNull Sort SortKey SelfReference Field Literal"
@@ -40,8 +41,6 @@ _OURS = (
 _REAL = ("Add", "Subtract", "Multiply", "Negate", "Abs")
 """Total on doubles in DuckDB; integers overflow."""
 _FAR = 1 << 31
-_ROWS_AT_A_TIME, _TEXTS_AT_A_TIME = 1 << 17, 1 << 12
-"""DuckDB puts the texts of a batch into two gigabytes, and fails where they do not fit: a text here has 256 kB."""
 _NAMES = {
     "RandomScalar": "ibis.random()",
     "RandomUUID": "ibis.uuid()",
@@ -69,57 +68,40 @@ _ALLOWED = (
 )
 
 
-class ExpressionReader(TableReader, LocalReader):
-    """An Ibis table, counted where it is."""
+def ibis_reader(table: Any) -> Reader:
+    """The reader of an Ibis table: in the connection that it comes from, by the query that Ibis makes of it."""
+    from ibis.expr import operations
 
-    ours = False
-
-    def __init__(self, table: Any) -> None:
-        check_expression(table)
-        super().__init__(table)
-        self._own = engine_of(table)
-        self.engine = type(self._own)
-        self.local = isinstance(self._own, DuckDb)
-
-    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """From the caller's own connection."""
-        own = (table_column(self.table[name]) for name in names)
-        columns = [*own, *([] if unit is None else [unit_column(self.table[unit])])]
-        rows = self.table.select(**{f"c{place}": column for place, column in enumerate(columns)})
-        texts = any(column.type().is_string() for column in columns)
-        for batch in self._own.batches(rows, _TEXTS_AT_A_TIME if texts else _ROWS_AT_A_TIME):
-            yield batch.columns
-
-    def read(self, wanted: Sequence[int], exact: Collection[str] = (), *, unit: bool = False) -> Any:
-        """A projection, in plain types."""
-        names = [self.columns[index].name for index in wanted]
-        return take(self._own.plain(self.table.select(*dict.fromkeys(names)), exact), names)
+    check_expression(table)
+    (backend, *_), _ = table._find_backends()
+    query = str(backend.compile(table))
+    if backend.name == "duckdb":
+        return DuckDbReader(backend.con, f"({query}) as shown", ours=False)
+    if backend.name == "pyspark":
+        return SparkReader(backend._session.sql(query), query)
+    stored = [quoted(node.name, node.namespace.database) for node in table.op().find(operations.DatabaseTable)]
+    fields = {field.name for field in table.op().find(operations.Field)}
+    return PostgresReader(_postgres(backend), f"({query}) as shown", stored, fields)
 
 
-def table_column(column: Any) -> Any:
-    """A column in a type that Arrow has: durations as texts; and of texts as much as is looked at."""
-    if column.type().is_string():
-        return column.left(LONGEST)
-    if not column.type().is_interval():
-        return column
-    return "PT" + engine_function("epoch", column.type(), "float64")(column).cast("string") + "S"
+def _postgres(backend: Any) -> Postgres:
+    renew = backend.reconnect if getattr(backend, "_can_reconnect", True) else None
+    return Postgres(lambda: backend.con, renew, ours=False)
 
 
-def unit_column(column: Any) -> Any:
-    """Whose row it is; of bytes, and of a very long text, a digest: texts of many rows must fit into one batch."""
-    import ibis
-
-    kind = column.type()
-    if kind.is_binary():
-        return ibis.ifelse(engine_function("octet_length", kind, "int64")(column) > 0, _digest(column), None)
-    if not kind.is_string():
-        return column
-    name = column.strip()
-    return ibis.ifelse(name.length() > LONGEST, "sha256 " + _digest(name), name)
-
-
-def _digest(column: Any) -> Any:
-    return engine_function("sha256", column.type(), "string")(column)
+def _check_stored(node: Any) -> None:
+    """An error unless a name stands for a stored table."""
+    backend, place = node.source, node.namespace
+    if backend.name == "duckdb":
+        duckdb.check_stored(backend.con, node.name, place.catalog, place.database)
+    elif backend.name == "pyspark":
+        named = ".".join(identifier(part, "`") for part in (place.catalog, place.database, node.name) if part)
+        frame = quietly(lambda: backend._session.table(named))
+        if frame is None or quietly(lambda: frame.schema) is None:
+            raise SchemaError(f"the table {node.name!r} cannot be found. Check its name, and that you may read it.")
+        check_frame(frame, named)
+    else:
+        postgres.check_stored(_postgres(backend), node.name, place.database)
 
 
 def check_expression(table: Any) -> None:
@@ -130,8 +112,8 @@ def check_expression(table: Any) -> None:
     names = sorted({backend.name for backend in backends})
     if has_unbound:
         raise SchemaError("the Ibis table is bound to no data. Give a table of a connection.")
-    known = ", ".join(engine.title for engine in ENGINES.values())
-    if any(name not in ENGINES for name in names) or len(backends) > 1:
+    known = "DuckDB, PostgreSQL, Spark"
+    if any(name not in ("duckdb", "postgres", "pyspark") for name in names) or len(backends) > 1:
         raise SchemaError(
             f"tables on {' and '.join(names)} cannot be opened, those of one connection to {known} can. "
             "Write the table to a Parquet file, or turn it into an Arrow table."
@@ -145,7 +127,7 @@ def check_expression(table: Any) -> None:
                 f"fail. {_ALLOWED}; for anything else, store the result as a table of its own and open that."
             )
     for node in table.op().find(operations.DatabaseTable):
-        ENGINES[node.source.name](node.source).check_stored(node.name, node.namespace.catalog, node.namespace.database)
+        _check_stored(node)
 
 
 def _problem(node: Any, ours: bool) -> str:

@@ -13,13 +13,10 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
-from adyton.kernel.engines import Engine
+from adyton.kernel.counting.opening import check_columns, checked_reader
 from adyton.kernel.reading.cells import cells
 from adyton.kernel.reading.values import ValueReader
 from adyton.kernel.sealed import quietly
-from adyton.kernel.tables.cells import base_code, with_policies
-from adyton.kernel.tables.columns import is_missing
-from adyton.kernel.tables.opened_rows import check_columns, checked_reader, opened_rows
 from adyton.schema import Schema
 from adyton.schema.attributes import CelledAttribute
 
@@ -40,19 +37,6 @@ def rows_beside_codes(
 ) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
     """The same and, if *keep*, the rows themselves as Arrow tables; first the names of all columns."""
     reader = checked_reader(data, schema)
-    if reader.local:
-        return _local(reader, schema, keep=keep)
-    opened = opened_rows(reader, schema, keep=keep)
-    codes = {
-        f"a{place}": _code(opened.rows[opened.columns[name]], attribute, opened.engine)
-        for place, (name, attribute) in enumerate(schema.attributes.items())
-    }
-    kept = {f"k{place}": opened.rows[f"k{place}"] for place in range(len(opened.kept))}
-    rows = opened.rows.select(**codes, **kept)
-    return opened.kept, _batches(rows, len(codes), opened.kept, opened.engine)
-
-
-def _local(reader: Any, schema: Schema, *, keep: bool) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
     check_columns(reader, schema)
     names = tuple(column.name for column in reader.columns) if keep else ()
     readers = {name: ValueReader(attribute) for name, attribute in schema.attributes.items()}
@@ -79,31 +63,3 @@ def _local(reader: Any, schema: Schema, *, keep: bool) -> tuple[tuple[str, ...],
         return np.stack(columns, axis=1)
 
     return names, batches()
-
-
-def _batches(rows: Any, width: int, kept: tuple[str, ...], engine: Engine) -> Iterator[tuple[Integers, Any]]:
-    import pyarrow
-
-    batches, end = quietly(lambda: engine.batches(rows, ROWS_AT_A_TIME)), object()
-    while batches is not None:
-        batch: Any = quietly(lambda: next(batches, end))
-        if batch is None:
-            break
-        if batch is end:
-            return
-        found = np.empty((batch.num_rows, width), dtype=np.int64)
-        for place in range(width):
-            found[:, place] = batch.column(place).to_numpy(zero_copy_only=False)
-        yield found, pyarrow.Table.from_arrays(batch.columns[width:], names=list(kept)) if kept else None
-    raise BadInput("the new rows cannot be read to their end. Check that the table is complete.")
-
-
-def _code(column: Any, attribute: Any, engine: Engine) -> Any:
-    """The code of a value, −1 for one without a cell."""
-    import ibis
-
-    assert isinstance(attribute, CelledAttribute)
-    code = with_policies(attribute, base_code(column, attribute, engine), is_missing(column))
-    number = code.code.cast("int32")
-    kept = number if code.keep is None else ibis.ifelse(code.keep, number, -1)
-    return kept.fill_null(-1)

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.counting.locations import check_path, is_address, reader_at
+from adyton.kernel.engines.spark import SparkReader, is_spark_frame
 from adyton.kernel.reading.csv_header import without_ending
 from adyton.kernel.reading.csv_reader import CsvReader
 from adyton.kernel.reading.files import ParquetReader, database_reader
 from adyton.kernel.reading.frames import frame_reader
 from adyton.kernel.reading.readers import Reader
-from adyton.kernel.tables.locations import check_path, is_address, reader_at
-from adyton.kernel.tables.spark_reader import SparkReader, is_spark_frame
 from adyton.schema import FileFormat
 from adyton.schema.file_format import PLAIN
 

@@ -25,7 +25,7 @@ from adyton.whole import IntegerArray
 class CodedTable(Sealed):
     """Rows over a schema as whole numbers: the cell of every attribute, −1 where the schema drops the value.
 
-    It answers what a :class:`~adyton.kernel.tables.private_table.PrivateTable` answers, except for what needs values.
+    It answers what a :class:`~adyton.kernel.counting.PrivateTable` answers, except for what needs values.
     """
 
     __slots__ = ("_codes", "_schema", "_times")

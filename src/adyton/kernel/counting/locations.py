@@ -13,14 +13,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from adyton.errors import BadInput, SchemaError
-from adyton.kernel.engines.postgres_connection import backend_at
-from adyton.kernel.engines.postgres_tables import names_of, place_of
-from adyton.kernel.engines.spark_sessions import session_at
+from adyton.kernel.engines.postgres import postgres_reader
+from adyton.kernel.engines.spark import spark_reader
 from adyton.kernel.reading.readers import Reader
-from adyton.kernel.sealed import quietly
-from adyton.kernel.tables.expressions import ExpressionReader
-from adyton.kernel.tables.spark_reader import SparkReader
-from adyton.messages import listing, shorten, suggestion
+from adyton.messages import shorten
 
 _POSTGRES, _SPARK = ("postgresql://", "postgres://"), ("sc://",)
 _KINDS = "postgresql:// (PostgreSQL) and sc:// (Spark Connect)"
@@ -84,44 +80,10 @@ def reader_at(address: str) -> Reader:
     if not table:
         raise SchemaError("the address names no table. Say which one with table='…' (--table on the command line).")
     base = kind + base.partition("://")[2]
-    return _postgres(base, table) if kind in _POSTGRES else _spark(base, table)
+    return postgres_reader(base, table) if kind in _POSTGRES else spark_reader(base, table)
 
 
 def _parts(address: str) -> tuple[str, str]:
     """The address of a database, and the table. (A password may have the sign between them.)"""
     base, sign, table = address.rpartition("#")
     return (base, table) if sign else (address, "")
-
-
-def _postgres(url: str, table: str) -> Reader:
-    backend = backend_at(url)
-    place = quietly(lambda: place_of(backend.con, table))
-    if place is None:
-        names = quietly(lambda: names_of(backend.con)) or []
-        there = f" There are {listing(names)}.{suggestion(table, names)}" if names else ""
-        raise SchemaError(f"there is no table {shorten(table)} that this user may read.{there}")
-    found = quietly(lambda: backend.table(place[1], database=place[0]))
-    if found is None:
-        raise SchemaError(
-            f"the columns of the table {shorten(table)} cannot be told. Check that it still exists, and has any."
-        )
-    return ExpressionReader(found)
-
-
-def _spark(url: str, table: str) -> Reader:
-    try:
-        import pyspark.sql.connect.session
-
-        _ = pyspark.sql.connect.session
-    except ImportError:
-        raise SchemaError("Spark needs its client: pip install 'adyton[spark]'.") from None
-    session = session_at(url)
-    if session is None:
-        raise SchemaError(
-            "the Spark server cannot be reached, or does not let this user in. Check host, port and token in the "
-            "address, or the token in SPARK_CONNECT_AUTHENTICATE_TOKEN."
-        )
-    frame = session.table(table)
-    if quietly(lambda: frame.schema) is None:
-        raise SchemaError(f"there is no table {shorten(table)} that this user may read. Check its name.")
-    return SparkReader(frame)
