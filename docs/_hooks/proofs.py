@@ -11,9 +11,10 @@ from wording import one_line
 
 from adyton.kernel.budget import Budget
 from adyton.kernel.counts import CountedTables, GuessedTables
+from adyton.kernel.engines.server import ServerRows
 from adyton.kernel.mechanisms import MECHANISMS, Selection
 from adyton.kernel.operators import section
-from adyton.kernel.counting import units
+from adyton.kernel.reading.rows import UnitRows
 from adyton.kernel.transforms import TRANSFORMS
 
 NAME = "proofs"
@@ -35,8 +36,8 @@ LEMMAS = {
 def proofs() -> str:
     """The lemmas that many of them rest on, then a section for each mechanism, for units and each transformation."""
     lemmas = [_lemma(title, owner) for title, owner in LEMMAS.items()]
-    root = _section(units, "The rows of each unit, at the root")
-    return "\n\n".join([*lemmas, *map(_section, MECHANISMS), root, *map(_section, TRANSFORMS)])
+    root = [_section(UnitRows, "The rows of each unit"), _section(ServerRows, "The rows of each unit, in servers")]
+    return "\n\n".join([*lemmas, *map(_section, MECHANISMS), *root, *map(_section, TRANSFORMS)])
 
 
 def _lemma(title: str, owner: type) -> str:

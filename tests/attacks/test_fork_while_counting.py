@@ -18,7 +18,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.kernel.engines import engine
+from adyton.kernel.reading.rows import one_at_a_time
 from adyton.remembered import cached_property
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -72,7 +72,7 @@ def test_a_child_counts_while_another_thread_of_its_parent_was_counting():
     assert counts()  # whatever is imported on first use is there
 
     def count(there: threading.Event, go: threading.Event) -> None:
-        with engine.one_at_a_time:
+        with one_at_a_time():
             there.set()
             go.wait(PATIENCE)
 

@@ -9,8 +9,8 @@ import random
 import numpy as np
 import pytest
 
-from adyton.kernel.reading import csv_reader
 from adyton.kernel.counting import open_table
+from adyton.kernel.reading import csv_reader
 from adyton.schema import Categorical, Integer, Schema
 
 AGES = Schema({"age": Integer(0, 9, nulls="level")})

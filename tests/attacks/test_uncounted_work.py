@@ -11,7 +11,7 @@ import adyton as ad
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MeasureTables, NestedQuantiles
 from adyton.kernel.operators import MOST_PARTS, check_request
-from adyton.kernel.reading import local_table, packs
+from adyton.kernel.reading import cells, local_table, packs
 from adyton.kernel.reading.packs import Column, Joins, packed
 from adyton.kernel.shapes import VectorShape
 from adyton.queries import Identity, Partition
@@ -75,18 +75,18 @@ def test_what_is_joined_makes_every_pack() -> None:
 
 def test_parts_of_a_split_are_made_when_they_are_needed(monkeypatch) -> None:
     kernel = ad.Kernel(rows(a=20_000, b=2), schema=schema(a=20_000, b=2), epsilon=1)
-    own = local_table.cells
-    monkeypatch.setattr(local_table, "cells", forbidden)
+    own = cells.cells
+    monkeypatch.setattr(cells, "cells", forbidden)
     parts = kernel.root.split("a")
     assert len(parts) == 20_000
-    monkeypatch.setattr(local_table, "cells", own)
+    monkeypatch.setattr(cells, "cells", own)
     parts[7].where("b = 1").count("0.5")
     assert kernel.spent == Fraction(1, 2)
 
 
 def test_a_split_into_too_many_parts_is_refused() -> None:
-    cells = MOST_PARTS + 1
-    kernel = ad.Kernel(rows(a=cells), schema=schema(a=cells), epsilon=1)
+    parts = MOST_PARTS + 1
+    kernel = ad.Kernel(rows(a=parts), schema=schema(a=parts), epsilon=1)
     with pytest.raises(BadInput, match="at most 131,072 are allowed"):
         kernel.root.split("a")
     vector = kernel.root.vectorize()

@@ -15,12 +15,12 @@ from adyton.audit.walk import Walk
 from adyton.audit.walk_nodes import DisagreementError
 from adyton.audit.whole_programs import audit_cases, row_cases
 from adyton.errors import BadInput
+from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.counts import GuessedTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice, parent_choice
 from adyton.kernel.reading.packs import Pack
 from adyton.kernel.shapes import TablesShape
-from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.transforms.vectors import CountTables, SingleTables
 from adyton.schema import Integer, Schema
 

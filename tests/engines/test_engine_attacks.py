@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import adyton as ad
 from adyton.cli.main import app
 from adyton.errors import SchemaError
-from adyton.kernel.ledger import Ledger
 from adyton.kernel.counting import open_table
 from adyton.kernel.counting.locations import address_name
+from adyton.kernel.ledger import Ledger
 
 FULL = pytest.mark.full
 YEAR = {"min": "2024-01-01", "max": "2024-12-31", "by": "quarter"}

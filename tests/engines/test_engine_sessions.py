@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 import adyton as ad
 from adyton.cli.main import app
 from adyton.errors import AdytonError, BadInput, KernelFailure, SchemaError
-from adyton.kernel.ledger import Ledger
 from adyton.kernel.counting import open_table
 from adyton.kernel.counting.locations import address_name, table_at
+from adyton.kernel.ledger import Ledger
 
 SCHEMA = ad.Schema({"short": ad.Integer(-1, 11, outside="clamp"), "flag": ad.Boolean(nulls="level")})
 SECRET = "hunter2-in-the-address"
@@ -60,7 +60,7 @@ def test_the_command_names_the_table_and_no_credentials(postgres, tmp_path):
         ("postgresql://adyton:{}@/postgres?host={host}&port={port}", "nothing", "there is no table 'nothing'"),
         ("postgresql://adyton:{}@/postgres?host={host}&port={port}", None, "names no table"),
         ("postgresql://adyton:{}@/postgres?host={host}&port={port}", "seen", "is a view"),
-        ("postgresql://adyton:{}@/postgres?host={host}&port={port}", "odd", "has the type binary"),
+        ("postgresql://adyton:{}@/postgres?host={host}&port={port}", "odd", "has the type bytea"),
         ("mysql://adyton:{}@host/x", "hard", "cannot be opened"),
         ("://{}", None, "cannot be opened"),
     ],
@@ -116,7 +116,7 @@ def test_names_of_addresses():
 )
 def test_an_address_of_spark_is_not_repeated(address, tmp_path, capfd, monkeypatch):
     pytest.importorskip("pyspark")
-    monkeypatch.setattr("adyton.kernel.engines.spark_sessions._SECONDS", 0.2)
+    monkeypatch.setattr("adyton.kernel.engines.spark._SECONDS", 0.2)
     before = set(threading.enumerate())
     with pytest.raises(SchemaError) as caught:
         ad.Session(address.replace("{}", SECRET), table="hard", schema=SCHEMA, epsilon=1, ledger=tmp_path / "ledger")
@@ -131,7 +131,7 @@ def test_an_address_of_spark_is_not_repeated(address, tmp_path, capfd, monkeypat
 @pytest.mark.full
 def test_a_session_at_an_address_is_opened_once_and_never_collected(spark):
     """When Python collects a session, a query of another one can wait for ever."""
-    from adyton.kernel.engines.spark_sessions import _kept, session_at
+    from adyton.kernel.engines.spark import _kept, session_at
 
     first = session_at(spark[1])
     assert first is session_at(spark[1])

@@ -9,7 +9,6 @@ from hard_texts import COLUMNS, CROWNS, DOLLARS, FORMATS, LOOK_UP, ROWS, SECONDS
 from plain_oracle import inside
 
 import adyton as ad
-from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
 from adyton.schema import Reading, Schema
 from adyton.schema.misfits import misfits_of
@@ -149,11 +148,3 @@ def test_people_whose_names_are_written_in_several_ways(opening):
     times = [texts.count(text) for text in set(texts) - {"na", "\1"}]
     times.append(len(ROWS["word"]) - sum(times))  # those without a name
     assert table.vectorize().tolist() == np.bincount(times, minlength=100).tolist()[1:]
-
-
-@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
-def test_what_stays_refused(opening):
-    with pytest.raises(SchemaError, match="the format 'unix' is for columns of numbers"):
-        opening({"stamp": ad.Date("2024-01-01", "2024-12-31", format=["unix", "%d.%m.%Y"])})
-    with pytest.raises(SchemaError, match="dates or times, such as '2020-01-31 00:00:00'"):
-        opening({"word": ad.Categorical(["2020-01-31", "b"], reading=Reading(case="ignore"))})

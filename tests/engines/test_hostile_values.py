@@ -10,14 +10,12 @@ import pytest
 
 import adyton as ad
 from adyton.errors import SchemaError
-from adyton.kernel.reading.readers import unit_column
 from adyton.kernel.counting import open_table
 from adyton.kernel.counting.opening import check_type
-from adyton.kernel.tables.engine_formats import check_formats
 from adyton.kernel.counting.origins import reader_for
+from adyton.kernel.reading.readers import unit_column
 from adyton.schema import Reading, Schema
 from adyton.schema.misfits import misfits_of
-from adyton.schema.times import Times
 
 SOURCES = ["csv", "parquet", "pandas", "polars", "arrow", "duckdb", "postgres", "spark"]
 LEVEL, CLAMP, DROP = {"nulls": "level", "outside": "other"}, {"outside": "clamp"}, {}
@@ -73,11 +71,9 @@ def build(request, tmp_path_factory):
     return make
 
 
-def fits(column, attribute, engine):
+def fits(column, attribute):
     try:
-        check_type(column, attribute, engine)
-        if isinstance(attribute, Times):
-            check_formats(attribute, column.type, engine)
+        check_type(column, attribute)
     except SchemaError:
         return False
     return True
@@ -87,7 +83,7 @@ def schemas(data, policy):
     """For each column that is not refused, a schema with every kind of attribute that can read it."""
     reader = reader_for(data)
     for column in reader.columns:
-        kinds = {kind: one for kind, one in attributes(column.name, policy) if fits(column, one, reader.engine)}
+        kinds = {kind: one for kind, one in attributes(column.name, policy) if fits(column, one)}
         if kinds and column.name not in ("label", "place"):
             yield column.name, Schema(kinds)
 

@@ -14,9 +14,9 @@ from test_engine_sessions import SCHEMA, SECRET, failing
 
 import adyton as ad
 from adyton.errors import SchemaError
+from adyton.kernel.counting import open_table
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.sealed import interruptible
-from adyton.kernel.counting import open_table
 
 FULL = pytest.mark.full
 

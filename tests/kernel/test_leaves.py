@@ -10,12 +10,12 @@ import pytest
 
 import adyton as ad
 from adyton.errors import AdytonError, BadInput, SchemaError
+from adyton.kernel.counting import open_table
+from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.reading import local_table
 from adyton.kernel.reading.local_table import LocalTable
-from adyton.kernel.counting import open_table
-from adyton.kernel.counting.coded_table import CodedTable
 from adyton.queries import Identity
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 

@@ -10,11 +10,11 @@ import pyarrow
 import pytest
 
 import adyton as ad
+from adyton.kernel.counting import open_table
+from adyton.kernel.counting.origins import reader_for
 from adyton.kernel.reading import values as module
 from adyton.kernel.reading.texts import number_in
 from adyton.kernel.reading.values import ValueReader
-from adyton.kernel.counting import open_table
-from adyton.kernel.counting.origins import reader_for
 
 TEXTS = [
     *(

@@ -11,9 +11,9 @@ import pytest
 from adyton.audit.walk import Walk
 from adyton.audit.walk_nodes import DisagreementError
 from adyton.errors import BadInput
-from adyton.kernel.kernel import Kernel
 from adyton.kernel.counting import open_table
 from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.kernel import Kernel
 from adyton.kernel.transforms import ShareRows, SumValues
 from adyton.kernel.wire import decode, encode
 from adyton.queries import Identity

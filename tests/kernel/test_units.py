@@ -1,6 +1,5 @@
 """The limit on rows per unit: at the root, by the unit's own rows, whatever the table is stored in."""
 
-from dataclasses import replace
 from fractions import Fraction as F
 
 import ibis
@@ -11,7 +10,6 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.counting.row_codes import row_codes
-from adyton.kernel.tables.units import Units
 from adyton.workloads import Identity
 
 SHARP = 300
@@ -147,16 +145,6 @@ def _arrow(frame):
     import pyarrow
 
     return pyarrow.Table.from_pandas(frame)
-
-
-def test_rows_of_the_same_digest_are_put_in_order_by_their_content(visits, monkeypatch):
-    """As if every digest collided: the limit falls among rows that it does not tell apart."""
-    honest = Units.cut
-    same = ibis.literal(0, "int64")
-    monkeypatch.setattr(Units, "cut", lambda self: honest(replace(self, rows=self.rows.mutate(digest=same))))
-    first = counts(visits, schema())
-    assert first.sum() == 3 + 3 + 3 + 1
-    assert (counts(visits.iloc[::-1], schema()) == first).all()
 
 
 @pytest.mark.full

@@ -43,12 +43,14 @@ class DuckDbReader(LocalReader):
 def _column(name: str, kind: str) -> str:
     if kind == "interval":
         return f"'PT' || epoch({name}) || 'S'"
-    return f"left({name}, {LONGEST})" if kind == "string" else name
+    return f"left({name}::varchar, {LONGEST})" if kind == "string" else name
 
 
 def _unit(name: str, kind: str) -> str:
-    length = {"string": "strlen", "binary": "octet_length"}.get(kind)
-    return name if length is None else f"case when {length}({name}) <= {LONGEST_NAME} then {name} end"
+    if kind not in ("string", "binary"):
+        return name
+    length = f"strlen({name}::varchar)" if kind == "string" else f"octet_length({name})"  # UUIDs are texts in Arrow
+    return f"case when {length} <= {LONGEST_NAME} then {name} end"
 
 
 def check_stored(connection: Any, name: str, catalog: str | None, database: str | None) -> None:

@@ -54,9 +54,9 @@ _WRONG_PASSWORD = (
     "address, or in PGDATABASE, PGUSER, PGPASSWORD and ~/.pgpass."
 )
 _FAMILIES = {
-    "integer": ("int2", "int4", "int8"),
+    "integer": ("int2", "int4", "int8", "oid"),
     "floating": ("float4", "float8"),
-    "decimal": ("numeric",),
+    "decimal": ("numeric", "money"),
     "boolean": ("bool",),
     "string": ("text", "varchar", "bpchar", "name", "citext", "json", "jsonb"),
     "uuid": ("uuid",),
@@ -205,7 +205,7 @@ class Postgres(Server):
 
     def total(self, number: str) -> str:
         """Sums of whole numbers are decimals."""
-        return f"sum({number})::text"
+        return f"coalesce(sum({number}), 0)::text"
 
     def column(self, column: Column) -> Stored:
         """Texts by their bytes, decimals as doubles, times as seconds."""
@@ -250,12 +250,12 @@ class Postgres(Server):
 class PostgresReader(ServerReader):
     """A stored table of PostgreSQL, or what an expression shows of it."""
 
-    def __init__(self, server: Postgres, shown: str, tables: Sequence[str], fields: Collection[str] = ()) -> None:
-        """*shown* is what stands behind ``from``, *tables* are those that it shows, and *fields* columns that it uses
-        besides those it shows."""
-        self.server, self._shown, self._tables, self._fields = server, shown, tables, fields
+    def __init__(self, server: Postgres, shown: str, tables: Sequence[str], fields: Collection[str] | None) -> None:
+        """*shown* is what stands behind ``from``, *tables* are those that it shows; *fields*, of an expression, are
+        columns that it uses besides those it shows."""
+        self.server, self._shown, self._tables, self._fields = server, shown, tables, fields or ()
         self.ours = server.steady
-        found = quietly(lambda: _columns(server, shown))
+        found = quietly(lambda: _columns(server, shown) if fields is None else _shown_columns(server, shown))
         if not found:
             raise SchemaError("the columns of the table cannot be told. Check that it still exists, and has any.")
         self.columns = found
@@ -269,7 +269,8 @@ class PostgresReader(ServerReader):
         if not found:
             raise SchemaError("what the table is cannot be told. Check that the server can be reached.")
         same = f"(case when {told} = {sql_text(found[0][0])} then 'true' else 'changed' end)::boolean"
-        return f"(select * from {self._shown} where {same}) as stored"
+        columns = ", ".join(map(identifier, dict.fromkeys(names)))
+        return f"(select {columns} from {self._shown} where {same}) as stored"
 
 
 def postgres_reader(url: str, table: str) -> PostgresReader:
@@ -281,28 +282,37 @@ def postgres_reader(url: str, table: str) -> PostgresReader:
         there = f" There are {listing(names)}.{suggestion(table, names)}" if names else ""
         raise SchemaError(f"there is no table {shorten(table)} that this user may read.{there}")
     check_stored(server, place[1], place[0])
-    return PostgresReader(server, quoted(place[1], place[0]), [quoted(place[1], place[0])])
+    return PostgresReader(server, quoted(place[1], place[0]), [quoted(place[1], place[0])], None)
 
 
-def _columns(server: Postgres, shown: str) -> list[Column]:
+_TYPE = "format_type(t.oid, null), t.typname::text, t.typtype::text, t.typbasetype::bigint"
+
+
+def _columns(server: Postgres, table: str) -> list[Column]:
+    """Those of a stored table, also such as this user may not read."""
+    found = server.asked(
+        f"select a.attname::text, {_TYPE} from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = "
+        f"to_regclass({sql_text(table)}) and a.attnum > 0 and not a.attisdropped order by a.attnum"
+    )
+    return [_column(server, name, *kind) for name, *kind in found]
+
+
+def _shown_columns(server: Postgres, shown: str) -> list[Column]:
     connection = server.connection()
     with connection.transaction(force_rollback=True), connection.cursor() as cursor:
         cursor.execute(_SETTINGS)
         cursor.execute(f"select * from {shown} limit 0")
         described = [(column.name, column.type_code) for column in cursor.description]
-    kinds = {
-        number: (shown_as, name, kind)
-        for number, shown_as, name, kind in server.asked(
-            "select oid::bigint, format_type(oid, null), typname::text, typtype::text from pg_type "
-            f"where oid in ({', '.join(str(number) for _, number in described) or 0})"
-        )
-    }
-    columns = []
-    for name, number in described:
-        shown_as, base, kind = kinds.get(number, ("unknown", "", ""))
-        family = next((one for one, names in _FAMILIES.items() if base in names), "unknown")
-        columns.append(Column(name, shown_as, Family("string" if kind == "e" else family)))
-    return columns
+    kinds = {number: server.asked(f"select {_TYPE} from pg_type t where t.oid = {number}") for _, number in described}
+    return [_column(server, name, *kinds[number][0]) for name, number in described]
+
+
+def _column(server: Postgres, name: str, shown_as: str, base: str, kind: str, below: int) -> Column:
+    """Of a domain, the type that it restricts; of an enumeration, texts."""
+    if kind == "d":
+        return _column(server, name, *server.asked(f"select {_TYPE} from pg_type t where t.oid = {below}")[0])
+    family = next((one for one, names in _FAMILIES.items() if base in names), "unknown")
+    return Column(name, shown_as, Family("string" if kind == "e" else family))
 
 
 def _double(column: str) -> str:

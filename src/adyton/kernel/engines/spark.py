@@ -137,7 +137,7 @@ class Spark(Server):
 
     def total(self, number: str) -> str:
         """As a decimal: sums of whole numbers would overflow."""
-        return f"cast(sum(cast({number} as decimal(20, 0))) as string)"
+        return f"cast(coalesce(sum(cast({number} as decimal(20, 0))), 0) as string)"
 
     def column(self, column: Column) -> Stored:
         """Texts by their bytes, decimals as doubles, times as seconds."""
