@@ -91,9 +91,9 @@ def test_a_split_into_too_many_parts_is_refused() -> None:
         kernel.root.split("a")
     vector = kernel.root.vectorize()
     with pytest.raises(BadInput, match="at most 131,072 are allowed"):
-        vector.split(Partition(np.arange(cells)))
-    assert len(vector.split(Partition(np.arange(cells) // 64))) == cells // 64 + 1
-    assert vector.measure(Identity(cells), 1).answers.size == cells
+        vector.split(Partition(np.arange(parts)))
+    assert len(vector.split(Partition(np.arange(parts) // 64))) == parts // 64 + 1
+    assert vector.measure(Identity(parts), 1).answers.size == parts
 
 
 def test_ranges_over_two_attributes_are_not_written_out(monkeypatch) -> None:
