@@ -5,9 +5,9 @@ Proof.  Texts are cut to a public length and brought to the collation of their b
 become doubles only within the range of doubles. Dates are brought between the years 1 and 9999 before anything is
 computed with them, and times have seconds wherever they are. The server evaluates a branch of a CASE only where its
 condition holds, and no guarded value is a constant or an aggregate, which alone it would look at before. A table that
-is opened is stored, with all that inherit from it, and shows every row to everybody. Each query asks once more before
-it reads a row, and fails if the name stands for something else by then, or if a column has another type: a conversion
-that was total might not be so any more.  ∎
+is opened is stored, with all that inherit from it, and shows every row to everybody. Before each query the name is
+locked against changes and looked at again; nothing is answered if it stands for something else by then, or if a column
+has another type: a conversion that was total might not be so any more.  ∎
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from adyton.errors import SchemaError
+from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.engines.server import LONGEST_NAME, Server, ServerReader, arrow
 from adyton.kernel.engines.sql import Stored, identifier, sql_text
 from adyton.kernel.reading.readers import Column, Family
@@ -85,6 +85,8 @@ class Postgres(Server):
         self._query = threading.Lock()
         self._held: tuple[Any, object] | None = None
         """A connection with a transaction that sees one moment, and a mark of it."""
+        self._expected: tuple[str, str, Any] | None = None
+        """A query that locks the tables against changes, one for what they are, and what it says."""
 
     @classmethod
     def at(cls, url: str) -> Postgres:
@@ -166,6 +168,11 @@ class Postgres(Server):
             connection = self.connection()
             with connection.transaction(force_rollback=True), connection.cursor(binary=True) as cursor:
                 cursor.execute(_SETTINGS)
+                if self._expected is not None:
+                    lock, query_for, expected = self._expected
+                    cursor.execute(lock)
+                    if cursor.execute(query_for).fetchone() != expected:
+                        raise KernelFailure
                 rows = cursor.stream(query, binary=True, size=_ROWS_AT_A_TIME)
                 while batch := list(islice(rows, _ROWS_AT_A_TIME)):
                     columns = zip(*batch, strict=True)
@@ -176,6 +183,12 @@ class Postgres(Server):
         with self.connection().transaction(force_rollback=True), self._current().cursor(binary=True) as cursor:
             cursor.execute(_SETTINGS)
             return list(cursor.execute(query).fetchall())
+
+    def expect(self, lock: str, query: str) -> bool:
+        """From now on no query is answered unless the tables are what they are now; whether that can be told."""
+        found = quietly(lambda: self.asked(query))
+        self._expected = (lock, query, found[0]) if found else None
+        return bool(found)
 
     def stop(self) -> None:
         """A request to cancel, on a connection of its own."""
@@ -213,7 +226,7 @@ class Postgres(Server):
         seconds = f"greatest(least(date_part('epoch', date_trunc('second', {name})), 1e15), -1e15)::bigint"
         in_years = f"{name} between '0001-01-01'::date and '9999-12-31'::date"
         plain = {
-            "integer": f"{name}::bigint",
+            "integer": f"{name}::bigint" if column.engine_type not in ("smallint", "integer") else name,
             "floating": f"{name}::float8",
             "decimal": _double(f"{name}::numeric"),
             "boolean": name,
@@ -222,7 +235,9 @@ class Postgres(Server):
             "interval": f"date_part('epoch', {name})",
         }
         if kind not in plain:
-            return Stored(f'(left({name}::text, {LONGEST}) collate "C")', "string")
+            text = f"{name}::text"
+            cut = f"case when octet_length({text}) > {LONGEST} then left({text}, {LONGEST}) else {text} end"
+            return Stored(f'(({cut}) collate "C")', "string")
         zoned = {"timestamp with time zone": "universal"}.get(column.engine_type, kind)
         return Stored(plain[kind], "floating" if kind == "decimal" else zoned)
 
@@ -262,15 +277,13 @@ class PostgresReader(ServerReader):
 
     def source(self, names: Collection[str]) -> str:
         """What stands behind ``from``, as long as it is what it was."""
-        told = _fingerprint(self._tables, sorted({*names, *self._fields}))
-        server = self.server
-        assert isinstance(server, Postgres)
-        found = quietly(lambda: server.asked(f"select {told}"))
-        if not found:
-            raise SchemaError("what the table is cannot be told. Check that the server can be reached.")
-        same = f"(case when {told} = {sql_text(found[0][0])} then 'true' else 'changed' end)::boolean"
+        assert isinstance(self.server, Postgres)
         columns = ", ".join(map(identifier, dict.fromkeys(names)))
-        return f"(select {columns} from {self._shown} where {same}) as stored"
+        shown = f"(select {columns} from {self._shown}) as stored"
+        told = _fingerprint(self._tables, sorted({*names, *self._fields}))
+        if not self.server.expect(f"select * from {shown} limit 0", f"select {told}"):
+            raise SchemaError("what the table is cannot be told. Check that the server can be reached.")
+        return shown
 
 
 def postgres_reader(url: str, table: str) -> PostgresReader:

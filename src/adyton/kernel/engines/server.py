@@ -196,10 +196,10 @@ class ServerRows(OwnedRows):
         """Groups of all rows."""
         return self.batches(terms, ())
 
-    def batches(self, terms: Collection[Asked], rules: Sequence[Condition]) -> Iterator[Batch]:
+    def batches(self, terms: Collection[Asked], rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
         """Groups of the rows for which all conditions hold: in the server, where it can tell."""
         where, rest = self._conditions(rules)
-        for batch, _ in self._grouped([*terms, *(term for rule in rest for term in rule.terms)], where):
+        for batch, _ in self._grouped([*terms, *(term for rule in rest for term in rule.terms)], where, whole=whole):
             yield _kept(batch, rest)
 
     def packs(self, terms: Sequence[Collection[Asked]], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
@@ -265,12 +265,17 @@ class ServerRows(OwnedRows):
         steps: str | None = None,
         more: Sequence[str] = (),
         unit: bool = False,
+        whole: bool = False,
     ) -> Iterator[tuple[GroupBatch, Sequence[Any]]]:
         """Groups of rows, with *more* totals of each as texts; with *unit*, groups by the unit, too, which comes last.
 
-        Rows have the column *steps*, if there is one, and are left out where that is negative.
+        If *whole*, rows that lack one of the terms are not needed. Rows have the column *steps*, if there is one, and
+        are left out where that is negative.
         """
         coded, valued = self._told(terms)
+        known = {term: self._expressions.kept(term) for term in coded if whole and isinstance(term, Cell)}
+        coded |= {term: told[1] for term, told in known.items() if told is not None}
+        where = [*where, *(told[0] for told in known.values() if told is not None)]
         inner: dict[str, str] = {}
         for expression in [*coded.values(), *valued.values(), *([] if steps is None else [steps])]:
             inner.setdefault(expression, f"k{len(inner)}")
@@ -342,7 +347,8 @@ def _joined(codes: Sequence[tuple[Asked, str]]) -> list[tuple[str, list[tuple[As
             total = size
             continue
         before, parts = keys[-1]
-        keys[-1] = (f"({before} + ({sql} - ({first})) * {total})", [*parts, (term, total, size, first)])
+        stride = f"cast({total} as bigint)" if total * size >= 1 << 31 else total
+        keys[-1] = (f"({before} + ({sql} - ({first})) * {stride})", [*parts, (term, total, size, first)])
         total *= size
     return keys
 

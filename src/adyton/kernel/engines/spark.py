@@ -59,6 +59,8 @@ class Spark(Server):
         """With a *frame*, which has a name while a query runs."""
         self._session, self._frame = session, frame
         self._remote = is_remote(session)
+        self._by_rows = int(session.version.partition(".")[0]) < 4
+        """Whether results come row by row, in which a text must be one."""
         self.name = f"adyton_{uuid.uuid4().hex}"
         """No other thing can have it."""
         self._group = f"adyton-{uuid.uuid4()}"
@@ -71,7 +73,7 @@ class Spark(Server):
             self._session.sparkContext.setJobGroup(self._group, "adyton", interruptOnCancel=True)
         with _quiet(), _impatient(self._session), self._named():
             frame = self._session.sql(query.replace("${", "\\u0024{"))  # else Spark puts values of variables there
-            if not hasattr(frame, "toArrow"):  # before Spark 4
+            if self._by_rows:
                 rows = frame.collect()
                 yield [arrow([row[place] for row in rows], kind) for place, kind in enumerate(kinds)]
                 return
@@ -160,7 +162,9 @@ class Spark(Server):
             return Stored(plain[kind], "universal")
         if kind in plain:
             return Stored(plain[kind], "floating" if kind == "decimal" else kind)
-        return Stored(f"cast(left({_by_bytes(name, column)}, {LONGEST}) as binary)", "string")
+        text = _by_bytes(name, column)
+        cut = f"(case when octet_length({text}) > {LONGEST} then left({text}, {LONGEST}) else {text} end)"
+        return Stored(f"cast({cut} as binary)" if self._by_rows else cut, "string")
 
     def unit(self, column: Column) -> str:
         """Digits, or a text of at most so many bytes."""

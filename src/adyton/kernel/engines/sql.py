@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adyton.kernel.reading.cells import (
@@ -140,6 +140,15 @@ class Expressions:
         reading = attribute.reading
         return _Number(self.dialect, column, attribute) if reading.lookup is None and reading.first is None else None
 
+    def kept(self, cell: Cell) -> tuple[str, str] | None:
+        """Which rows have a cell, and the cell of these: None where a row has one whatever its value is, or where that
+        cannot be told without reading the value."""
+        own = self._number(cell)
+        if own is None or not cell.attribute.drops_all or own.cell() is None:
+            return None
+        only = replace(own, inside_only=True)
+        return f"{only.inside()}{only.exceptions()}", str(only.base())
+
     def value(self, asked: Term) -> str:
         """The value that a term is read from by us: as it is; of a time, the beginning of its period."""
         column = self.columns[asked.name]
@@ -230,6 +239,8 @@ class _Number:
     dialect: Dialect
     column: Stored
     attribute: Integer | Numeric
+    inside_only: bool = False
+    """Whether all values lie between the bounds, because others were left out before."""
 
     @property
     def _is_whole(self) -> bool:
@@ -237,14 +248,20 @@ class _Number:
 
     def none(self) -> str:
         """Whether there is no value."""
-        value, words = self.column.sql, [number_in(str(word)) for word in self.attribute.reading.missing]
-        parts = [f"{value} is null"] + ([] if self._is_whole else [self.dialect.is_nan(value)])
-        for number in (word for word in words if word is not None):
-            if not self._is_whole:
-                parts.append(f"{value} = {self.dialect.real(float(number))}")
-            elif float(number).is_integer() and abs(number) < _WIDE:
-                parts.append(f"{value} = {int(number)}")
-        return " or ".join(parts)
+        parts = [] if self._is_whole else [self.dialect.is_nan(self.column.sql)]
+        return " or ".join([f"{self.column.sql} is null", *parts, *self._words()])
+
+    def exceptions(self) -> str:
+        """The numbers between the bounds that mean that there is no value, as more conditions."""
+        return "".join(f" and not {word}" for word in self._words())
+
+    def _words(self) -> list[str]:
+        words = [number_in(str(word)) for word in self.attribute.reading.missing]
+        numbers = [word for word in words if word is not None]
+        if not self._is_whole:
+            return [f"{self.column.sql} = {self.dialect.real(float(number))}" for number in numbers]
+        whole = [int(number) for number in numbers if float(number).is_integer() and abs(number) < _WIDE]
+        return [f"{self.column.sql} = {number}" for number in whole]
 
     def inside(self) -> str:
         """Whether a value lies between the bounds."""
@@ -259,15 +276,19 @@ class _Number:
 
     def cell(self) -> str | None:
         """The cell by the schema's policies, −1 for none; None where the value itself must be read."""
-        own, base = self.attribute, self._base()
+        own, base = self.attribute, self.base()
         if base is None:
             return None
+        if own.drops_all:
+            known = replace(self, inside_only=True).base()
+            return f"(case when {self.inside()}{self.exceptions()} then {known} else -1 end)"
         null = -1 if own.null_cell is None else own.null_cell
         outside = f"when not {self.inside()} then {-1 if own.other_cell is None else own.other_cell}"
         beyond = "" if own.outside == "clamp" else f" {outside}"
         return f"(case when {self.none()} then {null}{beyond} else {base} end)"
 
-    def _base(self) -> str | None:
+    def base(self) -> str | None:
+        """The cell of a value between the bounds, and of every other that of the nearer one."""
         own, last = self.attribute, self.attribute.base_size - 1
         if isinstance(own, Integer):
             return self._offset(own.min, own.max, own.step, last)
@@ -290,14 +311,17 @@ class _Number:
         """The value as a double between the bounds."""
         real = self.dialect.real
         value = self.dialect.double(self.column.sql) if self._is_whole else self.column.sql
+        if self.inside_only:
+            return value
         return f"least(greatest({value}, {real(float(self.attribute.min))}), {real(float(self.attribute.max))})"
 
     def _whole(self, low: int, high: int) -> str | None:
         """The value rounded down to a whole number between two others; None if these are far apart."""
         if not (-_WIDE < low <= high < _WIDE):
             return None
-        if self._is_whole:
-            return f"least(greatest({self.column.sql}, {low}), {high})"
+        if self._is_whole or self.inside_only:
+            value = self.column.sql if self._is_whole else self.dialect.floor(self.column.sql)
+            return value if self.inside_only else f"least(greatest({value}, {low}), {high})"
         return f"least(greatest({self.dialect.floor(self._near())}, {low}), {high})"
 
     def _offset(self, low: int, high: int, step: int, last: int) -> str | None:
@@ -305,8 +329,10 @@ class _Number:
         whole = self._whole(low, high)
         if whole is None:
             return None
+        whole = f"cast({whole} as bigint)" if high - low >= 1 << 31 else whole  # some columns have 32 bits
         offset = f"({whole} - ({low}))" if low else whole
-        return f"least({self.dialect.divided(offset, step) if step > 1 else offset}, {last})"
+        found = self.dialect.divided(offset, step) if step > 1 else offset
+        return found if (high - low) // step <= last else f"least({found}, {last})"
 
     def _search(self, edges: Sequence[float], first: int) -> str:
         """How many of the edges lie at or below the value, by halving."""
@@ -322,7 +348,7 @@ class _Number:
         if isinstance(own, Integer):
             whole = self._whole(own.min, own.max)
             ahead = 0 if grid.step == 1 else own.min - grid.low * int(grid.step) + int(grid.step) // 2
-            offset = f"({whole} - ({own.min - ahead}))"
+            offset = f"(cast({whole} as bigint) - ({own.min - ahead}))"
             found = None if whole is None else self.dialect.divided(offset, int(grid.step)) if grid.step > 1 else offset
         elif _SMALL <= float(grid.step) <= _LARGE and max(abs(own.min), abs(own.max)) <= _LARGE:
             offset = f"{self._near()} - {real(grid.lower)}" if grid.low else self._near()
@@ -336,6 +362,7 @@ class _Number:
             found = None
         if found is None:
             return None
+        found = f"cast({found} as bigint)"
         kept = f"({self.none()})" if own.outside == "clamp" else f"({self.none()} or not {self.inside()})"
         return f"(case when {kept} then -1 else least(greatest({found}, 0), {grid.span}) end)"
 

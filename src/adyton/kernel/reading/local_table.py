@@ -249,7 +249,7 @@ class LocalTable(Sealed):
 
         def work() -> Integers:
             counts = np.zeros(size, np.int64)
-            for batch in self._batches(terms):
+            for batch in self._rows.batches(terms, self._conditions, whole=True):
                 keys, kept = _keys(batch, terms, shape)
                 batch.kept(kept).add(counts, keys)
             return counts

@@ -122,8 +122,8 @@ class Rows(ABC):
     def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
         """All rows; what is asked of a batch are these terms."""
 
-    def batches(self, terms: Collection[Asked], rules: Sequence[Condition]) -> Iterator[Batch]:
-        """The rows for which all conditions hold."""
+    def batches(self, terms: Collection[Asked], rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
+        """The rows for which all conditions hold. If *whole*, those that lack one of the terms are not needed."""
         for batch in self.all([*terms, *(term for rule in rules for term in rule.terms)]):
             kept = batch
             for rule in rules:
