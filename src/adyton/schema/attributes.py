@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar, TypeAlias
 
 from adyton.errors import SchemaError
-from adyton.messages import listing, no_such, shorten
+from adyton.messages import listing, no_such, shorten, suggestion
 from adyton.remembered import cached_property
+from adyton.schema.look_up_files import LevelsFile
 from adyton.schema.reading import (
+    EVERY_KEY,
     PLAIN,
+    LookUp,
     Reading,
     Spellings,
-    check_reading,
     check_spellings,
     checked_spellings,
     has_spaces,
@@ -35,14 +37,38 @@ NULL_LABEL = "(null)"
 NULLS = ("drop", "level")
 
 
+@dataclass(frozen=True)
 class Attribute(ABC):
-    """What is public about one column."""
+    """What is public about one column. Which column that is, and how values are written in it, is said by the same keys
+    as in a schema file; *reading* holds them all, and can be given in their place.
+    """
 
     kind: ClassVar[str]
     ordered: ClassVar[bool] = False
     """Whether neighbouring cells hold neighbouring values: a range of them makes sense."""
-    reading: Reading = PLAIN
-    """How its values are written in the column."""
+
+    _: KW_ONLY
+    column: str | None = field(default=None, repr=False)
+    missing: str | Sequence[str | int | float] = field(default=(), repr=False)
+    reading: Reading = field(default=PLAIN, repr=False, compare=False)
+
+    def _read_keys(self) -> None:
+        """Make the reading of the keys, or the keys of a reading that was given in their place."""
+        if not isinstance(self.reading, Reading):
+            raise SchemaError(f"reading must be a Reading, given {shorten(self.reading)}.")
+        own = tuple(one.name for one in fields(self) if one.name in EVERY_KEY)
+        reading = Reading(**{key: getattr(self, key) for key in own})
+        if self.reading != PLAIN:
+            strange = next((key for key in self.reading.to_dict() if key not in own), None)
+            if strange is not None:
+                words = f"{self.kind} takes no {strange}. Of the keys about reading it takes {listing(own)}."
+                raise SchemaError(words + suggestion(strange, own))
+            if reading not in (PLAIN, self.reading):
+                raise SchemaError(f"a reading is given beside {listing(reading.to_dict())}. Give all keys without it.")
+            reading = self.reading
+        for key in own:
+            object.__setattr__(self, key, getattr(reading, key))
+        object.__setattr__(self, "reading", reading)
 
     @property
     @abstractmethod
@@ -62,10 +88,11 @@ class Identifier(Attribute):
     kind: ClassVar[str] = "identifier"
 
     _: KW_ONLY
-    reading: Reading = field(default=PLAIN, repr=False)
+    trim: bool | None = field(default=None, repr=False)
+    case: str = field(default="exact", repr=False)
 
     def __post_init__(self) -> None:
-        check_reading(self.reading, self.kind)
+        self._read_keys()
 
     @property
     def size(self) -> int:
@@ -87,10 +114,9 @@ class CelledAttribute(Attribute):
     _: KW_ONLY
     nulls: str = "drop"
     outside: str = "drop"
-    reading: Reading = field(default=PLAIN, repr=False)
 
     def _check_policies(self) -> None:
-        check_reading(self.reading, self.kind)
+        self._read_keys()
         if not isinstance(self.nulls, str) or self.nulls not in NULLS:
             raise SchemaError(f"nulls must be one of {listing(NULLS)}, given {shorten(self.nulls)}.")
         if not isinstance(self.outside, str) or self.outside not in self.policies:
@@ -138,8 +164,9 @@ class CelledAttribute(Attribute):
 class Categorical(CelledAttribute):
     """One of some levels: all texts, all whole numbers or all booleans.
 
-    Levels that are written in several ways map each to its *spellings*; its own name is always one of them. *groups*
-    name several levels, or other groups, at once: in queries and predicates.
+    Levels that are written in several ways map each to its *spellings*; its own name is always one of them. Many levels
+    are read from a public *levels_file*: one in each line, or ``{"file": "zips.csv", "column": "zip"}``. *groups* name
+    several levels, or other groups, at once: in queries and predicates.
 
     >>> Categorical(["F", "M"], nulls="level").labels
     ('F', 'M', '(null)')
@@ -150,13 +177,20 @@ class Categorical(CelledAttribute):
 
     kind: ClassVar[str] = "categorical"
 
-    levels: Sequence[Level]  # or, when it is made, a mapping to spellings
+    levels: Sequence[Level] = ()  # or, when it is made, a mapping to spellings
     _: KW_ONLY
+    levels_file: str | Mapping[str, str] | LevelsFile | None = field(default=None, repr=False, compare=False)
     spellings: Spellings = field(default=(), repr=False)
     groups: Mapping[str, Sequence[Level]] | Groups = field(default=(), repr=False)
+    trim: bool | None = field(default=None, repr=False)
+    case: str = field(default="exact", repr=False)
+    first: int | None = field(default=None, repr=False)
+    lookup: LookUp | Mapping[str, str] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._check_policies()
+        if self.levels_file is not None:
+            self._read_levels(LevelsFile.of(self.levels_file))
         if isinstance(self.levels, Mapping):
             object.__setattr__(self, "spellings", checked_spellings(self.levels))
             object.__setattr__(self, "levels", tuple(self.levels))
@@ -177,6 +211,15 @@ class Categorical(CelledAttribute):
                 raise SchemaError(f"the level {reserved!r} is the name of a cell of its own here. Rename the level.")
         check_spellings(levels, self.spellings, self.reading)
         object.__setattr__(self, "groups", checked_groups(self.groups, levels, self.labels))
+
+    def _read_levels(self, file: LevelsFile) -> None:
+        """The levels of a file, once: later the attribute holds them, whatever becomes of the file."""
+        if not file.digest:
+            if self.levels:
+                raise SchemaError("levels and a levels_file are given. Give one of them.")
+            object.__setattr__(self, "levels", file.levels())
+            file = file.read(self.levels)
+        object.__setattr__(self, "levels_file", file)
 
     def members(self, group: str) -> tuple[Level, ...]:
         """The levels of a group."""
@@ -220,6 +263,9 @@ class Boolean(CelledAttribute):
     """
 
     kind: ClassVar[str] = "boolean"
+
+    _: KW_ONLY
+    lookup: LookUp | Mapping[str, str] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._check_policies()

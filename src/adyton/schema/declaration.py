@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -197,8 +198,54 @@ class Schema:
 
     def column_of(self, name: str) -> str:
         """The column that an attribute is read from: that of its own name, unless it says another."""
-        attribute = self._attributes[name]
-        return getattr(attribute, "column", None) or attribute.reading.column or name
+        return self._attributes[name].column or name
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The names with a ``*``, of attributes that say no column: each stands for all columns of a table that match.
+
+        >>> from adyton.schema import Integer
+        >>> Schema({"age": Integer(0, 119), "q*": Integer(1, 5)}).patterns
+        ('q*',)
+        """
+        return tuple(name for name, one in self._attributes.items() if "*" in name and one.column is None)
+
+    def for_columns(self, present: Sequence[str], unit: str | None = None) -> Schema:
+        """The same for a table with these columns, which are public: in place of a pattern stand the columns that match
+        it, in the order of the table, but for those that another attribute reads, or that are the unit.
+
+        >>> from adyton.schema import Integer
+        >>> Schema({"q*": Integer(1, 5), "q2": Integer(0, 9)}).for_columns(["q1", "q2", "q3"]).names
+        ('q1', 'q3', 'q2')
+        """
+        patterns = [name for name in self.patterns if name not in present]
+        if not patterns:
+            return self
+        matching: dict[str, list[str]] = {pattern: [] for pattern in patterns}
+        taken = {*self._attributes, *self.columns, self._unit, unit}
+        for column in dict.fromkeys(present):
+            found = [pattern for pattern in patterns if column not in taken and _matches(pattern, column)]
+            if len(found) > 1:
+                raise SchemaError(
+                    f"the column {shorten(column)} matches the patterns {listing(found)}. Give it an entry of its own, "
+                    "or write patterns of which one matches."
+                )
+            for pattern in found:
+                matching[pattern].append(column)
+        for pattern, found in matching.items():
+            if not found:
+                raise SchemaError(
+                    f"the pattern {shorten(pattern)} matches no column that is left of the table's: {listing(present)}. "
+                    "Correct the pattern, or leave it out."
+                )
+        own = self._attributes.items()
+        return self.with_attributes({name: one for entry, one in own for name in matching.get(entry, [entry])})
+
+    @property
+    def level_files(self) -> dict[str, str]:
+        """The digests of the files that levels were read from, by what the files are called."""
+        files = (getattr(one, "levels_file", None) for one in self._attributes.values())
+        return {file.name: file.digest for file in files if file is not None}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -279,9 +326,9 @@ class Schema:
         return chosen
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Schema:
-        """Build from the content of a schema file."""
-        attributes, keys = attributes_from_dict(content)
+    def from_dict(cls, content: Mapping[str, Any], folder: str = "") -> Schema:
+        """Build from the content of a schema file, whose public files are seen from a folder."""
+        attributes, keys = attributes_from_dict(content, folder)
         if "file" in keys:
             keys["file"] = FileFormat.from_dict(keys["file"])
         return cls(attributes, **keys)
@@ -296,8 +343,7 @@ class Schema:
         ... ''')
         Schema(smoker: Boolean())
         """
-        found = cls.from_dict(read_toml(source))
-        return found if isinstance(source, str) and "\n" in source else found.beside(os.path.dirname(source))
+        return cls.from_dict(read_toml(source), "" if "\n" in str(source) else os.path.dirname(source))
 
     @classmethod
     def of(cls, given: object) -> Schema:
@@ -311,14 +357,6 @@ class Schema:
             f'schema is an ad.Schema, such as ad.Schema({{"age": ad.Integer(0, 119)}}), or the path of a schema file, '
             f"given {shorten(given)}.{hint}"
         )
-
-    def beside(self, folder: str) -> Schema:
-        """The same, with the files of look-ups in that folder."""
-        attributes = {
-            name: one if one.reading.lookup is None else replace(one, reading=one.reading.beside(folder))  # type: ignore[type-var]
-            for name, one in self._attributes.items()
-        }
-        return self.with_attributes(attributes)
 
     def to_dict(self) -> dict[str, Any]:
         """The content of a schema file; :meth:`from_dict` reads it back."""
@@ -366,11 +404,12 @@ class Schema:
 
     def __reduce__(self) -> tuple[object, ...]:
         folders = (one.reading.looked_up.folder for one in self._attributes.values() if one.reading.looked_up)
-        return _rebuilt, (self.to_dict(), next(folders, ""))
+        return Schema.from_dict, (self.to_dict(), next(folders, ""))
 
 
-def _rebuilt(content: Mapping[str, Any], folder: str) -> Schema:
-    return Schema.from_dict(content).beside(folder)
+def _matches(pattern: str, name: str) -> bool:
+    """Whether a name matches a pattern, in which a * stands for any characters, or none."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
 
 
 def declared_attributes(attributes: Mapping[str, Attribute | Point]) -> dict[str, Attribute]:
@@ -386,6 +425,8 @@ def declared_attributes(attributes: Mapping[str, Attribute | Point]) -> dict[str
                 f"attribute {name!r} must be a Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point "
                 f"or Identifier, given {'a list' if isinstance(attribute, list) else shorten(attribute)}."
             )
+        if isinstance(attribute, Point) and "*" in name:
+            raise SchemaError(f"the point {name!r} has a * in its name, but a pattern stands for single columns.")
     declared: dict[str, Attribute] = {}
     for name, attribute in attributes.items():
         found = attribute.axes(name) if isinstance(attribute, Point) else {name: attribute}

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
+from adyton.schema.look_up_files import LevelsFile
 from adyton.schema.numbers import Duration, Integer, Latitude, Longitude, Numeric, Point
-from adyton.schema.reading import KEYS_OF, Reading
+from adyton.schema.reading import EVERY_KEY, LookUp
 from adyton.schema.times import Date, Datetime
 
 _CLASSES = (Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point, Longitude, Latitude, Identifier)
@@ -20,26 +22,26 @@ _TYPES: dict[str, type[Attribute] | type[Point]] = {attribute.kind: attribute fo
 _WHOLE = ("rows_per_unit", "rows", "unit", "no_unit", "multiline", "file", "report")
 """What a schema says about the table as a whole."""
 _POLICIES = ("nulls", "outside")
-_TIMES = ("min", "max", "by", "every", "zone", "format", "column", *_POLICIES)
-_KEYS: dict[str, tuple[str, ...]] = {
-    "categorical": ("levels", "groups", *_POLICIES),
-    "boolean": _POLICIES,
-    "integer": ("min", "max", "step", *_POLICIES),
-    "numeric": ("min", "max", "bins", "edges", *_POLICIES),
-    "date": _TIMES,
-    "datetime": _TIMES,
-    "duration": ("min", "max", "bins", "edges", "unit", "column", *_POLICIES),
-    "point": ("box", "grid", "longitude", "latitude", *_POLICIES),
-    "longitude": ("min", "max", "bins", "edges", "column", *_POLICIES),
-    "latitude": ("min", "max", "bins", "edges", "column", *_POLICIES),
-    "identifier": (),
-}
+_PYTHON = ("reading", "spellings")
+"""What an attribute is made with in Python beside the keys of a schema file; it says nothing that they do not say."""
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "categorical": ("levels",),
     "integer": ("min", "max"),
     "point": ("box", "grid"),
 }
 _DEFAULTS = {"nulls": "drop", "outside": "drop", "step": 1, "every": 1, "groups": ()}
+SHARED = (*_POLICIES, "zone", "format", *(key for key in EVERY_KEY if key not in ("column", "first", "lookup")))
+"""What [defaults] may say for all attributes that know the key."""
+
+
+def keys_of(kind: str) -> tuple[str, ...]:
+    """The keys of a type of attribute: what its class is made with. Those about the reading of values come last.
+
+    >>> keys_of("duration")
+    ('min', 'max', 'bins', 'edges', 'unit', 'nulls', 'outside', 'column', 'missing')
+    """
+    names = [one.name for one in fields(_TYPES[kind]) if one.name not in _PYTHON]
+    return tuple(sorted(names, key=lambda name: (name in _POLICIES) + 2 * (name in EVERY_KEY)))
 
 
 def read_toml(source: str | Path) -> dict[str, Any]:
@@ -76,46 +78,76 @@ def _read_text(path: Path) -> str:
     raise SchemaError(f"the schema file {str(path)!r} {problem}. Give the path of a TOML file.")
 
 
-def attributes_from_dict(content: Mapping[str, Any]) -> tuple[dict[str, Attribute | Point], dict[str, Any]]:
-    """The attributes in the content of a schema file, and what else it says."""
+def attributes_from_dict(
+    content: Mapping[str, Any], folder: str = ""
+) -> tuple[dict[str, Attribute | Point], dict[str, Any]]:
+    """The attributes in the content of a schema file in that folder, and what else it says."""
     if not isinstance(content, Mapping):
         raise SchemaError(f"the content of a schema must be a mapping, given {shorten(content)}.")
-    _check_keys(content, (*_WHOLE, "attributes"), "the schema")
-    tables = content.get("attributes", {})
-    if not isinstance(tables, Mapping):
-        raise SchemaError(f"attributes must be tables like [attributes.age], given {shorten(tables)}.")
-    attributes = {name: _attribute(name, table) for name, table in tables.items()}
+    _check_keys(content, (*_WHOLE, "types", "defaults", "attributes"), "the schema")
+    tables, types, defaults = (_tables(content, name) for name in ("attributes", "types", "defaults"))
+    _check_keys(defaults, SHARED, "[defaults]")
+    for name, table in types.items():
+        where = f"[types.{toml_key(name)}]"
+        if name in _TYPES:
+            raise SchemaError(f"{where} is the name of a type that there is already. Choose another name.")
+        _check_keys(table, ("type", *keys_of(_kind(table, where, _TYPES))), where)
+    attributes = {}
+    for name, table in tables.items():
+        where = f"attribute {shorten(name)}"
+        kind = _kind(table, where, {**_TYPES, **types})
+        table = {**types.get(kind, {}), **{key: value for key, value in table.items() if key != "type"}}
+        attributes[name] = _attribute(where, table.pop("type", kind), table, defaults, folder)
     return attributes, {key: content[key] for key in _WHOLE if key in content}
 
 
-def _attribute(name: object, table: object) -> Attribute | Point:
-    where = f"attribute {shorten(name)}"
+def _tables(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A table of a schema file."""
+    table, shown = content.get(name, {}), {"types": "[types.likert]", "defaults": "[defaults]"}
+    if not isinstance(table, Mapping):
+        what = shown.get(name, "[attributes.age]")
+        raise SchemaError(f"{name} must be tables like {what}, given {shorten(table)}.")
+    return table
+
+
+def _kind(table: object, where: str, known: Mapping[str, object]) -> str:
+    """The type that a table names, one of those that are known."""
     if not isinstance(table, Mapping):
         raise SchemaError(f"{where} must be a table like [attributes.age], given {shorten(table)}.")
     kind = table.get("type")
     if kind is None:
-        raise SchemaError(f"{where} has no type. Write type = one of {listing(_TYPES)}.")
-    if not isinstance(kind, str) or kind not in _TYPES:
+        raise SchemaError(f"{where} has no type. Write type = one of {listing(known)}.")
+    if not isinstance(kind, str) or kind not in known:
         raise SchemaError(
-            f"{where} has the unknown type {shorten(kind)}. Allowed are {listing(_TYPES)}.{suggestion(kind, _TYPES)}"
+            f"{where} has the unknown type {shorten(kind)}. There are {listing(known)}.{suggestion(kind, known)}"
         )
-    _check_keys(table, ("type", *_KEYS[kind], *KEYS_OF.get(kind, ())), where)
-    missing = [key for key in _REQUIRED.get(kind, ()) if key not in table]
+    return kind
+
+
+def _attribute(
+    where: str, kind: str, table: dict[str, Any], defaults: Mapping[str, Any], folder: str
+) -> Attribute | Point:
+    """One attribute, of a type that there is; *defaults* hold for keys that it leaves out."""
+    allowed = keys_of(kind)
+    _check_keys(table, ("type", *allowed), where)
+    missing = [key for key in _REQUIRED.get(kind, ()) if key not in table and f"{key}_file" not in table]
     if missing:
         raise SchemaError(
             f"{where} has no {' and no '.join(missing)}: {kind} needs {' and '.join(_REQUIRED[kind])}. "
             "In a draft, uncomment these lines and fill them in from public knowledge."
         )
-    problem = ""
+    taken = {key: value for key, value in defaults.items() if key in allowed and key not in table}
+    own, problem = {**table, **taken}, ""
     try:
-        about = KEYS_OF.get(kind, ())
-        own = {key: value for key, value in table.items() if key != "type" and key not in about}
-        if about:
-            own["reading"] = Reading(**{key: value for key, value in table.items() if key in about})
+        for key, file in (("lookup", LookUp), ("levels_file", LevelsFile)):
+            if key in own:
+                own[key] = file.of(own[key], folder)
         return _TYPES[kind](**own)
     except SchemaError as error:
         problem = str(error)
-    raise SchemaError(f"{where}: {problem}")
+    said = next((key for key in taken if problem.startswith(key)), None)
+    hint = "" if said is None else f" ([defaults] says so; the attribute can say {said} = … itself.)"
+    raise SchemaError(f"{where}: {problem}{hint}")
 
 
 def _check_keys(table: Mapping[str, Any], allowed: tuple[str, ...], where: str) -> None:
@@ -127,12 +159,12 @@ def _check_keys(table: Mapping[str, Any], allowed: tuple[str, ...], where: str) 
 
 
 def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
-    """What a schema file says about an attribute, without the defaults."""
+    """What a schema file says about an attribute, without the defaults; of a file of levels, the levels themselves."""
     entries: dict[str, Any] = {"type": attribute.kind}
     hidden = {"min", "max", "bins"} if getattr(attribute, "edges", None) is not None else {"edges"}
-    for key in _KEYS[attribute.kind]:
+    for key in keys_of(attribute.kind):
         value = getattr(attribute, key)
-        if key not in hidden and value != _DEFAULTS.get(key):
+        if key not in (*hidden, *EVERY_KEY, "levels_file") and value != _DEFAULTS.get(key):
             entries[key] = _plain(value)
     if isinstance(attribute, Categorical):
         if attribute.spellings:

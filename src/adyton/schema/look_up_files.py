@@ -1,19 +1,75 @@
-"""The content of a look-up: a public file that gives every key one value."""
+"""Public files beside a schema: look-ups, which give every key one value, and lists of levels."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.messages import no_such, shorten
-from adyton.schema.reading import LookUp, Reading
+from adyton.messages import listing, no_such, shorten
+from adyton.schema.reading import Reading, writable
 
-_MOST_KEYS = 5_000_000
+_MOST = 5_000_000
 _DELIMITERS = ",;\t|"
+_LEVELS_FILE = 'Write levels_file = "zips.txt", or levels_file = {file = "zips.csv", column = "zip"}.'
+
+
+@dataclass(frozen=True)
+class LevelsFile:
+    """A public file of levels: one in each line, or those of a *column* of a CSV or Parquet file with a header."""
+
+    file: str
+    column: str | None = None
+    folder: str = field(default="", compare=False, repr=False)
+    """Where the schema's file is."""
+    digest: str = field(default="", compare=False, repr=False)
+    """Of the levels, once they are read."""
+
+    @classmethod
+    def of(cls, given: object, folder: str = "") -> LevelsFile:
+        """From what a schema file in that folder says."""
+        if isinstance(given, cls):
+            return given
+        plain = {"file": given} if isinstance(given, str | os.PathLike) else given
+        if not isinstance(plain, Mapping) or not {"file"} <= set(plain) <= {"file", "column"}:
+            shown = listing(given) if isinstance(given, Mapping) else shorten(given)
+            raise SchemaError(f"levels_file is a file, or a file and a column, given {shown}. {_LEVELS_FILE}")
+        for name, value in plain.items():
+            if not isinstance(value, str | os.PathLike) or not value:
+                raise SchemaError(f"the {name} of a levels_file must be a text, given {shorten(value)}. {_LEVELS_FILE}")
+            writable(os.fsdecode(value), f"the {name} of a levels_file")
+        return cls(os.fsdecode(plain["file"]), plain.get("column"), folder)
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.file if self.column is None else f"{self.file}, column {self.column}"
+
+    def levels(self) -> tuple[str, ...]:
+        """The levels, each once, in the order in which they are first there; blank lines are left out."""
+        columns = () if self.column is None else (self.column,)
+        levels: dict[str, None] = {}
+        for written in public_lines(self.file, self.folder, columns, "level file"):
+            if len(written) > 1:
+                raise SchemaError(
+                    f"the level file {self.file!r} has lines of several fields. Say which of them is the level: "
+                    f'levels_file = {{file = "{self.file}", column = "…"}}.'
+                )
+            if level := "".join(written).strip():
+                levels[level] = None
+            if len(levels) > _MOST:
+                raise SchemaError(f"the level file {self.file!r} has more than {_MOST:,} levels. Give a smaller one.")
+        if not levels:
+            raise SchemaError(f"the level file {self.file!r} has no levels. Write one in each line.")
+        return tuple(levels)
+
+    def read(self, levels: Sequence[object]) -> LevelsFile:
+        """The same, with the digest of its levels."""
+        return replace(self, digest=hashlib.sha256("\n".join(map(str, levels)).encode()).hexdigest())
 
 
 def look_up_values(reading: Reading) -> dict[str, str]:
@@ -26,7 +82,7 @@ def look_up_values(reading: Reading) -> dict[str, str]:
     assert found is not None
     compared = replace(reading, trim=True if reading.trim is None else reading.trim)
     values: dict[str, str] = {}
-    for written, beside in _lines(found):
+    for written, beside in public_lines(found.file, found.folder, (found.key, found.value), "look-up"):
         key, value = compared.normal(written), beside.strip()
         if not key or not value:
             continue
@@ -36,23 +92,22 @@ def look_up_values(reading: Reading) -> dict[str, str]:
                 f"the look-up {found.file!r} gives the key {shorten(key)} two values, {shorten(other)} and "
                 f"{shorten(value)}. Every key must have one."
             )
-        if len(values) > _MOST_KEYS:
-            raise SchemaError(f"the look-up {found.file!r} has more than {_MOST_KEYS:,} keys. Give a smaller one.")
+        if len(values) > _MOST:
+            raise SchemaError(f"the look-up {found.file!r} has more than {_MOST:,} keys. Give a smaller one.")
     if not values:
         raise SchemaError(f"the look-up {found.file!r} has no line with a key and a value.")
     return values
 
 
-def path_of(lookup: LookUp) -> str:
-    """Where the file is: beside the schema's, if its path is no absolute one."""
-    return os.path.join(lookup.folder, lookup.file)
-
-
-def _lines(lookup: LookUp) -> Iterator[tuple[str, str]]:
-    path, problem = path_of(lookup), ""
+def public_lines(file: str, folder: str, columns: Sequence[str], what: str) -> Iterator[Sequence[str]]:
+    """The texts of some columns of a CSV or Parquet file, line by line; without columns, all fields of every line of a
+    file that has no header. A path that is not absolute is seen from the *folder*; *what* the file is, messages say."""
+    path, problem = os.path.join(folder, file), ""
     try:
-        rows = _parquet(lookup, path) if path.lower().endswith((".parquet", ".pq")) else _csv(lookup, path)
-        yield from rows
+        if path.lower().endswith((".parquet", ".pq")):
+            yield from _parquet(path, columns, f"the {what} {file!r}")
+        else:
+            yield from _csv(path, columns, f"the {what} {file!r}")
     except FileNotFoundError:
         problem = "does not exist. Give its path as seen from the schema's file"
     except UnicodeDecodeError:
@@ -62,35 +117,39 @@ def _lines(lookup: LookUp) -> Iterator[tuple[str, str]]:
             raise
         problem = "cannot be read as CSV or Parquet. Check that it is complete"
     if problem:
-        raise SchemaError(f"the look-up {lookup.file!r} {problem}.")
+        raise SchemaError(f"the {what} {file!r} {problem}.")
 
 
-def _csv(lookup: LookUp, path: str) -> Iterator[tuple[str, str]]:
+def _csv(path: str, columns: Sequence[str], what: str) -> Iterator[Sequence[str]]:
     with open(path, encoding="utf-8-sig", newline="") as file:
+        if not columns:
+            yield from csv.reader(file) if path.lower().endswith(".csv") else ([line] for line in file)
+            return
         first = file.readline()
         delimiter = max(_DELIMITERS, key=first.count)
         names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
-        key, value = _places(lookup, names)
+        places = _places(columns, names, what)
         for row in csv.reader(file, delimiter=delimiter):
-            if len(row) > max(key, value):
-                yield row[key], row[value]
+            if len(row) > max(places):
+                yield [row[place] for place in places]
 
 
-def _parquet(lookup: LookUp, path: str) -> Iterable[tuple[str, str]]:
+def _parquet(path: str, columns: Sequence[str], what: str) -> Iterator[Sequence[str]]:
     from pyarrow import parquet
 
     names = parquet.read_schema(path).names
-    _places(lookup, names)
-    table = parquet.read_table(path, columns=[lookup.key, lookup.value])
-    keys, values = (map(_text, table.column(name).to_pylist()) for name in (lookup.key, lookup.value))
-    return zip(keys, values, strict=True)
+    if not columns:
+        raise SchemaError(f"{what} has columns. Say which of them: {listing(names)}.")
+    _places(columns, names, what)
+    table = parquet.read_table(path, columns=list(columns))
+    yield from zip(*(map(_text, table.column(name).to_pylist()) for name in columns), strict=True)
 
 
-def _places(lookup: LookUp, names: list[str]) -> tuple[int, int]:
-    for name in (lookup.key, lookup.value):
+def _places(columns: Sequence[str], names: list[str], what: str) -> list[int]:
+    for name in columns:
         if name not in names:
-            raise SchemaError(f"in the look-up {lookup.file!r}, {no_such('column', name, names)}")
-    return names.index(lookup.key), names.index(lookup.value)
+            raise SchemaError(f"in {what}, {no_such('column', name, names)}")
+    return [names.index(name) for name in columns]
 
 
 def _text(value: Any) -> str:

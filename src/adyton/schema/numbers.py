@@ -5,7 +5,7 @@ axes, and lengths of time; and the public grid on which their values are added u
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from adyton.errors import BadInput, SchemaError
 from adyton.messages import listing, shorten
 from adyton.schema.attributes import Attribute, CelledAttribute, Label
-from adyton.schema.reading import column_name, real_number, whole_number
+from adyton.schema.reading import LookUp, column_name, real_number, whole_number
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,13 @@ class Integer(CelledAttribute):
     min: int
     max: int
     step: int = 1
+    _: KW_ONLY
+    currency: str | Sequence[str] = field(default=(), repr=False)
+    thousands: str | None = field(default=None, repr=False)
+    decimal: str = field(default=".", repr=False)
+    case: str = field(default="exact", repr=False)
+    first: int | None = field(default=None, repr=False)
+    lookup: LookUp | Mapping[str, str] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._check_policies()
@@ -80,6 +87,13 @@ class Numeric(CelledAttribute):
     max: float = field(default=None)  # type: ignore[assignment]
     bins: int = field(default=None)  # type: ignore[assignment]
     edges: Sequence[float] | None = None
+    _: KW_ONLY
+    currency: str | Sequence[str] = field(default=(), repr=False)
+    thousands: str | None = field(default=None, repr=False)
+    decimal: str = field(default=".", repr=False)
+    case: str = field(default="exact", repr=False)
+    first: int | None = field(default=None, repr=False)
+    lookup: LookUp | Mapping[str, str] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._check_policies()
@@ -152,17 +166,28 @@ AXES = ("longitude", "latitude")
 
 
 @dataclass(frozen=True)
-class Coordinate(Numeric):
+class Measured(Numeric):
+    """Numbers of a unit: how amounts are written is not asked."""
+
+    currency: ClassVar[tuple[str, ...]] = ()  # type: ignore[misc]
+    thousands: ClassVar[None] = None  # type: ignore[misc]
+    decimal: ClassVar[str] = "."  # type: ignore[misc]
+    case: ClassVar[str] = "exact"  # type: ignore[misc]
+    first: ClassVar[None] = None  # type: ignore[misc]
+    lookup: ClassVar[None] = None  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class Coordinate(Measured):
     """Degrees along one axis of a map, in bins of equal width."""
 
     furthest: ClassVar[int]
 
     _: KW_ONLY
-    column: str | None = None
+    decimal: str = field(default=".", repr=False)  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "column", column_name(self.column, "column"))
         if self.min < -self.furthest or self.max > self.furthest:
             raise SchemaError(
                 f"a {self.kind} lies between −{self.furthest} and {self.furthest} degrees, given {self.min:g} to "
@@ -275,7 +300,7 @@ UNITS: dict[str, float] = {
 
 
 @dataclass(frozen=True)
-class Duration(Numeric):
+class Duration(Measured):
     """Lengths of time from *min* to *max* units, in *bins* of equal length or between *edges* of your own.
 
     A number is one of *unit*. A text can also be ``1:30:00``, ``2 days 01:30:00`` or ``PT1H30M``; columns of durations
@@ -289,13 +314,11 @@ class Duration(Numeric):
 
     _: KW_ONLY
     unit: str = "seconds"
-    column: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.unit, str) or self.unit not in UNITS:
             raise SchemaError(f"unit must be one of {listing(UNITS, 8)}, given {shorten(self.unit)}.")
-        object.__setattr__(self, "column", column_name(self.column, "column"))
 
     @property
     def seconds(self) -> float:

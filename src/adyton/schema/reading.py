@@ -46,14 +46,14 @@ class LookUp:
             writable(given, f"the {name} of a look-up")
 
     @classmethod
-    def of(cls, given: object) -> LookUp:
-        """From a table of a schema file."""
+    def of(cls, given: object, folder: str = "") -> LookUp:
+        """From a table of a schema file in that folder."""
         if isinstance(given, cls):
             return given
         if not isinstance(given, Mapping) or set(given) != set(cls.KEYS):
             shown = listing(given) if isinstance(given, Mapping) else shorten(given)
             raise SchemaError(f"a look-up has a file, a key and a value, given {shown}. {_LOOK_UP}")
-        return cls(**given)
+        return cls(**given, folder=folder)
 
 
 _LOOK_UP = 'Write lookup = {file = "zips.csv", key = "zip", value = "region"}.'
@@ -88,9 +88,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         if self.column is not None:
-            if not isinstance(self.column, str) or not self.column:
-                raise SchemaError(f"column must be the name of a column, given {shorten(self.column)}.")
-            writable(self.column, "the name of a column")
+            column_name(self.column, "column")
         object.__setattr__(self, "currency", tuple(_sign(one) for one in _several(self.currency, "currency")))
         object.__setattr__(self, "missing", tuple(_word(one) for one in _several(self.missing, "missing")))
         for name, allowed in (("thousands", (None, *THOUSANDS)), ("decimal", DECIMALS), ("case", CASES)):
@@ -142,22 +140,17 @@ class Reading:
     def to_dict(self) -> dict[str, Any]:
         """What a schema file says, without what is left out."""
         entries: dict[str, Any] = {}
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if value == getattr(PLAIN, one.name):
+        for key in EVERY_KEY:
+            value = getattr(self, key)
+            if value == getattr(PLAIN, key):
                 continue
             if isinstance(value, LookUp):
-                entries[one.name] = {name: getattr(value, name) for name in LookUp.KEYS}
+                entries[key] = {name: getattr(value, name) for name in LookUp.KEYS}
             elif isinstance(value, tuple):
-                entries[one.name] = value[0] if one.name == "currency" and len(value) == 1 else list(value)
+                entries[key] = value[0] if key == "currency" and len(value) == 1 else list(value)
             else:
-                entries[one.name] = value
+                entries[key] = value
         return entries
-
-    def beside(self, folder: str) -> Reading:
-        """The same, with the look-up's file in that folder."""
-        found = self.looked_up
-        return self if found is None else replace(self, lookup=replace(found, folder=folder))
 
 
 def _several(given: object, name: str) -> tuple[Any, ...]:
@@ -188,32 +181,6 @@ def _word(given: object) -> str | int | float:
 
 PLAIN = Reading()
 EVERY_KEY = tuple(one.name for one in fields(Reading))
-TEXT_KEYS = ("column", "trim", "case", "first", "missing", "lookup")
-NUMBER_KEYS = ("column", "currency", "thousands", "decimal", "case", "first", "missing", "lookup")
-KEYS_OF: dict[str, tuple[str, ...]] = {
-    "categorical": TEXT_KEYS,
-    "boolean": ("column", "missing", "lookup"),
-    "integer": NUMBER_KEYS,
-    "numeric": NUMBER_KEYS,
-    "identifier": ("column", "trim", "case", "missing"),
-    **dict.fromkeys(("date", "datetime", "duration"), ("missing",)),
-    **dict.fromkeys(("longitude", "latitude"), ("decimal", "missing")),
-}
-"""The keys that make sense for each type of attribute."""
-
-
-def check_reading(reading: object, kind: str) -> None:
-    """An error unless a reading suits a type of attribute."""
-    if not isinstance(reading, Reading):
-        raise SchemaError(f"reading must be a Reading, given {shorten(reading)}.")
-    allowed = KEYS_OF.get(kind, EVERY_KEY)
-    for key in reading.to_dict():
-        if key not in allowed:
-            raise SchemaError(
-                f"{kind} takes no {key}. Of the keys about reading it takes {listing(allowed)}."
-                + suggestion(key, allowed)
-            )
-
 
 Spellings: TypeAlias = tuple[tuple[str, ...], ...]
 

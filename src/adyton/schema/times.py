@@ -31,7 +31,7 @@ from adyton.schema.calendar import (
     starts_of,
     written_at,
 )
-from adyton.schema.reading import column_name, whole_number
+from adyton.schema.reading import whole_number
 from adyton.schema.time_formats import checked_formats
 
 _LARGEST = 1 << 31
@@ -53,7 +53,6 @@ class Times(CelledAttribute):
     every: int = 1
     zone: str = "UTC"
     format: str | Sequence[str] | None = None
-    column: str | None = None
 
     def __post_init__(self) -> None:
         self._check_policies()
@@ -61,7 +60,6 @@ class Times(CelledAttribute):
             raise SchemaError(f"by must be one of {listing(self.allowed)} for {self.kind}, given {shorten(self.by)}.")
         object.__setattr__(self, "every", whole_number(self.every, "every"))
         object.__setattr__(self, "format", checked_formats(self.format))
-        object.__setattr__(self, "column", column_name(self.column, "column"))
         check_zone(self.zone)
         if self.by in PARTS:
             self._check_part()
