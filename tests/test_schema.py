@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adyton.checking.declared import draft_schema
 from adyton.errors import SchemaError
-from adyton.kernel.tables.draft import draft_schema
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
 from adyton.schema.attributes import NULL_LABEL, OTHER_LABEL
 

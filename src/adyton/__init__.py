@@ -69,7 +69,7 @@ _ROOMS = {
     "metafeature": "adyton.choice.metafeatures",
     "option": "adyton.choice.options",
     "algorithms": "adyton.plans",
-    "draft_schema": "adyton.kernel.tables.draft",
+    "draft_schema": "adyton.checking.declared",
     "simulate": "adyton.plans",
 }
 
@@ -147,6 +147,7 @@ if TYPE_CHECKING:
     from adyton import learning as learning
     from adyton import noise as noise
     from adyton import workloads as workloads
+    from adyton.checking.declared import draft_schema as draft_schema
     from adyton.choice.learn_choices import LearnedChoices as LearnedChoices
     from adyton.choice.learn_choices import learn_choices as learn_choices
     from adyton.choice.maker import ChoiceMaker as ChoiceMaker
@@ -158,7 +159,6 @@ if TYPE_CHECKING:
     from adyton.configuration.result import Configuration as Configuration
     from adyton.kernel.kernel import Kernel as Kernel
     from adyton.kernel.ledger import Ledger as Ledger
-    from adyton.kernel.tables.draft import draft_schema as draft_schema
     from adyton.lab.delphi import Delphi as Delphi
     from adyton.learning import Classifier as Classifier
     from adyton.learning import FittedClassifier as FittedClassifier

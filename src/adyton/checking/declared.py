@@ -11,9 +11,11 @@ from adyton.kernel.counting.opening import check_type
 from adyton.kernel.counting.origins import reader_for
 from adyton.kernel.reading.csv_header import compression_of
 from adyton.kernel.reading.csv_reader import CsvReader
-from adyton.kernel.reading.readers import Reader, unit_column, wanted_columns
+from adyton.kernel.reading.readers import Reader, schema_for, unit_column, wanted_columns
 from adyton.messages import listing
-from adyton.schema import Attribute, Categorical, Schema
+from adyton.schema import Attribute, Categorical, FileFormat, Schema
+from adyton.schema.draft import ColumnFacts, draft
+from adyton.schema.file_format import PLAIN
 from adyton.schema.look_up_files import look_up_values
 from adyton.schema.misfits import accepts
 from adyton.schema.reading import texts_of_levels
@@ -55,6 +57,50 @@ class Check:
         return {"ok": not self.all_problems, **asdict(self)}
 
 
+def draft_schema(data: Any, *, header: bool = False, file: FileFormat = PLAIN) -> str:
+    """TOML that lists the columns of a table and leaves bounds and levels as comments. It never reads a value.
+
+    *data* is anything that can be opened as a table; of a CSV file only the first line is read. If that line looks like
+    a row and not like names, it is not shown, unless you say with *header* that it does name the columns. *file* says
+    how CSV files are written.
+
+    >>> import pyarrow
+    >>> print(draft_schema(pyarrow.table({"age": [34], "q1": [1], "q2": [5], "q3": [2]})))  # doctest: +ELLIPSIS
+    # A draft. ...
+    [attributes.age]   # int64
+    type = "integer"
+    # min = 0   # fill in
+    # max = 100   # fill in
+    <BLANKLINE>
+    [attributes."q*"]   # q1 … q3: int64
+    type = "integer"
+    # min = 0   # fill in
+    # max = 100   # fill in
+    <BLANKLINE>
+    """
+    reader = reader_for(data, file=file)
+    if reader.doubtful and not header:
+        raise SchemaError(
+            "the first line of the file looks like a row of data, which a draft would publish. If it does name the "
+            "columns, say so with --header (in Python header=True); if not, ask for a draft with --no-header."
+        )
+    columns = [ColumnFacts(column.name, column.engine_type, column.kind) for column in reader.columns]
+    return draft(columns, text=reader.is_text, file=file)
+
+
+def schema_of_table(data: Any, schema: Schema) -> Schema:
+    """The schema with the table's columns in place of its patterns, if it has some; no row is read.
+
+    >>> import pyarrow
+    >>> from adyton.schema import Integer
+    >>> schema_of_table(pyarrow.table({"q1": [3], "q2": [5]}), Schema({"q*": Integer(1, 5)})).names
+    ('q1', 'q2')
+    """
+    if not schema.patterns:
+        return schema
+    return schema_for(reader_for(data, multiline=schema.multiline, file=schema.file), schema)
+
+
 def check_table(data: Any, schema: Schema) -> Check:
     """Everything that can be told without looking at a row.
 
@@ -66,6 +112,7 @@ def check_table(data: Any, schema: Schema) -> Check:
     """
     try:
         reader = reader_for(data, multiline=schema.multiline, file=schema.file)
+        schema = schema_for(reader, schema)
     except SchemaError as error:
         return Check({}, tuple(_without_table(name, one) for name, one in schema.attributes.items()), (str(error),))
     names, present = [schema.column_of(name) for name in schema.names], [column.name for column in reader.columns]

@@ -45,11 +45,12 @@ class Fit:
 
 def look_at_public_rows(data: Any, schema: Schema) -> tuple[Fit, ...]:
     """Read every row, and say for each attribute with cells how many fit, which do not, and what would help."""
-    celled = {name: one for name, one in schema.attributes.items() if isinstance(one, CelledAttribute)}
+    table = open_table(data, schema)
+    celled = {name: one for name, one in table.schema.attributes.items() if isinstance(one, CelledAttribute)}
     if not celled:
         return ()
     schema = schema.with_attributes(celled)
-    table, strange, found = open_table(data, schema), _without_cells(data, schema), []
+    strange, found = _without_cells(data, schema), []
     for name, attribute in celled.items():
         misfits = misfits_of(schema, [name])
         fitting, *others = table.misfits(misfits).tolist()
@@ -63,8 +64,9 @@ def look_at_public_rows(data: Any, schema: Schema) -> tuple[Fit, ...]:
 def _without_cells(data: Any, schema: Schema) -> dict[str, Counter[str]]:
     """For each attribute the values that have no cell of their own, as texts, and how often they are there."""
     attributes = {
-        name: replace(one, nulls="drop", outside="drop")  # type: ignore[type-var]
+        name: replace(one, nulls="drop", outside="drop")
         for name, one in schema.attributes.items()
+        if isinstance(one, CelledAttribute)
     }
     columns, strange = (
         [schema.column_of(name) for name in schema.names],

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.cli.instead import COMMAS
+from adyton.cli.options import table_of
 from adyton.errors import BadInput
 from adyton.messages import shorten
 
@@ -101,7 +102,7 @@ def options_of(given: list[str] | None) -> dict[str, Any]:
     return options
 
 
-def schema_beside(data: list[str], file: Path) -> Schema:
+def schema_beside(data: list[str], file: Path, table: str | None) -> Schema:
     """The schema in a file, for a table in other files; the name of an attribute among them means a missing comma."""
     from adyton.schema import Schema
     from adyton.schema.numbers import axes_of
@@ -111,4 +112,9 @@ def schema_beside(data: list[str], file: Path) -> Schema:
         names = axes_of(word.strip(" ,"), schema.attributes)
         if all(name in schema.attributes for name in names) and not Path(word).exists():
             raise BadInput(f"there is no file {shorten(word)}, but an attribute of that name: {COMMAS}.")
-    return schema
+    if not schema.patterns:
+        return schema
+    from adyton.checking import schema_of_table
+    from adyton.kernel.counting.locations import table_at
+
+    return schema_of_table(table_at(table_of(data), table), schema)

@@ -88,7 +88,7 @@ def command(
         raise BadInput("a model that is kept nowhere would be paid for and lost. Give --out FOLDER, or --json.")
     names = None if attributes is None else names_of(attributes)
     classifier = Classifier(label, names, method, **asked.options_of(option))
-    declared = asked.schema_beside(data, schema)
+    declared = asked.schema_beside(data, schema, table)
     classifier.target(declared)
     check_words(accept or ())
     amount = budget(epsilon, "--epsilon")

@@ -128,6 +128,8 @@ def _print(report: LedgerReport, console: Console) -> None:
         rows = f"at most {report.terms.rows_per_unit} row(s) each"
         lines.append(("protects", printable(f"every {report.terms.shown('unit')}, {rows}")))
         lines.append(("schema", f"digest {report.terms.shown('schema')}"))
+        for digest, _, name in (line.partition(" ") for line in report.terms.files.splitlines()):
+            lines.append(("levels", printable(f"of {name}, digest {digest[:12]}")))
     for label, value in lines:
         console.print(Text.assemble((f"{label:<10}", "bold"), value))
     console.print()

@@ -25,6 +25,12 @@ _BAR = 40
 
 def command(
     schema: SchemaFile,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA", help="A table whose columns the patterns of the schema stand for; no row is read."
+        ),
+    ] = None,
     epsilon: Annotated[list[str] | None, typer.Option(help="A budget to look at; can be given again.")] = None,
     error: Annotated[
         str | None, typer.Option(help="Find the least ε whose typical error of an answer is at most this.")
@@ -51,6 +57,15 @@ def command(
     task = asking.task_of(asked, "say what you would release")
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)
     declared = Schema.from_toml(schema)
+    if declared.patterns and data is not None:
+        from adyton.checking import schema_of_table
+
+        declared = schema_of_table(data, declared)
+    elif declared.patterns:
+        raise BadInput(
+            f"the pattern {declared.patterns[0]!r} stands for columns that only a table has. Name one with --data: no "
+            "row of it is read."
+        )
     counted = RowsCounted.asked(task, declared.unit, declared.rows_per_unit)
     request = Request.of(task, 1, algorithm=algorithm, misfits=misfits, options=asking.options_of(option))
     program = program_of(request, declared)

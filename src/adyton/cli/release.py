@@ -88,7 +88,7 @@ def command(
 
     task = asking.task_of(asked, "ask for one thing")
     options = asking.options_of(option)
-    declared = asking.schema_beside(data, schema)
+    declared = asking.schema_beside(data, schema, table)
     amount = budget(epsilon, "--epsilon")
     request = Request.of(task, amount, where=where, algorithm=algorithm, misfits=misfits, options=options)
     program = program_of(request, declared)

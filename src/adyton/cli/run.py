@@ -81,7 +81,7 @@ def command(
     )
     if not data or schema is None or out_folder is None:
         raise BadInput("say which table, with which schema, and where the results go: DATA --schema FILE --out FOLDER.")
-    declared = asked.schema_beside(data, schema)
+    declared = asked.schema_beside(data, schema, table)
     _check(batch, declared)
     check_words(accept or ())
     for file in (*files_of(data), schema, ledger, requests):

@@ -94,7 +94,7 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         schema = table.schema
         if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not is_path(data):
             raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
-        self._terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit)
+        self._terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit, schema.level_files)
         functions = trusted_functions(trusted)
         self._open(total, ledger, dataset, name_of(data), noise, accept)
         self._trusted = functions

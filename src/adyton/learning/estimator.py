@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from adyton.arrays import Array, Reals
+from adyton.checking import schema_of_table
 from adyton.errors import BadInput, Unfinished
 from adyton.learning.classifier import Classifier
 from adyton.learning.coding import check_columns, check_width, code_batches, columns_of, labelled_table, opened
@@ -82,6 +83,10 @@ class PrivateEstimator(ABC):
         fit opens a kernel of its own, with a budget of epsilon, unless a ledger says what is left.
         """
         learner, schema = self._learner(), self._declared()
+        if schema.patterns and table is None:
+            schema = schema.for_columns([*(columns_of(X) or ()), *([self.label] if self.label else [])])
+        elif schema.patterns:
+            schema = schema_of_table(table, schema)
         target = Target.of(schema, self.label)
         names = None
         if table is None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,7 +16,7 @@ from adyton.errors import SchemaError
 from adyton.messages import listing, no_such, shorten, suggestion
 from adyton.schema.attributes import Attribute, Identifier
 from adyton.schema.file_format import PLAIN, FileFormat
-from adyton.schema.files import attribute_to_dict, attributes_from_dict, read_toml, write_toml
+from adyton.schema.files import attribute_to_dict, attributes_from_dict, matches, read_toml, write_toml
 from adyton.schema.numbers import Integer, Point, axes_of
 from adyton.schema.reading import whole_number, writable
 from adyton.whole import SAFE
@@ -224,7 +223,7 @@ class Schema:
         matching: dict[str, list[str]] = {pattern: [] for pattern in patterns}
         taken = {*self._attributes, *self.columns, self._unit, unit}
         for column in dict.fromkeys(present):
-            found = [pattern for pattern in patterns if column not in taken and _matches(pattern, column)]
+            found = [pattern for pattern in patterns if column not in taken and matches(pattern, column)]
             if len(found) > 1:
                 raise SchemaError(
                     f"the column {shorten(column)} matches the patterns {listing(found)}. Give it an entry of its own, "
@@ -234,9 +233,11 @@ class Schema:
                 matching[pattern].append(column)
         for pattern, found in matching.items():
             if not found:
+                named = any(column in present for column in self.columns)  # else the names may be those of a row
+                has = f" It has {listing(present)}." if named else ""
                 raise SchemaError(
-                    f"the pattern {shorten(pattern)} matches no column that is left of the table's: {listing(present)}. "
-                    "Correct the pattern, or leave it out."
+                    f"the pattern {shorten(pattern)} matches no column of the table, apart from those with an entry of "
+                    f"their own.{has} Correct the pattern, or leave it out."
                 )
         own = self._attributes.items()
         return self.with_attributes({name: one for entry, one in own for name in matching.get(entry, [entry])})
@@ -318,6 +319,8 @@ class Schema:
             if not isinstance(name, str) or name not in self._attributes:
                 reads = [one for one in self._attributes if isinstance(name, str) and self.column_of(one) == name]
                 column = f" The column {shorten(name)} is read by {listing(reads)}." if reads else ""
+                if found := [one for one in self.patterns if isinstance(name, str) and matches(one, name)]:
+                    column = f" For the columns that match {listing(found)}, a table must be opened."
                 raise SchemaError(no_such("attribute", name, self._attributes) + column)
         if not chosen:
             raise SchemaError(f"no attributes given. Choose from {listing(self._attributes)}.")
@@ -405,11 +408,6 @@ class Schema:
     def __reduce__(self) -> tuple[object, ...]:
         folders = (one.reading.looked_up.folder for one in self._attributes.values() if one.reading.looked_up)
         return Schema.from_dict, (self.to_dict(), next(folders, ""))
-
-
-def _matches(pattern: str, name: str) -> bool:
-    """Whether a name matches a pattern, in which a * stands for any characters, or none."""
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
 
 
 def declared_attributes(attributes: Mapping[str, Attribute | Point]) -> dict[str, Attribute]:

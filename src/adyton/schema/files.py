@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -96,8 +97,9 @@ def attributes_from_dict(
     for name, table in tables.items():
         where = f"attribute {shorten(name)}"
         kind = _kind(table, where, {**_TYPES, **types})
-        table = {**types.get(kind, {}), **{key: value for key, value in table.items() if key != "type"}}
-        attributes[name] = _attribute(where, table.pop("type", kind), table, defaults, folder)
+        shared = types.get(kind, {"type": kind})
+        own = {**shared, **table, "type": shared["type"]}
+        attributes[name] = _attribute(where, own.pop("type"), own, defaults, folder)
     return attributes, {key: content[key] for key in _WHOLE if key in content}
 
 
@@ -192,6 +194,15 @@ def write_toml(content: Mapping[str, Any]) -> str:
         lines += ["", f"[attributes.{toml_key(name)}]"]
         lines += [f"{key} = {toml_value(value)}" for key, value in entries.items()]
     return "\n".join(lines) + "\n"
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a name matches a pattern, in which a * stands for any characters, or none.
+
+    >>> matches("q*", "q12"), matches("q*", "age")
+    (True, False)
+    """
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
 
 
 def toml_key(name: str) -> str:

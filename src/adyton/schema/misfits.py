@@ -13,6 +13,7 @@ from adyton.messages import listing
 from adyton.schema.attributes import NULL_LABEL, OTHER_LABEL, Attribute, Boolean, Categorical, CelledAttribute
 from adyton.schema.calendar import date_at, span_of
 from adyton.schema.declaration import Schema
+from adyton.schema.look_up_files import LevelsFile
 from adyton.schema.numbers import Duration, Integer, Numeric
 from adyton.schema.time_formats import UNIX
 from adyton.schema.times import Datetime, Times
@@ -122,6 +123,8 @@ ones count as (null)"
             words += f", in {attribute.bins} bins"
         case Categorical():
             words = f"one of {listing(attribute.levels, _SHOWN)}"
+            if isinstance(attribute.levels_file, LevelsFile):
+                words += f", the levels of {attribute.levels_file.name}"
             if type(attribute.levels[0]) is str:
                 words += _spelled(attribute)
         case Boolean():

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from adyton.errors import SchemaError
-from adyton.messages import listing, shorten, suggestion
+from adyton.messages import listing, shorten
 
 THOUSANDS = (",", ".", " ", "'", "_")
 DECIMALS = (".", ",")

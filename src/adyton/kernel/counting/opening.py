@@ -10,7 +10,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.counting.origins import reader_for
 from adyton.kernel.engines.server import ServerReader, ServerRows
 from adyton.kernel.reading.local_table import LocalTable
-from adyton.kernel.reading.readers import Column, LocalReader, Reader, unit_column, wanted_columns
+from adyton.kernel.reading.readers import Column, LocalReader, Reader, schema_for, unit_column, wanted_columns
 from adyton.kernel.reading.rows import Rows, StoredRows, UnitRows
 from adyton.kernel.reading.values import ValueReader
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier, Schema
@@ -28,6 +28,7 @@ def open_table(data: Any, schema: Schema, unit: str | None = None) -> LocalTable
     <private table: age>
     """
     reader = checked_reader(data, schema)
+    schema = schema_for(reader, schema, unit)
     check_columns(reader, schema)
     schema, whose = unit_column(reader, schema, unit)
     name = None if whose is None else reader.columns[whose].name

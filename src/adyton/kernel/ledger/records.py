@@ -272,7 +272,7 @@ def read_terms(connection: sqlite3.Connection) -> Terms | None:
     column = parts["column"] or None if "column" in parts else of_second_format
     plain = {"unit": unit, "rows_per_unit": _rows(parts.get("rows_per_unit")), "schema": schema}
     try:
-        return Terms.from_plain({**plain, "column": column})
+        return replace(Terms.from_plain({**plain, "column": column}), files=str(parts.get("files", "")))
     except ValueError:
         raise DamagedError("its terms are incomplete") from None
 
@@ -434,7 +434,7 @@ def write_event(connection: sqlite3.Connection, changed: str, old: str, new: str
 
 def write_terms(connection: sqlite3.Connection, terms: Terms) -> None:
     """Take on these terms."""
-    for part, value in terms.to_plain().items():
+    for part, value in {**terms.to_plain(), "files": terms.files}.items():
         text = "" if value is None else str(value)
         write(connection, "INSERT OR REPLACE INTO terms (part, value) VALUES (?, ?)", (part, text))
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from adyton.errors import BadInput, LedgerMismatch
@@ -38,10 +39,20 @@ class Terms:
     column: str | None = None
     """The column that says whose row it is, so that no unit ever counted for more rows than allowed. None if nothing
     enforces that; empty if it is not recorded."""
+    files: str = field(default="", compare=False)
+    """A line for each public file that levels were read from: its digest and its name. The schema's digest has the
+    levels themselves; this is known so that a refusal can say which file has changed."""
 
     @classmethod
-    def of(cls, declared: Mapping[str, Any], rows_per_unit: int, unit: str | None = None) -> Terms:
-        """The terms for a declaration in plain values; the order of its keys does not matter.
+    def of(
+        cls,
+        declared: Mapping[str, Any],
+        rows_per_unit: int,
+        unit: str | None = None,
+        files: Mapping[str, str] = MappingProxyType({}),
+    ) -> Terms:
+        """The terms for a declaration in plain values; the order of its keys does not matter. *files* are digests of
+        the files that levels were read from, by their names.
 
         >>> Terms.of({"age": "integer", "sex": "text"}, 1) == Terms.of({"sex": "text", "age": "integer"}, 1)
         True
@@ -55,7 +66,8 @@ class Terms:
         apart = ("rows_per_unit", "rows", "report")  # a term of its own, a guess, and words that change nothing
         content = {name: part for name, part in declared.items() if name not in apart}
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
-        return cls(rows_per_unit, hashlib.sha256(text.encode()).hexdigest(), unit, column)
+        lines = "\n".join(f"{digest} {name}" for name, digest in files.items())
+        return cls(rows_per_unit, hashlib.sha256(text.encode()).hexdigest(), unit, column, lines)
 
     @classmethod
     def from_plain(cls, plain: Any) -> Terms:
@@ -71,8 +83,8 @@ class Terms:
         return terms
 
     def to_plain(self) -> dict[str, Any]:
-        """As plain values for JSON."""
-        return asdict(self)
+        """As plain values for JSON, without the files: the schema's digest speaks for their levels."""
+        return {name: value for name, value in asdict(self).items() if name != "files"}
 
     @property
     def named_unit(self) -> str:
@@ -143,16 +155,22 @@ def refuse(name: str, parts: Sequence[str], kept: Terms, asked: Terms) -> None:
     if not parts:
         return
     old, new = kept.shown(parts[0]), asked.shown(parts[0])
+    now = dict(line.split(" ", 1)[::-1] for line in asked.files.splitlines())
+    before = (line.partition(" ") for line in kept.files.splitlines())
+    changed = [name for digest, _, name in before if now.get(name, digest) != digest] if parts[0] == "schema" else []
+    files = f"was first used when the level file {listing(changed)} had other levels"
     differs = {
         "unit": f"protects the unit {old!r}, and is asked to protect the unit {new!r}",
         "rows_per_unit": f"counts up to {old} row(s) for each unit, and is asked to count up to {new} (rows_per_unit)",
         "schema": f"belongs to another schema (its digest begins {old}) than the one given ({new})",
     }[parts[0]]
+    advice = "Use what it was made for, or another ledger"
+    if changed:
+        differs, advice = files, "Restore the file, or use another ledger"
     words, options = ", ".join(map(repr, parts)), " ".join(f"--accept {part}" for part in parts)
     raise LedgerMismatch(
-        f"{name} {differs}: what it has spent would no longer mean the same. Use what it was made for, or another "
-        f"ledger. (With the data owner's consent, accept={{{words}}} in Python or {options} on the command line "
-        "changes and records it.)"
+        f"{name} {differs}: what it has spent would no longer mean the same. {advice}. (With the data owner's "
+        f"consent, accept={{{words}}} in Python or {options} on the command line changes and records it.)"
     )
 
 

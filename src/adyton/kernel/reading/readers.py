@@ -168,6 +168,17 @@ def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
     return [present.index(name) for name in names]
 
 
+def schema_for(reader: Reader, schema: Schema, unit: str | None = None) -> Schema:
+    """The schema with the table's columns in place of its patterns. Names that look like values are no columns."""
+    if schema.patterns and reader.doubtful:
+        raise SchemaError(
+            f"the first line of the file looks like a row of data, whose values the pattern {schema.patterns[0]!r} "
+            "would take for names. Write header = false and columns = […] under [file] in the schema, or name each "
+            "column in it."
+        )
+    return schema.for_columns([column.name for column in reader.columns], unit)
+
+
 def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schema, int | None]:
     """The schema with its unit, and the place of that column; None where there is no unit.
 
