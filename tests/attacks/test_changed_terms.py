@@ -429,3 +429,48 @@ def test_an_early_ledger_of_an_enforced_unit_goes_on_as_one(path: Path):
     with ad.Session(PEOPLE, schema=wider, accept={"schema"}, **given) as opened:
         assert opened.spent == Fraction(3, 4)
     assert Ledger.read(path).notes == ()
+
+
+def test_a_level_file_that_has_changed_is_named(path: Path, tmp_path: Path):
+    """How it is written does not matter, nor where it lies: its levels do. Nothing is spent on others."""
+    levels, regions = tmp_path / "levels.txt", tmp_path / "regions.csv"
+    table = pd.DataFrame({"sex": ["F"] * 9, "region": ["a"] * 9})
+    (tmp_path / "s.toml").write_text(
+        '[attributes.sex]\ntype = "categorical"\nlevels_file = "levels.txt"\n'
+        '[attributes.region]\ntype = "categorical"\nlevels_file = {file = "regions.csv", column = "name"}\n'
+    )
+
+    def count(**words) -> None:
+        given = {"schema": tmp_path / "s.toml", "ledger": path, "dataset": "visits", **words}
+        with ad.Session(table, epsilon=1, **given) as opened:
+            opened.count("0.1")
+
+    levels.write_text("F\nM\n")
+    regions.write_text("name,size\na,1\nb,2\n")
+    count()
+    levels.write_bytes(b"\xef\xbb\xbf F\r\n\r\nM\r\nF")
+    regions.write_text("size;name\n9;a\n8;b\n")
+    count()
+    count(schema=ad.Schema({"sex": SEX, "region": ad.Categorical(["a", "b"])}))  # what the ledger keeps are the levels
+    for file, text, name in (
+        (levels, "F\nM\nX\n", "'levels.txt'"),
+        (levels, "M\nF\n", "'levels.txt'"),
+        (regions, "name\na\n", "'regions.csv, column name'"),
+    ):
+        before, kept = file.read_text(), Ledger.read(path)
+        file.write_text(text)
+        with pytest.raises(
+            LedgerMismatch, match=f"the level file {name} had other levels.*Restore the file, or use anoth"
+        ):
+            count()
+        assert Ledger.read(path) == kept
+        file.write_text(before)
+    shown = CliRunner().invoke(app, ["ledger", str(path)], env={"COLUMNS": "160"}).stdout
+    assert "of levels.txt, digest " in shown
+    levels.write_text("F\nM\nX\n")
+    count(accept={"schema"})
+    count()
+    assert Ledger.read(path).spent == Fraction(1, 2)
+    levels.write_text("F\nM\n")
+    with pytest.raises(LedgerMismatch, match="level file 'levels.txt' had other levels"):
+        count()

@@ -111,7 +111,7 @@ def test_a_draft_names_the_keys_and_a_headless_one_reads_nothing(tmp_path):
     shown = CliRunner().invoke(app, [*asked, "--encoding", "latin-1"]).stdout
     assert 'encoding = "latin-1"' in shown
     assert '[attributes."Größe"]' in shown
-    assert '# decimal = ","' in shown
+    assert 'decimal = ","' in shown
     headless = CliRunner().invoke(app, [*asked, "--no-header", "--delimiter", ";"]).stdout
     assert 'header = false\ndelimiter = ";"' in headless
     assert "Gr" not in headless

@@ -66,7 +66,14 @@ SAID = {
     "docs/choosing.md": ("1/2", "similar-inputs selector"),
     "docs/privacy.md": ("but 0 of 1 is left",),
     "docs/intervals.md": ("cardiology", "in 100 have the true count", "exact"),
-    "docs/schema.md": ("rows_per_unit = 2", "1/50 of what this release cost", "cost unreadable left out"),
+    "docs/schema.md": (
+        "rows_per_unit = 2",
+        "1/50 of what this release cost",
+        "cost unreadable left out",
+        "q60 (text): a whole number",
+        "The table can be opened with this schema.",
+        'missing = [-9] [attributes.sex] # Sex of the respondent type = "categorical" levels = {male = ["1"], female = ',
+    ),
 }
 SHOWN = [
     page

@@ -13,12 +13,12 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from adyton.errors import SchemaError
-from adyton.messages import listing, no_such, shorten, suggestion
+from adyton.messages import listing, no_such, shorten
 from adyton.schema.attributes import Attribute, Identifier
 from adyton.schema.file_format import PLAIN, FileFormat
 from adyton.schema.files import attribute_to_dict, attributes_from_dict, matches, read_toml, write_toml
 from adyton.schema.numbers import Integer, Point, axes_of
-from adyton.schema.reading import whole_number, writable
+from adyton.schema.reading import check_keys, whole_number, writable
 from adyton.whole import SAFE
 
 DROP, ONE = "drop", "one"
@@ -72,13 +72,7 @@ class ReportWords:
             return given
         if not isinstance(given, Mapping):
             raise SchemaError(f"report must be a table like [report], given {shorten(given)}.")
-        allowed = [one.name for one in fields(cls)]
-        for key in given:
-            if key not in allowed:
-                raise SchemaError(
-                    f"[report] has the unknown key {shorten(key)}. Allowed are {listing(allowed)}."
-                    + suggestion(key, allowed)
-                )
+        check_keys(given, [one.name for one in fields(cls)], "[report]")
         return cls(**given)
 
 

@@ -56,11 +56,10 @@ _HINTS = {
 # makes cells of five whole numbers, edges = [0, 10, 100] cells of your own.
 """,
     ("categorical", "text"): """\
-# Levels are read as they are written: spaces around them do not matter, capitals do unless case = "ignore". Many:
-# levels_file = "zips.txt", one in each line. To recode: levels = {"north" = ["BX", "MN"], "south" = ["BK"]}, with
-# groups = {"city" = ["north", "south"]}; first = 2 counts only so many characters; and a public table in which the
-# text is looked up is lookup = {file = "zips.csv", key = "zip", value = "region"}. Names are no levels, but of
-# type = "identifier".
+# Levels are read as they are written: spaces around them do not matter, capitals do unless case = "ignore".
+# Many of them are in a file, one in each line: levels_file = "zips.txt". To recode: levels = {"north" = ["BX", "MN"]}
+# with groups = {"city" = ["north"]}; first = 2 counts only so many characters; a public table in which the text is
+# looked up: lookup = {file = "zips.csv", key = "zip", value = "region"}. Names are no levels: type = "identifier".
 """,
     ("date", "datetime", "text"): """\
 # Dates are read like 2024-03-01, or as format = "%m/%d/%Y" says. by = "hour", "day", "week", "month", "quarter",

@@ -11,7 +11,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
-from adyton.schema.reading import writable
+from adyton.schema.reading import check_keys, writable
 
 COMPRESSIONS = ("none", "gzip", "zstd", "bz2", "zip")
 LINE_ENDS = ("lf", "cr")
@@ -92,13 +92,7 @@ class FileFormat:
         """From the table ``[file]`` of a schema file."""
         if not isinstance(content, Mapping):
             raise SchemaError(f"file must be a table like [file], given {shorten(content)}.")
-        allowed = [field.name for field in fields(cls)]
-        for key in content:
-            if key not in allowed:
-                raise SchemaError(
-                    f"[file] has the unknown key {shorten(key)}. Allowed are {listing(allowed)}."
-                    + suggestion(key, allowed)
-                )
+        check_keys(content, [field.name for field in fields(cls)], "[file]")
         return cls(**content)
 
 

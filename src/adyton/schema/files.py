@@ -15,7 +15,7 @@ from adyton.messages import listing, shorten, suggestion
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
 from adyton.schema.look_up_files import LevelsFile
 from adyton.schema.numbers import Duration, Integer, Latitude, Longitude, Numeric, Point
-from adyton.schema.reading import EVERY_KEY, LookUp
+from adyton.schema.reading import EVERY_KEY, LookUp, check_keys
 from adyton.schema.times import Date, Datetime
 
 _CLASSES = (Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point, Longitude, Latitude, Identifier)
@@ -85,14 +85,14 @@ def attributes_from_dict(
     """The attributes in the content of a schema file in that folder, and what else it says."""
     if not isinstance(content, Mapping):
         raise SchemaError(f"the content of a schema must be a mapping, given {shorten(content)}.")
-    _check_keys(content, (*_WHOLE, "types", "defaults", "attributes"), "the schema")
+    check_keys(content, (*_WHOLE, "types", "defaults", "attributes"), "the schema")
     tables, types, defaults = (_tables(content, name) for name in ("attributes", "types", "defaults"))
-    _check_keys(defaults, SHARED, "[defaults]")
+    check_keys(defaults, SHARED, "[defaults]")
     for name, table in types.items():
         where = f"[types.{toml_key(name)}]"
         if name in _TYPES:
             raise SchemaError(f"{where} is the name of a type that there is already. Choose another name.")
-        _check_keys(table, ("type", *keys_of(_kind(table, where, _TYPES))), where)
+        check_keys(table, ("type", *keys_of(_kind(table, where, _TYPES))), where)
     attributes = {}
     for name, table in tables.items():
         where = f"attribute {shorten(name)}"
@@ -131,7 +131,7 @@ def _attribute(
 ) -> Attribute | Point:
     """One attribute, of a type that there is; *defaults* hold for keys that it leaves out."""
     allowed = keys_of(kind)
-    _check_keys(table, ("type", *allowed), where)
+    check_keys(table, ("type", *allowed), where)
     missing = [key for key in _REQUIRED.get(kind, ()) if key not in table and f"{key}_file" not in table]
     if missing:
         raise SchemaError(
@@ -150,14 +150,6 @@ def _attribute(
     said = next((key for key in taken if problem.startswith(key)), None)
     hint = "" if said is None else f" ([defaults] says so; the attribute can say {said} = … itself.)"
     raise SchemaError(f"{where}: {problem}{hint}")
-
-
-def _check_keys(table: Mapping[str, Any], allowed: tuple[str, ...], where: str) -> None:
-    for key in table:
-        if key not in allowed:
-            raise SchemaError(
-                f"{where} has the unknown key {shorten(key)}. Allowed are {listing(allowed)}.{suggestion(key, allowed)}"
-            )
 
 
 def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from adyton.errors import SchemaError
-from adyton.messages import listing, shorten
+from adyton.messages import listing, shorten, suggestion
 
 THOUSANDS = (",", ".", " ", "'", "_")
 DECIMALS = (".", ",")
@@ -315,6 +315,15 @@ def writable(text: str, name: str) -> str:
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise SchemaError(f"{name} holds a NUL or half a surrogate pair: {shorten(text)}. Write plain Unicode text.")
     return text
+
+
+def check_keys(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
+    """An error that names the keys there are, for one that is none of them."""
+    for key in table:
+        if key not in allowed:
+            raise SchemaError(
+                f"{where} has the unknown key {shorten(key)}. The keys are {listing(allowed)}.{suggestion(key, allowed)}"
+            )
 
 
 def column_name(given: object, name: str) -> str | None:

@@ -60,7 +60,7 @@ def _checked(given: object) -> str:
     unknown = [one for one in used if one not in _DIRECTIVES]
     if unknown:
         raise SchemaError(
-            f"the format {given!r} holds {listing(unknown)}. Allowed are {listing(_DIRECTIVES, 20)}, or the word "
+            f"the format {given!r} holds {listing(unknown)}. It may hold {listing(_DIRECTIVES, 20)}, or be the word "
             f"{UNIX!r} for seconds since 1970."
         )
     twice = {one for one in used if used.count(one) > 1 and one != "%%"}
