@@ -80,17 +80,17 @@ def test_what_a_code_book_does_not_say_is_to_be_filled_in(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("variable,min,max\nage,120,0\n", "book.csv, line 2: attribute 'age': min is 120 and max is 0"),
-        ("variable,type,min,max\nd,date,2020-01-01,2019-01-01\n", "line 2: attribute 'd': min is 2020-01-01"),
-        ("variable,type\nage,blob\n", "line 2: 'age' has the unknown type 'blob'. Write one of 'integer'"),
-        ("variable,type\nage,int\n\nage,int\n", "line 4 names 'age' for the second time"),
+        ("variable,min,max\nage,120,0\n", "book.csv, row 2: attribute 'age': min is 120 and max is 0"),
+        ("variable,type,min,max\nd,date,2020-01-01,2019-01-01\n", "row 2: attribute 'd': min is 2020-01-01"),
+        ("variable,type\nage,blob\n", "row 2: 'age' has the unknown type 'blob'. Write one of 'integer'"),
+        ("variable,type\nage,int\n\nage,int\n", "row 4 names 'age' for the second time"),
         ("variable,type\nAge,int\nage,int\n", "'Age' and 'age' differ only in case"),
-        ("variable,type,min,max\nage,int,none,9\n", "line 2: min of 'age' must be a number, given 'none'"),
-        ("variable,type,min,max\nage,int,0.5,9\n", "line 2: min of 'age' must be a whole number, given 0.5"),
-        ("variable,codes\nx,1=a; 1=b\n", "line 2: 'x' has '1' twice among its codes"),
-        ("variable,codes\nx,1=a; 2=a\n", "line 2: 'x' has 'a' twice among its codes"),
+        ("variable,type,min,max\nage,int,none,9\n", "row 2: min of 'age' must be a number, given 'none'"),
+        ("variable,type,min,max\nage,int,0.5,9\n", "row 2: min of 'age' must be a whole number, given 0.5"),
+        ("variable,codes\nx,1=a; 1=b\n", "row 2: 'x' has '1' twice among its codes"),
+        ("variable,codes\nx,1=a; 2=a\n", "row 2: 'x' has 'a' twice among its codes"),
         ("a,b\n1,2\n", "no column for the names of the variables"),
-        ("variable,type\n,int\n", "line 2 names no variable"),
+        ("variable,type\n,int\n", "row 2 names no variable"),
         ("variable,type\n", "book.csv names no variable"),
         ("", "book.csv is empty"),
         ("variable,max\nage," + "9" * 5000 + "\n", "max of 'age' must be a number"),
@@ -167,7 +167,7 @@ def test_a_frictionless_schema_and_a_package(tmp_path):
         ({"resources": [{"name": "a", "schema": "none.json"}]}, "none.json does not exist"),
         ({"resources": [{"name": "a", "schema": {"fields": FIELDS}, "encoding": 3}]}, "the encoding 3 is not among"),
         ({}, "has no fields"),
-        ([], "is no Frictionless table schema"),
+        ([], "is no JSON object"),
     ],
 )
 def test_a_wrong_frictionless_schema_is_refused_in_one_sentence(tmp_path, content, words):
@@ -182,7 +182,7 @@ def test_what_is_not_there_or_too_much_is_refused(tmp_path):
     assert "--encoding" in asked("--from", book).stderr
     assert "# Größe" in asked("--from", book, "--encoding", "latin-1").stdout
     assert "does not exist" in asked("--from", tmp_path / "none.csv").stderr
-    assert "not valid JSON" in asked("--from", written(tmp_path, "{", "t.json")).stderr
+    assert "is no JSON object" in asked("--from", written(tmp_path, "{", "t.json")).stderr
     assert "Leave out DATA" in asked("--from", book, book).stderr
     assert asked().exit_code == 2
 

@@ -72,7 +72,7 @@ SAID = {
         "cost unreadable left out",
         "q60 (text): a whole number",
         "The table can be opened with this schema.",
-        'missing = [-9] [attributes.sex] # Sex of the respondent type = "categorical" levels = {male = ["1"], female = ',
+        'missing = [-9] [attributes.sex] # Sex of the respondent type = "categorical" levels = {male = ["1"], ',
     ),
 }
 SHOWN = [

@@ -48,6 +48,18 @@ def test_every_kind_of_rows_learns_the_same(tmp_path):
     assert not hasattr(classifier().fit(array, LABELS), "feature_names_in_")
 
 
+def test_patterns_stand_for_the_columns_of_the_rows(tmp_path):
+    FRAME.assign(ill=LABELS).to_csv(tmp_path / "rows.csv", index=False)
+    whole = {name: one for name, one in SCHEMA.attributes.items() if name != "town"}
+    schema = ad.Schema({**whole, "t*": SCHEMA.attributes["town"]})
+    expected = classifier().fit(FRAME, LABELS).predict_proba(FRAME)
+    for given in ({"X": FRAME, "y": LABELS}, {"table": tmp_path / "rows.csv"}):
+        found = PrivateNaiveBayes(schema=schema, label="ill", noise=SimulatedNoise(0)).fit(**given)
+        assert np.array_equal(found.predict_proba(FRAME), expected)
+    with pytest.raises(SchemaError, match=r"the pattern 't\*' matches no column"):
+        PrivateNaiveBayes(schema=schema, label="ill").fit(FRAME.to_numpy(dtype=object), LABELS)
+
+
 def test_no_rows_and_labels_outside_the_levels():
     model = classifier().fit(FRAME.iloc[:0], LABELS[:0])
     assert np.isfinite(model.predict_proba(FRAME)).all()

@@ -6,11 +6,11 @@ needs besides is left to be filled in, as in a draft.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from adyton.schema.declaration import Schema, check_case
 from adyton.schema.draft import UNIT, complete, entry
 from adyton.schema.file_format import PLAIN, FileFormat
 from adyton.schema.files import toml_value
+from adyton.schema.look_up_files import csv_rows, public_text
 
 _HEADS = {
     "name": ("variable", "variable name", "column", "column name", "field", "field name", "name", "var", "varname"),
@@ -54,6 +55,7 @@ _KINDS = {
 _TYPES = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 _NUMBER = r"-?\d{1,30}(?:\.\d{1,30})?"
 _RANGE = re.compile(rf"\[?\s*({_NUMBER})\s*(?:-|–|—|to|\.{{2,3}}|…|:)\s*({_NUMBER})\s*\]?")
+_ADVICE = "Give a code book (CSV), or a Frictionless table schema or data package (JSON)"
 _MADE = """\
 # Made of {}, which must be public. Lines with "fill in" are what it does not say; bins, by and zone are choices.
 
@@ -159,7 +161,7 @@ def _code_book(path: str, file: FileFormat) -> list[Variable]:
     lines: dict[str, list[tuple[str, dict[str, str]]]] = {}
     name = ""
     for line, cells in _cells(path, file):
-        where = f"{os.path.basename(path)}, line {line}"
+        where = f"{os.path.basename(path)}, row {line}"
         name = cells.get("name", name)
         if not name:
             raise SchemaError(f"{where} names no variable. Write the name of one.")
@@ -189,27 +191,15 @@ def _of_lines(name: str, lines: Sequence[tuple[str, dict[str, str]]]) -> Variabl
 
 
 def _cells(path: str, file: FileFormat) -> Iterator[tuple[int, dict[str, str]]]:
-    """The number of each line, and its filled cells by what they are."""
-    problem, name = "cannot be read as CSV. Check that it is complete", os.path.basename(path)
-    try:
-        with open(path, encoding=file.encoding.replace("utf-8", "utf-8-sig"), newline="") as opened:
-            first = opened.readline()
-            delimiter = file.delimiter or max(",;\t|", key=first.count)
-            places = _places(next(csv.reader([first], delimiter=delimiter), []), name)
-            reader = csv.reader(opened, delimiter=delimiter)
-            for row in reader:
-                cells = {role: row[place].strip() for role, place in places.items() if place < len(row)}
-                if any(cells.values()):
-                    yield reader.line_num + 1, {role: cell for role, cell in cells.items() if cell}
-        return
-    except FileNotFoundError:
-        problem = "does not exist. Give the path of a code book (CSV) or of a Frictionless schema (JSON)"
-    except UnicodeDecodeError:
-        problem = f"is not {file.encoding} text. Say which with --encoding"
-    except (OSError, ValueError, csv.Error) as error:
-        if isinstance(error, SchemaError):
-            raise
-    raise SchemaError(f"{name} {problem}.")
+    """The number of each row, as spreadsheets count, and its filled cells by what they are."""
+    name = os.path.basename(path)
+    text = public_text(path, name, f"{_ADVICE}, and say with --encoding how it is written", file.encoding)
+    rows = csv_rows(text, name, file.delimiter)
+    places = _places(next(rows, []), name)
+    for line, row in enumerate(rows, 2):
+        cells = {role: row[place].strip() for role, place in places.items() if place < len(row)}
+        if any(cells.values()):
+            yield line, {role: cell for role, cell in cells.items() if cell}
 
 
 def _places(header: Sequence[str], name: str) -> dict[str, int]:
@@ -238,14 +228,10 @@ def _kind(text: str, name: str, where: str) -> str | None:
     word = re.sub(r"[^a-z]+", "", re.sub(r"[(\[<].*", "", text.lower()))
     if word not in _TYPES:
         raise SchemaError(
-            f"{where}: {name!r} has the unknown type {shorten(text)}. Write one of {listing(_kinds())}."
-            + suggestion(word, _kinds())
+            f"{where}: {name!r} has the unknown type {shorten(text)}. Write one of {listing(list(_KINDS)[:-2])}."
+            + suggestion(word, list(_KINDS)[:-2])
         )
     return _TYPES[word]
-
-
-def _kinds() -> list[str]:
-    return [kind for kind in _KINDS if kind not in ("unusable", "text")]
 
 
 def _codes(text: str) -> list[tuple[Any, str]] | dict[str, str]:
@@ -348,15 +334,10 @@ def _mappings(given: object, name: str) -> list[Mapping[str, Any]]:
 
 
 def _json(path: str) -> Mapping[str, Any]:
-    problem, name = "is not valid JSON", os.path.basename(path)
-    try:
-        with open(path, encoding="utf-8-sig") as opened:
-            content = json.load(opened)
-        if isinstance(content, Mapping):
-            return content
-        problem = "is no Frictionless table schema"
-    except FileNotFoundError:
-        problem = "does not exist"
-    except (OSError, ValueError, RecursionError):
-        pass
-    raise SchemaError(f"{name} {problem}. Give a table schema or a data package (JSON), or a code book (CSV).")
+    name, content = os.path.basename(path), None
+    text = public_text(path, name, _ADVICE)
+    with suppress(ValueError, RecursionError):
+        content = json.loads(text)
+    if not isinstance(content, Mapping):
+        raise SchemaError(f"{name} is no JSON object. {_ADVICE}.")
+    return content

@@ -13,7 +13,7 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
-from adyton.schema.look_up_files import LevelsFile
+from adyton.schema.look_up_files import LevelsFile, public_text
 from adyton.schema.numbers import Duration, Integer, Latitude, Longitude, Numeric, Point
 from adyton.schema.reading import EVERY_KEY, LookUp, check_keys
 from adyton.schema.times import Date, Datetime
@@ -50,7 +50,8 @@ def read_toml(source: str | Path) -> dict[str, Any]:
     if isinstance(source, str) and "\n" in source:
         text, origin = source, "the schema"
     elif isinstance(source, str | Path):
-        text, origin = _read_text(Path(source)), f"the schema file {str(source)!r}"
+        origin = f"the schema file {str(source)!r}"
+        text = public_text(source, origin, "Give the path of a TOML file")
     else:
         raise SchemaError(f"a schema is read from a path or a TOML text, given {shorten(source)}.")
     content: dict[str, Any] | None = None
@@ -62,21 +63,6 @@ def read_toml(source: str | Path) -> dict[str, Any]:
     if content is None:
         raise SchemaError(f"{origin} is not valid TOML: {problem}.")
     return content
-
-
-def _read_text(path: Path) -> str:
-    problem = "cannot be read"
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        problem = "does not exist"
-    except IsADirectoryError:
-        problem = "is a directory"
-    except UnicodeDecodeError:
-        problem = "is not UTF-8 text"
-    except (OSError, ValueError):
-        pass
-    raise SchemaError(f"the schema file {str(path)!r} {problem}. Give the path of a TOML file.")
 
 
 def attributes_from_dict(

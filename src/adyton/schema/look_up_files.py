@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,46 +104,60 @@ def look_up_values(reading: Reading) -> dict[str, str]:
 def public_lines(file: str, folder: str, columns: Sequence[str], what: str) -> Iterator[Sequence[str]]:
     """The texts of some columns of a CSV or Parquet file, line by line; without columns, all fields of every line of a
     file that has no header. A path that is not absolute is seen from the *folder*; *what* the file is, messages say."""
-    path, problem = os.path.join(folder, file), ""
+    path, called = os.path.join(folder, file), f"the {what} {file!r}"
+    if path.lower().endswith((".parquet", ".pq")):
+        yield from _parquet(path, columns, called)
+        return
+    text = public_text(path, called, "Give the path, as seen from the schema's file, of a CSV or Parquet file")
+    if not columns:
+        yield from (
+            csv_rows(text, called, ",")
+            if path.lower().endswith(".csv")
+            else ([one] for one in io.StringIO(text, newline=None))
+        )
+        return
+    rows = csv_rows(text, called)
+    places = _places(columns, [name.strip() for name in next(rows, [])], called)
+    yield from ([row[place] for place in places] for row in rows if len(row) > max(places))
+
+
+def public_text(path: str | os.PathLike[str], what: str, advice: str, encoding: str = "utf-8") -> str:
+    """The text of a public file, or an error that says *what* it is, why it cannot be read, and the *advice*."""
+    problem = "cannot be read"
     try:
-        if path.lower().endswith((".parquet", ".pq")):
-            yield from _parquet(path, columns, f"the {what} {file!r}")
-        else:
-            yield from _csv(path, columns, f"the {what} {file!r}")
+        with open(path, encoding=encoding, newline="") as file:
+            return file.read().removeprefix("\ufeff")
     except FileNotFoundError:
-        problem = "does not exist. Give its path as seen from the schema's file"
+        problem = "does not exist"
+    except IsADirectoryError:
+        problem = "is a directory"
     except UnicodeDecodeError:
-        problem = "is not UTF-8 text. Convert it first"
-    except (OSError, ValueError, csv.Error) as error:
-        if isinstance(error, SchemaError):
-            raise
-        problem = "cannot be read as CSV or Parquet. Check that it is complete"
-    if problem:
-        raise SchemaError(f"the {what} {file!r} {problem}.")
+        problem = f"is not {encoding.upper()} text"
+    except (OSError, ValueError):
+        pass
+    raise SchemaError(f"{what} {problem}. {advice}.")
 
 
-def _csv(path: str, columns: Sequence[str], what: str) -> Iterator[Sequence[str]]:
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        if not columns:
-            yield from csv.reader(file) if path.lower().endswith(".csv") else ([line] for line in file)
-            return
-        first = file.readline()
-        delimiter = max(_DELIMITERS, key=first.count)
-        names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
-        places = _places(columns, names, what)
-        for row in csv.reader(file, delimiter=delimiter):
-            if len(row) > max(places):
-                yield [row[place] for place in places]
+def csv_rows(text: str, what: str, delimiter: str | None = None) -> Iterator[list[str]]:
+    """The rows of a CSV text; its delimiter is the one that the first line has most of, if none is said."""
+    first = text.partition("\n")[0]
+    try:
+        yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or max(_DELIMITERS, key=first.count))
+    except csv.Error:
+        raise SchemaError(f"{what} cannot be read as CSV. Check that it is complete.") from None
 
 
 def _parquet(path: str, columns: Sequence[str], what: str) -> Iterator[Sequence[str]]:
     from pyarrow import parquet
 
-    names = parquet.read_schema(path).names
+    table = None
+    with suppress(OSError, ValueError):
+        table = parquet.read_table(path)
+    if table is None:
+        raise SchemaError(f"{what} cannot be read. Check that it is there, and complete.")
     if not columns:
-        raise SchemaError(f"{what} has columns. Say which of them: {listing(names)}.")
-    _places(columns, names, what)
-    table = parquet.read_table(path, columns=list(columns))
+        raise SchemaError(f"{what} has columns. Say which of them: {listing(table.column_names)}.")
+    _places(columns, table.column_names, what)
     yield from zip(*(map(_text, table.column(name).to_pylist()) for name in columns), strict=True)
 
 

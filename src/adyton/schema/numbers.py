@@ -18,7 +18,23 @@ from adyton.schema.reading import LookUp, column_name, real_number, whole_number
 
 
 @dataclass(frozen=True)
-class Integer(CelledAttribute):
+class Numbers(CelledAttribute):
+    """What numbers share: their order, and how texts are read as numbers."""
+
+    ordered: ClassVar[bool] = True
+    policies: ClassVar[tuple[str, ...]] = ("drop", "clamp", "other")
+
+    _: KW_ONLY
+    currency: str | Sequence[str] = field(default=(), repr=False)
+    thousands: str | None = field(default=None, repr=False)
+    decimal: str = field(default=".", repr=False)
+    case: str = field(default="exact", repr=False)
+    first: int | None = field(default=None, repr=False)
+    lookup: LookUp | Mapping[str, str] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Integer(Numbers):
     """Whole numbers from *min* to *max*, both included, in cells of *step* numbers each.
 
     A number with a fraction falls in the cell of the whole number below it.
@@ -28,19 +44,10 @@ class Integer(CelledAttribute):
     """
 
     kind: ClassVar[str] = "integer"
-    ordered: ClassVar[bool] = True
-    policies: ClassVar[tuple[str, ...]] = ("drop", "clamp", "other")
 
     min: int
     max: int
     step: int = 1
-    _: KW_ONLY
-    currency: str | Sequence[str] = field(default=(), repr=False)
-    thousands: str | None = field(default=None, repr=False)
-    decimal: str = field(default=".", repr=False)
-    case: str = field(default="exact", repr=False)
-    first: int | None = field(default=None, repr=False)
-    lookup: LookUp | Mapping[str, str] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._check_policies()
@@ -66,7 +73,7 @@ class Integer(CelledAttribute):
 
 
 @dataclass(frozen=True)
-class Numeric(CelledAttribute):
+class Numeric(Numbers):
     """Real numbers from *min* to *max* in *bins* cells of equal width, or in the cells between given *edges*.
 
     Cells hold their left edge and not their right one, except the last, which holds both. Among bins of equal width,
@@ -80,20 +87,11 @@ class Numeric(CelledAttribute):
     """
 
     kind: ClassVar[str] = "numeric"
-    ordered: ClassVar[bool] = True
-    policies: ClassVar[tuple[str, ...]] = ("drop", "clamp", "other")
 
     min: float = field(default=None)  # type: ignore[assignment]
     max: float = field(default=None)  # type: ignore[assignment]
     bins: int = field(default=None)  # type: ignore[assignment]
     edges: Sequence[float] | None = None
-    _: KW_ONLY
-    currency: str | Sequence[str] = field(default=(), repr=False)
-    thousands: str | None = field(default=None, repr=False)
-    decimal: str = field(default=".", repr=False)
-    case: str = field(default="exact", repr=False)
-    first: int | None = field(default=None, repr=False)
-    lookup: LookUp | Mapping[str, str] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._check_policies()

@@ -33,8 +33,8 @@ _OPERATORS = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": 
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 HELP = (
-    "A predicate is made of = != < <= > >=, between, in, is null, and, or, not, parentheses, numbers, 'texts', true and false; a "
-    'name with a blank is written in double quotes, "visit year".'
+    "A predicate is made of = != < <= > >=, between, in, is null, and, or, not, parentheses, numbers, 'texts', true "
+    'and false; a name with a blank is written in double quotes, "visit year".'
 )
 _NAMES = {
     "Anonymous": "a function call",

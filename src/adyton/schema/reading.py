@@ -321,9 +321,8 @@ def check_keys(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> 
     """An error that names the keys there are, for one that is none of them."""
     for key in table:
         if key not in allowed:
-            raise SchemaError(
-                f"{where} has the unknown key {shorten(key)}. The keys are {listing(allowed)}.{suggestion(key, allowed)}"
-            )
+            words = f"{where} has the unknown key {shorten(key)}. The keys are {listing(allowed)}."
+            raise SchemaError(words + suggestion(key, allowed))
 
 
 def column_name(given: object, name: str) -> str | None:
