@@ -71,7 +71,7 @@ def test_a_code_book_with_a_line_for_each_code(tmp_path, book):
 
 
 def test_what_a_code_book_does_not_say_is_to_be_filled_in(tmp_path):
-    text = asked("--from", written(tmp_path, "variable,type,min\nage,integer,0\ncity,string,\nx,,\n")).stdout
+    text = asked("--from", written(tmp_path, "variable,type,min\nage,,0\ncity,string,\nx,,\n")).stdout
     assert '[attributes.age]\ntype = "integer"\nmin = 0\n# max = 100   # fill in\n' in text
     assert '[attributes.city]\ntype = "categorical"\n# levels = ["a", "b"]   # fill in\n' in text
     assert '[attributes.x]\n# type = "integer"   # fill in\n' in text
@@ -80,12 +80,14 @@ def test_what_a_code_book_does_not_say_is_to_be_filled_in(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("variable,min,max\nage,120,0\n", "book.csv, row 2: attribute 'age': min is 120 and max is 0"),
+        ("variable,min,max\nage,120,0\n", "book.csv, row 2: 'age' has the bounds 120 and 0. Swap them?"),
+        ("variable,min,max,codes\nage,120,0,-9=none\n", "book.csv, row 2: 'age' has the bounds 120 and 0"),
+        ("variable,range\nage,120-0\n", "book.csv, row 2: 'age' has the bounds 120 and 0"),
         ("variable,type,min,max\nd,date,2020-01-01,2019-01-01\n", "row 2: attribute 'd': min is 2020-01-01"),
         ("variable,type\nage,blob\n", "row 2: 'age' has the unknown type 'blob'. Write one of 'integer'"),
         ("variable,type\nage,int\n\nage,int\n", "row 4 names 'age' for the second time"),
         ("variable,type\nAge,int\nage,int\n", "'Age' and 'age' differ only in case"),
-        ("variable,type,min,max\nage,int,none,9\n", "row 2: min of 'age' must be a number, given 'none'"),
+        ("variable,type,min,max\nage,int,none,9\n", "row 2: min of 'age' must be a whole number, given 'none'"),
         ("variable,type,min,max\nage,int,0.5,9\n", "row 2: min of 'age' must be a whole number, given 0.5"),
         ("variable,codes\nx,1=a; 1=b\n", "row 2: 'x' has '1' twice among its codes"),
         ("variable,codes\nx,1=a; 2=a\n", "row 2: 'x' has 'a' twice among its codes"),
@@ -157,7 +159,7 @@ def test_a_frictionless_schema_and_a_package(tmp_path):
     [
         (
             {"fields": [{"name": "a", "type": "integer", "constraints": {"minimum": 9, "maximum": 1}}]},
-            "field 1: attribute",
+            "field 1: 'a' has the bounds 9 and 1",
         ),
         ({"fields": [{"name": "a", "type": "blob"}]}, "field 1: 'a' has the unknown type 'blob'"),
         ({"fields": [{"name": "a"}, {"name": "a"}]}, "field 2 is called 'a', like another"),
@@ -206,3 +208,17 @@ def test_patterns_on_the_command_line(tmp_path):
         wrong = run(*words)
         assert (wrong.exit_code, "the pattern 'z*' matches no column" in wrong.stderr) == (2, True)
     assert not (tmp_path / "a.ledger").exists()
+
+
+def test_what_a_type_does_not_know_is_left_out(tmp_path):
+    """Formats of other programs, lengths of texts; a bound of one kind alone."""
+    book = "variable,type,format,min,max,codes\na,int,F8.2,0,9\nb,string,A20,1,20\nd,bool,,0,1\ne,string,,1,2,x;y\n"
+    book += "c,date,DD.MM,2020-01-01,2021-01-01\n"
+    found = asked("--from", written(tmp_path, book)).stdout.replace("# levels", "levels")
+    assert dict(Schema.from_toml(found).attributes) == {
+        "a": ad.Integer(0, 9),
+        "b": ad.Categorical(["a", "b"]),
+        "c": ad.Date("2020-01-01", "2021-01-01", by="month"),
+        "d": ad.Boolean(),
+        "e": ad.Categorical(["x", "y"]),
+    }

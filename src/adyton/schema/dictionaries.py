@@ -19,7 +19,7 @@ from adyton.messages import listing, no_such, shorten, suggestion
 from adyton.schema.declaration import Schema, check_case
 from adyton.schema.draft import UNIT, complete, entry
 from adyton.schema.file_format import PLAIN, FileFormat
-from adyton.schema.files import toml_value
+from adyton.schema.files import keys_of, toml_value
 from adyton.schema.look_up_files import csv_rows, public_text
 
 _HEADS = {
@@ -90,29 +90,31 @@ class Variable:
         return lines
 
     def _read(self) -> tuple[str, dict[str, object]]:
-        """The kind of attribute, and the values of its keys."""
-        known: dict[str, Any] = dict(self.said)
-        kind = self.kind
-        bounds = [self._number(key) for key in ("min", "max") if known.get(key) is not None]
-        if kind in ("integer", "numeric", None) and len(bounds) == 2 and self.codes:
+        """The kind of attribute, and the values of those of its keys that are said."""
+        known, kind, bounds = dict(self.said), self.kind, []
+        if kind in ("integer", "numeric", None):
+            bounds = [self._number(key, whole=kind == "integer") for key in ("min", "max") if key in known]
+            known |= dict(zip([key for key in ("min", "max") if key in known], bounds, strict=True))
+        if len(bounds) == 2:
+            low, high = bounds
+            if low > high:
+                raise SchemaError(f"{self.where}: {self.name!r} has the bounds {low} and {high}. Swap them?")
             codes = [_plain(code) for code, _ in self.codes]
-            within = [one for one in codes if isinstance(one, int | float) and bounds[0] <= one <= bounds[1]]
-            if len(within) <= bounds[1] - bounds[0]:  # else every number has a meaning: they are levels
+            within = [one for one in codes if isinstance(one, int | float) and low <= one <= high]
+            if codes and len(within) <= high - low:  # else every number has a meaning: they are levels
                 known["missing"] = [*known.get("missing", ()), *(one for one in codes if one not in within)]
                 self.codes.clear()
         if self.codes:
-            known = {key: value for key, value in known.items() if key in ("missing",)} | {"levels": self._levels()}
-            return "categorical", known
-        if kind is None and bounds:
-            kind = "integer" if all(isinstance(one, int) for one in bounds) else "numeric"
-        if kind in ("integer", "numeric"):
-            known |= {key: self._number(key, whole=kind == "integer") for key in ("min", "max") if key in known}
-        return kind or "text", known
+            kind, known["levels"] = "categorical", self._levels()
+        elif kind is None and bounds:
+            kind = "integer" if all(type(one) is int for one in bounds) else "numeric"
+        if "%" not in str(known.get("format", "")):
+            known.pop("format", None)
+        allowed = () if kind in (None, "unusable", "text") else keys_of(kind)
+        return kind or "text", {key: value for key, value in known.items() if key in allowed and value != []}
 
-    def _number(self, key: str, *, whole: bool = False) -> int | float:
+    def _number(self, key: str, *, whole: bool) -> int | float:
         number = _plain(self.said[key])
-        if self.kind in ("date", "datetime"):
-            return 0
         if not isinstance(number, int | float) or (whole and number != int(number)):
             words = "a whole number" if whole else "a number"
             raise SchemaError(f"{self.where}: {key} of {self.name!r} must be {words}, given {shorten(self.said[key])}.")
