@@ -264,7 +264,8 @@ def test_translations_take_every_text():
     for _ in range(300):
         text = "".join(chr(draw.choice([*range(1, 300), 0x130, 0x1F600, 0xFB01])) for _ in range(draw.randrange(6)))
         assert translate(text) is None or isinstance(translate(text), str)
-    assert (translate(" bxy"), translate("7"), translate("north"), translate("zz")) == ("north", None, "\0north", "\0zz")
+    found = [translate(text) for text in (" bxy", "7", "north", "zz")]
+    assert found == ["north", None, "\0north", "\0zz"]
 
 
 @pytest.mark.parametrize(
