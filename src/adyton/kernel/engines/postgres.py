@@ -14,10 +14,14 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Any
 
+import numpy as np
+
+from adyton.arrays import Integers
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.engines.server import LONGEST_NAME, Server, ServerReader, arrow
 from adyton.kernel.engines.sql import Stored, identifier, sql_text
@@ -29,6 +33,7 @@ from adyton.messages import listing, shorten, suggestion
 _MEMORY = 64 << 20
 """A hash table of a hundred thousand cells should not go to the disk; what the server allows beyond that stays."""
 _FIXED = {"standard_conforming_strings": "on", "extra_float_digits": "1", "DateStyle": "ISO", "TimeZone": "UTC"}
+_FIXED |= {"cursor_tuple_fraction": "1"}
 _OWN_FIRST = "concat_ws(', ', 'pg_catalog', nullif(current_setting('search_path'), ''))"
 _ENOUGH = f"greatest(pg_size_bytes(current_setting('work_mem')), {_MEMORY}) / 1024 || 'kB'"
 _VALUES = {name: f"'{value}'" for name, value in _FIXED.items()} | {"search_path": _OWN_FIRST, "work_mem": _ENOUGH}
@@ -79,6 +84,7 @@ class Postgres(Server):
     """A connection to PostgreSQL: one that we made, and make anew when it was lost, or one that somebody works with."""
 
     title = "PostgreSQL"
+    streams = True
 
     def __init__(self, connected: Callable[[], Any], renew: Callable[[], None] | None, *, ours: bool) -> None:
         self._current, self._renew, self._ours = connected, renew, ours
@@ -162,21 +168,37 @@ class Postgres(Server):
 
     # ---- queries ----------------------------------------------------------------------------------------------------
 
-    def fetched(self, query: str, kinds: Sequence[str]) -> Iterator[Sequence[Any]]:
+    def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
         """As they come; inside a transaction that is open, if there is one, whose settings stay."""
+        with self._cursor("adyton_rows" if many else "") as cursor:
+            if many:
+                cursor.execute(query)
+                batches = iter(lambda: cursor.fetchmany(_ROWS_AT_A_TIME), [])
+            else:  # the server uses all its workers
+                rows = cursor.stream(query, binary=True, size=_ROWS_AT_A_TIME)
+                batches = iter(lambda: list(islice(rows, _ROWS_AT_A_TIME)), [])
+            for batch in batches:
+                columns = _numbers(batch, len(kinds)) if {*kinds} == {"integer"} else None
+                own: Iterable[Any] = zip(*batch, strict=True) if columns is None else columns
+                yield [arrow(column, kind) for column, kind in zip(own, kinds, strict=True)]
+
+    @contextmanager
+    def _cursor(self, name: str) -> Iterator[Any]:
+        """For one query, on tables that are what they were; one with a *name* is asked for some rows at a time."""
         with self._query:  # a query that was interrupted twice may still be under way
             connection = self.connection()
             with connection.transaction(force_rollback=True), connection.cursor(binary=True) as cursor:
                 cursor.execute(_SETTINGS)
                 if self._expected is not None:
-                    lock, query_for, expected = self._expected
+                    lock, query, expected = self._expected
                     cursor.execute(lock)
-                    if cursor.execute(query_for).fetchone() != expected:
+                    if cursor.execute(query).fetchone() != expected:
                         raise KernelFailure
-                rows = cursor.stream(query, binary=True, size=_ROWS_AT_A_TIME)
-                while batch := list(islice(rows, _ROWS_AT_A_TIME)):
-                    columns = zip(*batch, strict=True)
-                    yield [arrow(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+                if name:
+                    with connection.cursor(name, binary=True) as cursor:  # noqa: PLW2901
+                        yield cursor
+                else:
+                    yield cursor
 
     def asked(self, query: str) -> list[tuple[Any, ...]]:
         """The rows of a result, of what the server knows about tables."""
@@ -326,6 +348,12 @@ def _column(server: Postgres, name: str, shown_as: str, base: str, kind: str, be
         return _column(server, name, *server.asked(f"select {_TYPE} from pg_type t where t.oid = {below}")[0])
     family = next((one for one, names in _FAMILIES.items() if base in names), "unknown")
     return Column(name, shown_as, Family("string" if kind == "e" else family))
+
+
+def _numbers(rows: Sequence[tuple[Any, ...]], width: int) -> Iterable[Integers] | None:
+    """The columns of rows that hold whole numbers alone, in a tenth of the time; None where one is null."""
+    flat = quietly(lambda: np.fromiter(chain.from_iterable(rows), np.int64, len(rows) * width))
+    return None if flat is None else np.ascontiguousarray(flat.reshape(-1, width).T)
 
 
 def _double(column: str) -> str:

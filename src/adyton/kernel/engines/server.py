@@ -37,14 +37,21 @@ _UNREADABLE = (
     "and that no two of its columns have names that differ in capitals alone."
 )
 _MOST_KEYS = 1 << 62
+_FEW_QUERIES = 3
 _TOGETHER = 1 << 18
 """A pass over the rows takes longer there than a table of so many keys."""
+
+
+_Key = tuple[str, list[tuple[Asked, int, int, int]]]
+"""Numbers of terms as one, as an expression; and which terms are in it, by stride, size and first number."""
 
 
 class Server(Dialect):
     """A connection to an engine outside this process."""
 
     title: str
+    streams: bool = False
+    """Whether the rows of a result come one after the other, however many there are."""
 
     @abstractmethod
     def column(self, column: Column) -> Stored:
@@ -63,8 +70,9 @@ class Server(Dialect):
         """The sum of whole numbers over a group, however large, as a text."""
 
     @abstractmethod
-    def fetched(self, query: str, kinds: Sequence[str]) -> Iterator[Sequence[Any]]:
-        """The result of a query in batches of Arrow arrays of these kinds: see :class:`Stored`."""
+    def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
+        """The result of a query in batches of Arrow arrays of these kinds: see :class:`Stored`. It may be as *many*
+        lines as there are rows."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -97,7 +105,7 @@ class ServerReader(Reader):
         known = {column.name: column for column in self.columns}
         columns = [self.server.column(known[name]) for name in names]
         query = f"select {', '.join(one.sql for one in columns)} from {self.source(names)}"
-        return self.server.fetched(query, [one.kind for one in columns])
+        return self.server.fetched(query, [one.kind for one in columns], many=True)
 
 
 class GroupBatch(Batch):
@@ -148,7 +156,6 @@ class ServerRows(OwnedRows):
     cut: bool = True
 
     keys_together = _TOGETHER
-    passing = False
 
     @classmethod
     def of(cls, reader: ServerReader, schema: Schema, unit: str | None) -> ServerRows:
@@ -203,10 +210,26 @@ class ServerRows(OwnedRows):
             yield _kept(batch, rest)
 
     def packs(self, terms: Sequence[Collection[Asked]], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
-        """One query for each set."""
+        """One query for each set; where they are many, and the server sends numbers fast, all rows pass by instead."""
+        every = list({term: None for part in terms for term in part})
+        where, rest = self._conditions(rules)
+        if len(terms) > _FEW_QUERIES and not rest and self.passing(every):
+            keys = _joined([(term, str(self._expressions.code(term))) for term in every])
+            rows = f"from {self._rows()}" + (f" where {' and '.join(where)}" if where else "")
+            query = f"select {', '.join(sql for sql, _ in keys)} {rows}"
+            for arrays in self.server.fetched(query, ["integer"] * len(keys), many=True):
+                if stopped():
+                    raise KernelFailure
+                columns = [_whole(array) for array in arrays]
+                yield -1, GroupBatch(_told(keys, columns), np.ones(len(columns[0]), np.int64))
+            return
         for number, own in enumerate(terms):
             for batch in self.batches(own, rules):
                 yield number, batch
+
+    def passing(self, terms: Collection[Asked]) -> bool:
+        """Where the server sends numbers fast, and can tell all of them."""
+        return self.server.streams and all(self._expressions.code(term) is not None for term in terms)
 
     def sums(self, terms: Collection[Asked], steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
         """Added up in the server, where it can tell the steps and which rows are kept."""
@@ -295,11 +318,7 @@ class ServerRows(OwnedRows):
         for arrays in self.server.fetched(query, [*kinds, "integer", *(["string"] * len(more))]):
             if stopped():
                 raise KernelFailure
-            numbers = [_whole(array) for array in arrays[: len(keys)]]
-            told: dict[Asked, Any] = {}
-            for (_, parts), column in zip(keys, numbers, strict=True):
-                for term, stride, size, first in parts:
-                    told[term] = column // stride % size + first
+            told = _told(keys, [_whole(array) for array in arrays[: len(keys)]])
             read: dict[tuple[str, str], Any] = {}
             for term, own in valued.items():
                 array = arrays[len(keys) + values.index(own)]
@@ -336,9 +355,15 @@ def _kept(batch: Batch, rules: Sequence[Condition]) -> Batch:
     return batch
 
 
-def _joined(codes: Sequence[tuple[Asked, str]]) -> list[tuple[str, list[tuple[Asked, int, int, int]]]]:
+def _told(keys: Sequence[_Key], columns: Sequence[Integers]) -> dict[Asked, Any]:
+    """What the terms say, from the keys that they are joined in."""
+    parts = [(column, part) for (_, own), column in zip(keys, columns, strict=True) for part in own]
+    return {term: column // stride % size + first for column, (term, stride, size, first) in parts}
+
+
+def _joined(codes: Sequence[tuple[Asked, str]]) -> list[_Key]:
     """Numbers of terms as few keys: an expression for each, and which terms are in it, by stride, size and first."""
-    keys: list[tuple[str, list[tuple[Asked, int, int, int]]]] = []
+    keys: list[_Key] = []
     total = _MOST_KEYS
     for term, sql in codes:
         first, size = (-1, term.size + 1) if isinstance(term, Cell | Leaf) else (0, 4 if isinstance(term, Fit) else 3)

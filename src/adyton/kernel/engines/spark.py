@@ -65,7 +65,7 @@ class Spark(Server):
         """No other thing can have it."""
         self._group = f"adyton-{uuid.uuid4()}"
 
-    def fetched(self, query: str, kinds: Sequence[str]) -> Iterator[Sequence[Any]]:
+    def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
         """Through Arrow, under our mark."""
         if self._remote:
             self._session.addTag(self._group)

@@ -268,7 +268,7 @@ class LocalTable(Sealed):
         alone = [one for one in groups if not leaf and math.prod(columns[name].keys for name in one) > together]
         wanted = [group for group in groups if group not in alone]
         packs, where = packed(columns, wanted, together)
-        few = len(packs) <= _FEW_PACKS or not self._rows.passing
+        few = len(packs) <= _FEW_PACKS or not self._rows.passing(terms.values())
         swift = None if few else packed_for_passing(columns, wanted, (packs, where))
         packs, where = swift or (packs, where)
         shapes = [tuple(columns[name].cells for name in group) for group in alone]

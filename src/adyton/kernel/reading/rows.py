@@ -115,8 +115,10 @@ class Rows(ABC):
 
     keys_together: int = KEYS_TOGETHER
     """Columns are counted together while there are so many keys."""
-    passing: bool = True
-    """Whether rows pass by one after the other, and are not counted elsewhere."""
+
+    def passing(self, terms: Collection[Asked]) -> bool:
+        """Whether rows pass by one after the other for these terms, and are not counted elsewhere."""
+        return True
 
     @abstractmethod
     def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
