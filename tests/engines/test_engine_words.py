@@ -9,6 +9,7 @@ from hard_texts import COLUMNS, CROWNS, DOLLARS, FORMATS, LOOK_UP, ROWS, SECONDS
 from plain_oracle import inside
 
 import adyton as ad
+from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
 from adyton.schema import Reading, Schema
 from adyton.schema.misfits import misfits_of
@@ -44,7 +45,7 @@ def opening(engine, folder, request):
     else:
         session = request.getfixturevalue("spark")[0] if engine == "spark" else request.getfixturevalue("remote")
         data = session.read.parquet(str(folder / "texts.parquet"))
-    return lambda attributes: open_table(data, Schema(attributes))
+    return lambda attributes, **options: open_table(data, Schema(attributes, **options))
 
 
 def words(folder):
@@ -148,3 +149,9 @@ def test_people_whose_names_are_written_in_several_ways(opening):
     times = [texts.count(text) for text in set(texts) - {"na", "\1"}]
     times.append(len(ROWS["word"]) - sum(times))  # those without a name
     assert table.vectorize().tolist() == np.bincount(times, minlength=100).tolist()[1:]
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+def test_texts_that_may_not_leave_the_server_are_refused_at_opening(opening):
+    with pytest.raises(SchemaError, match="keep_texts = true, and 'word' would be read from texts"):
+        opening({"word": ad.Categorical(["a", "b"])}, keep_texts=True)

@@ -96,9 +96,20 @@ class Schema:
     ((120, 2), 240)
     """
 
-    __slots__ = ("_attributes", "_file", "_multiline", "_no_unit", "_report", "_rows", "_rows_per_unit", "_unit")
+    __slots__ = (
+        "_attributes",
+        "_file",
+        "_keep_texts",
+        "_multiline",
+        "_no_unit",
+        "_report",
+        "_rows",
+        "_rows_per_unit",
+        "_unit",
+    )
     _attributes: Mapping[str, Attribute]
     _file: FileFormat
+    _keep_texts: bool
     _multiline: bool
     _no_unit: str
     _report: ReportWords
@@ -117,6 +128,7 @@ class Schema:
         no_unit: str = DROP,
         report: ReportWords | Mapping[str, Any] = NO_WORDS,
         rows: int | None = None,
+        keep_texts: bool = False,
     ) -> None:
         declared = declared_attributes(attributes)
         check_unit(unit, no_unit)
@@ -126,12 +138,14 @@ class Schema:
             raise SchemaError(f"rows_per_unit must be at least 1, given {most}: it is the most rows one person has.")
         if rows is not None and not 1 <= whole_number(rows, "rows") <= SAFE:
             raise SchemaError(f"rows must be from 1 to 2^62, given {shorten(rows)}: about how many there are.")
-        if not isinstance(multiline, bool):
-            raise SchemaError(f"multiline must be true or false, given {shorten(multiline)}.")
+        for name, truth in (("multiline", multiline), ("keep_texts", keep_texts)):
+            if not isinstance(truth, bool):
+                raise SchemaError(f"{name} must be true or false, given {shorten(truth)}.")
         if not isinstance(file, FileFormat):
             raise SchemaError(f"file must be a FileFormat, given {shorten(file)}.")
         values = {"attributes": MappingProxyType(declared), "file": file, "multiline": multiline, "unit": unit}
         values |= {"no_unit": no_unit, "report": ReportWords.of(report), "rows_per_unit": most}
+        values["keep_texts"] = keep_texts
         values["rows"] = rows if rows is None else int(rows)
         for name, value in values.items():
             object.__setattr__(self, f"_{name}", value)
@@ -168,6 +182,12 @@ class Schema:
     def multiline(self) -> bool:
         """Whether a quoted field of a CSV file may hold line ends; else a line end always ends a row."""
         return self._multiline
+
+    @property
+    def keep_texts(self) -> bool:
+        """Whether texts may not leave the server that they are in, not even to be read: then such columns are
+        refused."""
+        return self._keep_texts
 
     @property
     def file(self) -> FileFormat:
@@ -359,6 +379,7 @@ class Schema:
         """The content of a schema file; :meth:`from_dict` reads it back."""
         attributes = {name: attribute_to_dict(attribute) for name, attribute in self._attributes.items()}
         multiline = {"multiline": True} if self._multiline else {}
+        multiline |= {"keep_texts": True} if self._keep_texts else {}
         file = {"file": self._file.to_dict()} if self._file != PLAIN else {}
         unit = {} if self._unit is None else {"unit": self._unit}
         no_unit = {} if self._no_unit == DROP else {"no_unit": self._no_unit}
@@ -377,7 +398,7 @@ class Schema:
         rows = f"; rows_per_unit={self._rows_per_unit}" if self._rows_per_unit != 1 else ""
         unit = "" if self._unit is None else f"; unit={shorten(self._unit)}"
         no_unit = "" if self._no_unit == DROP else f"; no_unit={self._no_unit}"
-        multiline = "; multiline" if self._multiline else ""
+        multiline = ("; multiline" if self._multiline else "") + ("; keep_texts" if self._keep_texts else "")
         file = "".join(f"; {key}={shorten(value)}" for key, value in self._file.to_dict().items())
         return f"Schema({', '.join(parts)}{rows}{unit}{no_unit}{multiline}{file})"
 
@@ -390,7 +411,7 @@ class Schema:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        own = (self._rows_per_unit, self._multiline, self._file, self._unit, self._no_unit)
+        own = (self._rows_per_unit, self._multiline, self._keep_texts, self._file, self._unit, self._no_unit)
         return (tuple(self._attributes.items()), *own)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

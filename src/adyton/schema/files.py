@@ -20,7 +20,7 @@ from adyton.schema.times import Date, Datetime
 
 _CLASSES = (Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point, Longitude, Latitude, Identifier)
 _TYPES: dict[str, type[Attribute] | type[Point]] = {attribute.kind: attribute for attribute in _CLASSES}
-_WHOLE = ("rows_per_unit", "rows", "unit", "no_unit", "multiline", "file", "report")
+_WHOLE = ("rows_per_unit", "rows", "unit", "no_unit", "multiline", "keep_texts", "file", "report")
 """What a schema says about the table as a whole."""
 _POLICIES = ("nulls", "outside")
 _PYTHON = ("reading", "spellings")

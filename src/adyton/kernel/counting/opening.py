@@ -13,6 +13,7 @@ from adyton.kernel.reading.local_table import LocalTable
 from adyton.kernel.reading.readers import Column, LocalReader, Reader, schema_for, unit_column, wanted_columns
 from adyton.kernel.reading.rows import Rows, StoredRows, UnitRows
 from adyton.kernel.reading.values import ValueReader
+from adyton.messages import listing
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier, Schema
 from adyton.schema.times import Times
 
@@ -33,6 +34,7 @@ def open_table(data: Any, schema: Schema, unit: str | None = None) -> LocalTable
     schema, whose = unit_column(reader, schema, unit)
     name = None if whose is None else reader.columns[whose].name
     if isinstance(reader, ServerReader):
+        check_texts(reader, schema)
         rows: Rows = ServerRows.of(reader, schema, name)
     else:
         assert isinstance(reader, LocalReader)
@@ -93,6 +95,17 @@ def check_type(column: Column, attribute: Attribute) -> None:
         f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "
         f"which needs {need}. {advice}"
     )
+
+
+def check_texts(reader: Reader, schema: Schema) -> None:
+    """An error if texts would leave a server, and the schema says that they may not."""
+    texts = {column.name for column in reader.columns if column.type.is_string() or column.type.is_uuid()}
+    read = [name for name in schema.names if schema.column_of(name) in texts]
+    if schema.keep_texts and read:
+        raise SchemaError(
+            f"the schema says keep_texts = true, and {listing(read)} would be read from texts: each distinct "
+            "text leaves the server to be read. Leave these attributes out, or store them as numbers."
+        )
 
 
 def _has_levels(attribute: Attribute, kind: type) -> bool:
