@@ -84,13 +84,13 @@ class LocalTable(Sealed):
     ) -> None:
         """*declared* is the schema that rows are read with; *schema*, that of the attributes and cells asked for."""
         own = locals() | {"declared": declared or schema, "moment": moment or Moment()}
-        for name in self.__slots__:
+        for name in LocalTable.__slots__:
             object.__setattr__(self, name, own[name[1:]])
 
     def _like(self, schema: Schema | None = None, condition: Condition | None = None) -> LocalTable:
         conditions = self._conditions if condition is None else (*self._conditions, condition)
         own = schema or self._schema
-        return LocalTable(self._rows, own, declared=self._declared, conditions=conditions, moment=self._moment)
+        return type(self)(self._rows, own, declared=self._declared, conditions=conditions, moment=self._moment)
 
     @property
     def schema(self) -> Schema:
