@@ -175,7 +175,7 @@ class Postgres(Server):
                 cursor.execute(query)
                 batches = iter(lambda: cursor.fetchmany(_ROWS_AT_A_TIME), [])
             else:  # the server uses all its workers
-                rows = cursor.stream(query, binary=True, size=_ROWS_AT_A_TIME)
+                rows = cursor.stream(query, binary=True, size=_ROWS_AT_A_TIME if _sends_chunks() else 1)
                 batches = iter(lambda: list(islice(rows, _ROWS_AT_A_TIME)), [])
             for batch in batches:
                 columns = _numbers(batch, len(kinds)) if {*kinds} == {"integer"} else None
@@ -348,6 +348,13 @@ def _column(server: Postgres, name: str, shown_as: str, base: str, kind: str, be
         return _column(server, name, *server.asked(f"select {_TYPE} from pg_type t where t.oid = {below}")[0])
     family = next((one for one, names in _FAMILIES.items() if base in names), "unknown")
     return Column(name, shown_as, Family("string" if kind == "e" else family))
+
+
+def _sends_chunks() -> bool:
+    """Whether the client's library takes many rows of a result at a time: since its version 17."""
+    from psycopg import capabilities
+
+    return bool(quietly(capabilities.has_stream_chunked))
 
 
 def _numbers(rows: Sequence[tuple[Any, ...]], width: int) -> Iterable[Integers] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -77,17 +78,23 @@ def packed(
     """
     if not groups:
         return [], []
-    sizes = {name: column.keys for name, column in columns.items()}
-    wanted = sorted(
-        {frozenset(group): None for group in groups},
-        key=lambda group: (-math.prod(sizes[name] for name in group), sorted(group)),
-    )
+    sizes = tuple((name, column.keys) for name, column in columns.items())
+    packs, where = _packed(sizes, tuple(dict.fromkeys(map(frozenset, groups))), together)
+    return list(packs), [where[frozenset(group)] for group in groups]
+
+
+@lru_cache(64)
+def _packed(
+    named: tuple[tuple[str, int], ...], groups: tuple[frozenset[str], ...], together: int
+) -> tuple[list[Pack], dict[Set[str], int]]:
+    """The packs, and which of them each group lies in: the same tables are often asked for again."""
+    sizes = dict(named)
+    wanted = sorted(groups, key=lambda group: (-math.prod(sizes[name] for name in group), sorted(group)))
     steps = [step for step in range(1, len(wanted) + 1) if math.gcd(step, len(wanted)) == 1]
     tries = max(1, min(_ORDERS, _WORK // len(wanted) ** 2))
     orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[:tries]]
     packs, where = min((_one_by_one(sizes, order, together) for order in orders), key=lambda found: len(found[0]))
-    shaped = [Pack(tuple(names), tuple(sizes[name] for name in names)) for names in packs]
-    return shaped, [where[frozenset(group)] for group in groups]
+    return [Pack(tuple(names), tuple(sizes[name] for name in names)) for names in packs], where
 
 
 def _one_by_one(
