@@ -63,7 +63,7 @@ _FAMILIES = {
     "floating": ("float4", "float8"),
     "decimal": ("numeric", "money"),
     "boolean": ("bool",),
-    "string": ("text", "varchar", "bpchar", "name", "citext", "json", "jsonb"),
+    "string": ("text", "varchar", "bpchar", "name", "citext"),
     "uuid": ("uuid",),
     "binary": ("bytea",),
     "date": ("date",),
